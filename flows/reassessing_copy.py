@@ -12,7 +12,7 @@ from flows.cases import wait_and_settle
 from flows.delivered import Departures, Left, ReleasedCopy
 from flows.identity import code_fact
 from flows.progress import step
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
@@ -23,7 +23,7 @@ from tasks.decision.record import GateResult, NotAssessed, PolicyFact
 from tasks.decision.verdict import is_over, utc_day
 from tasks.ledger.entry import Event
 from tasks.microdata.read import read_microdata
-from tasks.reassessment import compare, dates
+from tasks.reassessment import compare
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
 from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, copy_of, held_together
 from tasks.reassessment.population import todays_population
@@ -143,7 +143,7 @@ class CopyReassessment:
         others = self.departures.of_the_same_people(self.copy)
         judged, coalitions, left_out = self._coalitions(others)
         agreement = self.request.recipients[0].agreement
-        lapses = dates.lapses(decided, agreement, today)
+        lapses = compare.lapses(decided, agreement, today)
         population = None if world is None else self._sha256("population")
         inputs = ReassessmentInputs(
             record_sha256=digest(decided),
@@ -157,7 +157,7 @@ class CopyReassessment:
             external_sha256=self._sha256("external_data"),
             code=code_fact(),
             in_force=not is_over(agreement.expires, today),
-            lapsing=dates.named(lapses),
+            lapsing=compare.named(lapses),
             others=tuple(sorted(one.name for one in others)),
             hindrances=(
                 *(f"{one.stage}: {one.reason}" for one in self.not_measured),
@@ -210,7 +210,7 @@ class CopyReassessment:
             policy_then=decided.policy,
             every_days=policy.reassessment.every_days,
             due=due,
-            next_due=dates.due_on(today, policy.reassessment.every_days),
+            next_due=compare.due_on(today, policy.reassessment.every_days),
             inputs=inputs,
         )
         return found.model_copy(update={"because": compare.reasons(found)})

@@ -123,26 +123,18 @@ def _shown(checked: CheckedRequest) -> Iterator[Block | str]:
     for masking in request.masking:
         parameter = f"{PARAMETER_OF[masking.method]} = {masking.strength:g}"
         yield f"masked: {', '.join(masking.attributes)} by {masking.method.value}, {parameter}"
-    for recipient in request.recipients:
-        if recipient.decoys:
-            yield f"decoys: {recipient.decoys.classes:,} classes for {recipient.id}"
-    for recipient in request.recipients:
-        if recipient.encrypt_to:
-            keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in recipient.encrypt_to)
-            yield f"encrypted: {request.format_for(recipient).value} for {recipient.id} to {keys}"
+    yield from (f"decoys: {one.decoys.classes:,} classes for {one.id}" for one in request.recipients if one.decoys)
+    for one in request.recipients:
+        if one.encrypt_to:
+            keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
+            yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
     yield f"attributes that an intruder is assumed to know: {', '.join(known_attributes(request))}\n"
     failed = [one for one in validation.checks if not one.passed]
-    for one in failed:
-        rows = ", ".join(str(row + 1) for row in checked.positions.get(one.id, ())[:5])
+    cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
+    for found in failed:
+        rows = ", ".join(str(row + 1) for row in checked.positions.get(found.id, ())[:5])
         where = f", rows {rows}" if rows else ""
-        yield text(
-            '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}',
-            one.column or "table",
-            one.expectation,
-            one.failed,
-            one.checked,
-            where,
-        )
+        yield text(cross, found.column or "table", found.expectation, found.failed, found.checked, where)
     number, (mark, style) = len(validation.checks), ("✗", "failed") if failed else ("✓", "passed")
     yield text(f'<span class="{style}">{mark}</span> {{}} of {{}} checks passed', number - len(failed), number)
 

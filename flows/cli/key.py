@@ -1,5 +1,6 @@
 """``releasegate key``: the keys that people sign with, and the keys that seal decoy manifests."""
 
+import os
 from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
@@ -8,11 +9,12 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, ask_passphrase
+from flows.cases import ReleaseAction
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, asked
 from flows.cli.output import JsonOption, answer, outcome, table
 from flows.ledger import open_ledger
 from flows.rotation import rotate_keys
-from flows.signing import create_key, key_file_of, retire_key
+from flows.signing import create_key, key_file_of, nobody_to_ask, retire_key
 from flows.workspace import Workspace, open_workspace
 from tasks.core.guard import guarded
 from tasks.core.people import WorkflowRole
@@ -128,6 +130,24 @@ def rotate(
         ],
         as_json=as_json,
     )
+
+
+def action_on(release: str, workspace: Path, by: str, reason: str = "", recipient: str | None = None) -> ReleaseAction:
+    """An action of a person on a release; their key for the ledger is in its usual place or in RELEASEGATE_KEY_FILE."""
+    file = os.environ.get("RELEASEGATE_KEY_FILE")
+    place = Workspace(workspace.resolve())
+    return ReleaseAction(release, place, by, reason, recipient, Path(file) if file else None, ask_passphrase)
+
+
+def ask_passphrase(*, confirm: bool = False) -> str:
+    """Ask for the passphrase of a signing key at the terminal.
+
+    Raises
+    ------
+    WorkspaceError
+        If there is no terminal.
+    """
+    return asked("Passphrase of the key", nobody_to_ask, confirm=confirm)
 
 
 def _document(one: RegisteredKey) -> dict[str, object]:

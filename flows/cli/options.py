@@ -1,19 +1,15 @@
 """Arguments and options that several commands share, and the values that follow from them."""
 
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tasks.core.errors import BadInput
-
-if TYPE_CHECKING:
-    from flows.cases import ReleaseAction
-    from tasks.ledger.chain import Checkpoints
+from tasks.ledger.chain import Checkpoints
 
 RequestArgument = Annotated[Path, typer.Argument(help="The release request, a YAML document.", show_default=False)]
 WorkspaceOption = Annotated[
@@ -51,10 +47,8 @@ DEFAULT_WORKSPACE = Path("workspace")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def checkpoints_of(anchors: Sequence[str]) -> "Checkpoints":
+def checkpoints_of(anchors: Sequence[str]) -> Checkpoints:
     """Heads of the ledger (``12:3f…``) and fingerprints of keys that were noted outside it."""
-    from tasks.ledger.chain import Checkpoints  # noqa: PLC0415  quicker help
-
     heads = {}
     for number, colon, sha256 in (text.partition(":") for text in anchors if ":" in text):
         if not (number.isdecimal() and colon and _SHA256.fullmatch(sha256)):
@@ -81,31 +75,6 @@ def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
             got="another id",
             fix="name one of these, or leave the option out for all of them",
         )
-
-
-def action_on(
-    release: str, workspace: Path, by: str, reason: str = "", recipient: str | None = None
-) -> "ReleaseAction":
-    """An action of a person on a release; their key for the ledger is in its usual place or in RELEASEGATE_KEY_FILE."""
-    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
-    from flows.workspace import Workspace  # noqa: PLC0415
-
-    file = os.environ.get("RELEASEGATE_KEY_FILE")
-    place = Workspace(workspace.resolve())
-    return ReleaseAction(release, place, by, reason, recipient, Path(file) if file else None, ask_passphrase)
-
-
-def ask_passphrase(*, confirm: bool = False) -> str:
-    """Ask for the passphrase of a signing key at the terminal.
-
-    Raises
-    ------
-    WorkspaceError
-        If there is no terminal.
-    """
-    from flows.signing import nobody_to_ask  # noqa: PLC0415  quicker help
-
-    return asked("Passphrase of the key", nobody_to_ask, confirm=confirm)
 
 
 def asked(prompt: str, otherwise: Callable[[], str], *, confirm: bool = False) -> str:

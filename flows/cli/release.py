@@ -145,18 +145,14 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block 
     yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
     gates = ((_mark(gate), gate.title, *write_result(gate)) for gate in record.gates)
     yield from table("", ("", "gate", ">measured", "required"), gates)
-    if standing.state in _LETS_LEAVE:
-        yield f"  valid until {record.valid_until}"
-    if record.supersedes:
-        yield f"  supersedes  {record.supersedes}"
-    if record.release_id != made.release_id:
-        yield f"  decided as  {record.release_id}"
-    if waits:
-        yield Paragraph(
-            f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
-            f"{record.release_id[:12]} --recipient {who} takes the others",
-            "lead",
-        )
+    facts = {
+        f"  valid until {record.valid_until}": standing.state in _LETS_LEAVE,
+        f"  supersedes  {record.supersedes}": record.supersedes,
+        f"  decided as  {record.release_id}": record.release_id != made.release_id,
+        f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
+        f"{record.release_id[:12]} --recipient {who} takes the others": waits,
+    }
+    yield from (fact for fact, applies in facts.items() if applies)
     yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, made)))
     if record.delivery and record.delivery.encrypted_to:
         keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)

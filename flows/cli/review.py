@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, action_on
+from flows.cli.key import action_on
+from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.reviewing import Overview, Voted, cast_vote, overview
 from flows.workspace import Workspace

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption, action_on
+from flows.cli.key import action_on
+from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.overruling import ChangedRelease, override_gates, reopen
 from flows.overruling import revoke as revoke_release

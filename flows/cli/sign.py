@@ -7,7 +7,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, action_on, asked
+from flows.cli.key import action_on
+from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, asked
 from flows.cli.output import JsonOption, answer, outcome
 from flows.determination import sign_determination
 from tasks.core.errors import WorkspaceError

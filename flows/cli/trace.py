@@ -15,7 +15,7 @@ from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle
 from flows.tracing import Traced, trace_incident
 from flows.workspace import Workspace
-from reports.document import Paragraph
+from reports.document import Paragraph, plural
 from tasks.core.guard import guarded
 from tasks.decoys.tracing import Hits
 from tasks.decoys.vault import Vault
@@ -176,26 +176,20 @@ def chance(probability: float) -> str:
 
 def notes(traced: Traced) -> Iterator[str]:
     """Limits of the result, and facts about the recipients in it."""
-    if traced.without_population is not None:
-        yield (
-            f"decoys were compared with other recipients' alone, for {traced.without_population}; with the population "
-            "as it was, fewer hits would name a recipient"
-        )
-    if traced.absent:
-        yield f"no column of {', '.join(traced.absent)}: taken as unknown, so less can be told"
-    if unknown := traced.table.unknown:
-        yield f"{unknown:,} {'id is' if unknown == 1 else 'ids are'} missing or not in the register, and left out"
-    if repeated := traced.table.repeated:
-        yield f"{repeated:,} {'row repeats' if repeated == 1 else 'rows repeat'} an id; each person counts once"
-    if traced.unmarked:
-        yield f"without decoys, so that nothing can point to them: {', '.join(traced.unmarked)}"
+    unknown, repeated = traced.table.unknown, traced.table.repeated
+    sentences_of = {
+        f"decoys were compared with other recipients' alone, for {traced.without_population}; with the population as "
+        "it was, fewer hits would name a recipient": traced.without_population is not None,
+        f"no column of {', '.join(traced.absent)}: taken as unknown, so less can be told": traced.absent,
+        f"{plural(unknown, 'id is', 'ids are')} missing or not in the register, and left out": unknown,
+        f"{plural(repeated, 'row repeats', 'rows repeat')} an id; each person counts once": repeated,
+        f"without decoys, so that nothing can point to them: {', '.join(traced.unmarked)}": traced.unmarked,
+    }
+    yield from (sentence for sentence, applies in sentences_of.items() if applies)
     pointed = {*traced.trace.named, *traced.trace.suspected}
-    for one in traced.undelivered:
-        if one in pointed:
-            yield f"{one} was never given its copy of this release: look at who else could read it"
-    for one in traced.earlier:
-        if one in pointed:
-            yield f"{one} has copies of another version of this release"
+    never = "was never given its copy of this release: look at who else could read it"
+    yield from (f"{one} {never}" for one in traced.undelivered if one in pointed)
+    yield from (f"{one} has copies of another version of this release" for one in traced.earlier if one in pointed)
 
 
 def _noun(traced: Traced) -> str:
@@ -203,6 +197,4 @@ def _noun(traced: Traced) -> str:
 
 
 def _number(traced: Traced, number: int) -> str:
-    if number == 1:
-        return "1 row" if traced.incident.kind == "rows" else "1 person"
-    return f"{number:,} {_noun(traced)}"
+    return plural(number, "row") if traced.incident.kind == "rows" else plural(number, "person", "people")

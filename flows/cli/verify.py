@@ -221,7 +221,5 @@ def _written(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {part}" for key, part in value.items())
     if isinstance(value, list):
-        return ", ".join(str(part) for part in value) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+        return ", ".join(map(str, value)) or "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -214,18 +214,19 @@ def new_row(
         If `at` has no time zone, `actor` is empty, a text holds a NUL or cannot be encoded, or `body` is not JSON,
         holds a NaN or is too large.
     """
-    if at.tzinfo is None:
-        raise ValueError("the time of a ledger entry needs a time zone")
-    if not actor.strip():
-        raise ValueError("a ledger entry needs an actor")
-    if any("\0" in text for text in (actor, release_id or "", recipient or "")):
-        raise ValueError("the fields of a ledger entry must be text without NUL")
     try:
         text = canonical_json(dict(body))
     except (TypeError, ValueError):
         raise ValueError("the body of a ledger entry must be JSON without NaN") from None
-    if len(text) > MAXIMUM_BODY_BYTES:
-        raise ValueError(f"the body of a ledger entry must not exceed {MAXIMUM_BODY_BYTES} bytes")
+    mistakes = {
+        "the time of a ledger entry needs a time zone": at.tzinfo is None,
+        "a ledger entry needs an actor": not actor.strip(),
+        "the fields of a ledger entry must be text without NUL": "\0" in f"{actor}{release_id}{recipient}",
+        f"the body of a ledger entry must not exceed {MAXIMUM_BODY_BYTES} bytes": len(text) > MAXIMUM_BODY_BYTES,
+    }
+    for mistake, made in mistakes.items():
+        if made:
+            raise ValueError(mistake)
     stored = text.decode().rstrip("\n")
     row = Row(head.sequence + 1, stamp(at), event.value, release_id, recipient, actor, stored, head.sha256, "")
     return row.hashed()

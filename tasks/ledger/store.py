@@ -11,9 +11,21 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Select, Table, Text, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    select,
+)
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
@@ -263,19 +275,17 @@ class Ledger(AbstractContextManager["Ledger"]):
         TamperingFound
             If one of them was edited.
         """
-        query = _NEWEST.limit(limit)
-        if before is not None:
-            query = query.where(_ENTRY.c.sequence < before)
-        if terms.release is not None:
-            query = query.where(_ENTRY.c.release_id.startswith(terms.release, autoescape=True))
-        if terms.event is not None:
-            query = query.where(_ENTRY.c.event == terms.event.value)
-        if terms.first is not None:
-            query = query.where(_ENTRY.c.at >= terms.first.isoformat())
-        if terms.last is not None:
+        columns = _ENTRY.c
+        conditions: Sequence[tuple[object, Callable[[Any], ColumnElement[bool]]]] = (
+            (before, lambda number: columns.sequence < number),
+            (terms.release, lambda digits: columns.release_id.startswith(digits, autoescape=True)),
+            (terms.event, lambda event: columns.event == event.value),
+            (terms.first, lambda day: columns.at >= day.isoformat()),
             # Stamps are of one form, so that they sort as text; a letter after the day sorts behind its hours.
-            query = query.where(_ENTRY.c.at < terms.last.isoformat() + "U")
-        return self._entries(query)
+            (terms.last, lambda day: columns.at < day.isoformat() + "U"),
+        )
+        matching = (condition(term) for term, condition in conditions if term is not None)
+        return self._entries(_NEWEST.where(*matching).limit(limit))
 
     def _entries(self, query: Select[tuple[object, ...]]) -> tuple[Entry, ...]:
         with self._reading() as connection:
