@@ -29,8 +29,8 @@ def show(blocks: Iterable[Block], console: Console) -> None:
             console.print(Text.assemble(words, f": {plain(block.meaning)}"), soft_wrap=True)
         elif isinstance(block, Heading):
             console.print(Text(plain(block.text), style="bold"))
-        elif isinstance(block, Paragraph):
-            console.print(Text(plain(block.text)), soft_wrap=True)
+        elif isinstance(block, str | Paragraph):
+            console.print(Text(plain(block if isinstance(block, str) else block.text)), soft_wrap=True)
         elif isinstance(block, Bullets):
             console.print("\n".join(f"• {plain(item)}" for item in block.items), markup=False, soft_wrap=True)
         elif isinstance(block, Facts | Table):

@@ -142,7 +142,7 @@ def _lines(checked: CheckedRequest) -> Iterator[RenderableType]:
         if recipient.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in recipient.encrypt_to)
             yield f"encrypted: {request.format_for(recipient).value} for {recipient.id} to {keys}"
-    yield f"taken to be held by an intruder: {', '.join(known_attributes(request))}\n"
+    yield f"assumed known to an attacker: {', '.join(known_attributes(request))}\n"
     failed = [one for one in validation.checks if not one.passed]
     for one in failed:
         rows = ", ".join(str(row + 1) for row in checked.positions.get(one.id, ())[:5])

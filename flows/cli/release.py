@@ -169,7 +169,7 @@ def _recipient_lines(record: DecisionRecord, outcome: "Outcome") -> Iterator[Ren
         yield f"  decided as  {record.release_id}"
     if waits:
         yield Group(
-            f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
+            f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review "
             f"{record.release_id[:12]} --recipient {who} takes the others"
         )
     yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, outcome)))
