@@ -17,7 +17,6 @@ from flows.pdf_checking import read_pdf
 from flows.workspace import Workspace
 from tasks.core.errors import SignatureRefused, TamperingFound, WorkspaceError
 from tasks.decision.record import SCHEMA_VERSION
-from tasks.delivery.signed import SIGNED
 from tasks.delivery.verification import DECISIONS, RELEASE_ID
 from tasks.ledger.chain import Anchor
 
@@ -70,7 +69,7 @@ def _of_bundle(bundle: Path) -> Iterator[Anchor]:
             )
         anchor = Anchor(str(path), bundle.name, path.stem, heads[0].decode(), _sha256(content))
         yield anchor
-        for signed in sorted((bundle / SIGNED / path.stem).glob("*.pdf")):
+        for signed in sorted((bundle / "signed" / path.stem).glob("*.pdf")):
             yield replace(anchor, source=str(signed), signed_sha256=_sha256(signed.read_bytes()))
 
 
@@ -149,7 +148,6 @@ def _of_file(path: Path, roots: Sequence[Certificate] | None) -> tuple[Anchor | 
 
 
 def _of_record(content: bytes, source: str) -> Anchor | None:
-    """Anchor of a decision record; None for anything else."""
     try:
         document = json.loads(content)
         named = (document["schema_version"], document["release_id"], document["prev_record_sha256"])

@@ -34,11 +34,11 @@ Row = Sequence[str]
 
 @dataclass(frozen=True)
 class Paragraph:
-    """One or more sentences in a style of their own."""
+    """One or more sentences."""
 
     kind: ClassVar = "paragraph"
     text: str
-    style: ParagraphStyle
+    style: ParagraphStyle = ""
     """“intro” stays with what follows; “code” is a block of commands."""
 
 

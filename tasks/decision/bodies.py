@@ -18,7 +18,7 @@ event           body                                        read by
 ``released``    as above and ``manifest_sha256``,           ``verify_bundle``: what came after ``published``
 after review    ``certificate_sha256``,                     into ``delivery/``, ``certificate/`` and
                 ``approval_sha256``                         ``approval/``
-``signed``      ``record_sha256``, ``report_sha256``,       ``tasks.delivery.signed``: ``signed/``;
+``signed``      ``record_sha256``, ``report_sha256``,       ``verify_bundle``: ``signed/``;
                 ``signed_sha256``,                          ``tasks.ledger.chain``
                 ``certificate_sha256``, ``subject``, and
                 ``by`` where a person is named

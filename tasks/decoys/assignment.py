@@ -31,9 +31,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.decoys.class_table import ClassTable, Flags, Rows, joined, looks
-from tasks.decoys.lineage import Lineage
-from tasks.decoys.same_origin import same_origin_pairs
+from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks, same_origin_pairs
 
 _SEED = 1
 _SPARE = 2
@@ -124,8 +122,7 @@ class AssignmentProblem:
     @cached_property
     def alone(self) -> Flags:
         """Whether each real class has no relative but itself."""
-        alone: Flags = np.bincount(self.relatives[0], minlength=len(self.real)) == 1
-        return alone
+        return np.asarray(np.bincount(self.relatives[0], minlength=len(self.real)) == 1)
 
     @cached_property
     def bins(self) -> tuple[list[Rows], list[Rows]]:

@@ -12,26 +12,33 @@ import numpy as np
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, DetectabilityFact, StatisticsFact
-from tasks.decoys.class_table import ClassTable, Flags, joined
+from tasks.decoys.classes import ClassTable, Flags, Lineage, joined
 from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.copy_statistics import appended, statistics_fact
 from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
-from tasks.decoys.decoy_records import RealRecords, as_texts, at_rows, draw_records
 from tasks.decoys.detectability import LEAST_DECOYS, detectability
-from tasks.decoys.later_version import continued
-from tasks.decoys.lineage import Lineage
 from tasks.decoys.linked_release import missing_tuples
-from tasks.decoys.manifest import DecoyManifest, Holder, Record, manifest_of
-from tasks.decoys.outbound import OutboundColumns, outbound_columns, refuse_own_values
+from tasks.decoys.manifest import DecoyManifest, Holder, Record
 from tasks.decoys.planning import (
     CopyToMark,
     DecoyPlan,
     axes_of,
+    continued,
     copies_to_mark,
+    manifest_of,
     minimum_class,
     missing_limit,
     of_others,
     plan,
+)
+from tasks.decoys.records import (
+    OutboundColumns,
+    RealRecords,
+    as_texts,
+    at_rows,
+    draw_records,
+    outbound_columns,
+    refuse_own_values,
 )
 from tasks.decoys.value_rules import Column, Columns
 from tasks.microdata.hierarchy import Codes

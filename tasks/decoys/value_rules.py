@@ -11,8 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.class_table import Flags, Rows
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Flags, Floats, Rows
 from tasks.decoys.value_grid import ValueKind, decimals_of, weekdays
 
 Column = NDArray[np.number]
@@ -90,8 +89,7 @@ class Sum:
         own = columns[self.name][rows]
         total = sum(columns[name][rows] for name in self.plus) - sum(columns[name][rows] for name in self.minus)
         exact = total if self.decimals is None else np.round(total, self.decimals) + 0.0
-        filled: Column = np.where(np.isnan(own) | np.isnan(exact), own, exact)
-        return filled
+        return np.asarray(np.where(np.isnan(own) | np.isnan(exact), own, exact))
 
     def broken(self, columns: Columns) -> Flags:
         """Whether each record's sum lies outside the column's range."""
@@ -180,22 +178,20 @@ def missing_of(columns: Columns) -> dict[str, Column]:
 
 def differences(columns: Columns, leader: str, name: str) -> Floats:
     """Difference of a column from another, NaN where either is missing."""
-    more: Floats = columns[name].astype(np.float64) - columns[leader].astype(np.float64)
-    return more
+    return np.asarray(columns[name].astype(np.float64) - columns[leader].astype(np.float64))
 
 
 def leader_of(columns: Columns, name: str, kinds: Kinds) -> str | None:
     """The column before it whose distance from it varies least, where that is far less than the column itself."""
-    kind, best, found = kind_of(name, kinds), np.inf, None
-    names = numbers_of(columns)
+    kind, names = kind_of(name, kinds), numbers_of(columns)
+    if name not in names or kind is ValueKind.LISTED:
+        return None
+    spreads = {}
     for other in names[: names.index(name)]:
-        if kind_of(other, kinds) is not kind or kind is ValueKind.LISTED:
-            continue
         apart = differences(columns, other, name)
         both = ~np.isnan(apart)
-        if both.sum() < LEAST_RECORDS:
-            continue
-        spread = float(apart[both].std())
-        if spread < min(best, _TIGHT * float(columns[name][both].std())):
-            best, found = spread, other
-    return found
+        if kind_of(other, kinds) is kind and both.sum() >= LEAST_RECORDS:
+            spread = float(apart[both].std())
+            if spread < _TIGHT * float(columns[name][both].std()):
+                spreads[other] = spread
+    return min(spreads, key=lambda other: spreads[other], default=None)

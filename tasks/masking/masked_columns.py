@@ -1,18 +1,19 @@
-"""Numeric columns that a request releases masked: read from the microdata, masked, and written as text again."""
+"""Numeric columns that a request releases masked: read, masked, kept between stages, and written as text again."""
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from tasks.core.errors import DataError, ParameterError, row_positions
+from tasks.core.files import save_arrays, saved_arrays
 from tasks.masking.fact import MaskingFact
 from tasks.masking.method import Effect, Floats
 from tasks.masking.registry import METHODS
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import code_column, sensitivities
+from tasks.microdata.coded import Prepared, code_column, sensitivities
 from tasks.request.model import Attribute, Masking, ReleaseRequest, ValueType
 
 _LARGEST_EXACT = 2.0**53
@@ -185,3 +186,22 @@ def _not_maskable(error: ParameterError, request: ReleaseRequest, number: int) -
         **fields,
         fix="correct the parameters of the masking, or take the attribute out of it",
     )
+
+
+def save_masked(columns: MaskedColumns, path: Path) -> None:
+    """Keep masked columns between the stages of a run."""
+    about = {"names": columns.names, "facts": [fact.model_dump(mode="json") for fact in columns.facts]}
+    save_arrays(path, about, original=columns.original, masked=columns.masked)
+
+
+def load_masked(path: Path) -> MaskedColumns:
+    """Read what ``save_masked`` wrote.
+
+    Raises
+    ------
+    StageFailed
+        If the file is missing or damaged.
+    """
+    with saved_arrays(path, "masking") as (about, arrays):
+        facts = tuple(map(MaskingFact.model_validate, about["facts"]))
+        return MaskedColumns(tuple(about["names"]), arrays["original"], arrays["masked"], facts)

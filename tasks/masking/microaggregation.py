@@ -18,7 +18,6 @@ from tasks.masking.method import (
     MaskingMethod,
     Strengths,
     checked_values,
-    checked_whole,
     random_order,
     refused,
 )
@@ -57,9 +56,6 @@ class IndividualRanking(MaskingMethod):
     k_unit = "records at least"
 
     k: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_whole("k", self.k, 2))
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
         """Mask each attribute of an array of shape (n_records, n_attributes).
@@ -123,12 +119,6 @@ class Mdav(MaskingMethod):
 
     k: int
     standardised: bool = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_whole("k", self.k, 2))
-        if not isinstance(self.standardised, bool):
-            got = type(self.standardised).__name__
-            raise refused("a parameter is outside its range", "standardised", "true or false", got)
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:  # noqa: ARG002 - the common signature
         """Mask an array of shape (n_records, n_attributes); nothing is drawn from the generator.

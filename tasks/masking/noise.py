@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks.masking.method import Effect, Floats, Masked, MaskingMethod, Strengths, checked_positive, checked_values
+from tasks.masking.method import Effect, Floats, Masked, MaskingMethod, Strengths, checked_values
 from tasks.request.model import MaskingName
 
 
@@ -35,9 +35,6 @@ class AdditiveNoise(MaskingMethod):
     effect = Effect.NOISE
 
     proportion: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "proportion", checked_positive("proportion", self.proportion, largest=1e6))
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
         """Add noise to an array of shape (n_records, n_attributes).

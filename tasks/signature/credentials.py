@@ -6,7 +6,7 @@ is encrypted; it is never quoted, and nothing of a key is.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -167,27 +167,27 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
         If key and certificate do not belong together, the certificate is not in force, is not for signatures, or the
         key is too short.
     """
-    certificate = credentials.certificate
-    if _public(credentials.key) != _public(certificate):
-        raise _unfit(
-            "key and certificate do not belong together",
-            "the certificate of this key",
-            "the certificate of a different key",
-        )
-    if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
-        since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-        raise _unfit(
-            "the certificate is not in force",
-            f"a day from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
-            f"{now:%Y-%m-%d}",
-            "sign with one that is; a certificate that has ended must be renewed",
-        )
+    certificate, key = credentials.certificate, credentials.key
+    since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     try:
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
         usage = None
     except ValueError:
         raise _unfit("the certificate cannot be read", "well-formed extensions", "malformed extensions") from None
+    if _public(key) != _public(certificate):
+        raise _unfit(
+            "key and certificate do not belong together",
+            "the certificate of this key",
+            "the certificate of a different key",
+        )
+    if not since <= now <= until:
+        raise _unfit(
+            "the certificate is not in force",
+            f"a day from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
+            f"{now:%Y-%m-%d}",
+            "sign with one that is; a certificate that has ended must be renewed",
+        )
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise _unfit(
             "the certificate is not for signatures",
@@ -195,8 +195,8 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
             "neither",
             "sign with a certificate that was issued for signatures",
         )
-    if isinstance(credentials.key, RSAPrivateKey) and credentials.key.key_size < SMALLEST_RSA_BITS:
-        raise _unfit("the key is too short", f"RSA of {SMALLEST_RSA_BITS} bits or more", f"{credentials.key.key_size}")
+    if isinstance(key, RSAPrivateKey) and key.key_size < SMALLEST_RSA_BITS:
+        raise _unfit("the key is too short", f"RSA of {SMALLEST_RSA_BITS} bits or more", f"{key.key_size}")
 
 
 def _unfit(what: str, expected: str, got: str, fix: str = "name the right files") -> BadInput:
@@ -247,8 +247,3 @@ def _content(path: Path, what: str) -> bytes:
             got=error.strerror or "the system refused",
             fix="check the path and its permissions",
         ) from None
-
-
-def all_certificates(paths: Iterable[Path]) -> tuple[x509.Certificate, ...]:
-    """The certificates of several files."""
-    return tuple(one for path in paths for one in read_certificates(path))

@@ -29,7 +29,7 @@ from tasks.delivery.released_file import (
     released_rows,
     write_released,
 )
-from tasks.delivery.reread import figures_of_file, score_again
+from tasks.delivery.write import figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared

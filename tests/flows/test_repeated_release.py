@@ -14,8 +14,8 @@ import pytest
 
 from flows.cases import ReleaseAction, open_release
 from flows.gate import run_release
+from flows.overruling import revoke
 from flows.reviewing import cast_vote
-from flows.revoking import revoke
 from flows.workspace import Workspace
 from tasks.core.errors import StageCrashed
 from tasks.decision import bodies

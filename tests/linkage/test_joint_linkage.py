@@ -13,8 +13,7 @@ from tasks.assessments.linkage.within import linkage_within, rank_swap_linkage, 
 from tasks.core.errors import ParameterError
 from tasks.masking.method import Masked, MaskedRange
 from tasks.masking.noise import AdditiveNoise
-from tasks.masking.rank_swapping import RankSwapping, Reading, window_bounds
-from tasks.masking.spread_swapping import BucketSwapping
+from tasks.masking.rank_swapping import BucketSwapping, RankSwapping, Reading, window_bounds
 from tests.reference.knowing_attacks import joint_noise_linkage, joint_rank_swap_linkage, noise_linkage
 from tests.support.casc_tables import casc_table
 

@@ -10,8 +10,7 @@ from fastapi.testclient import TestClient
 from flows.ledger import open_ledger
 from flows.service.api import requests_router, status_router
 from flows.service.config import Service, service_of
-from flows.service.health import Pulse, health
-from flows.service.metrics import Metrics
+from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import Queue, RequestState
 from flows.web.app import create_app
 from tasks.ledger.entry import Event

@@ -240,8 +240,8 @@ def note(moved: Moved) -> None:
 
 
 def test_a_request_is_decided_once_nobody_needs_to_vote(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> None:
-    def decided(queue: Queue, _service: Service, seen: QueuedRequest, **_: Any) -> None:
-        queue.update(seen, state=RequestState.DECIDED)
+    def decided(service: Service, seen: QueuedRequest, **_: Any) -> None:
+        service.queue.update(seen, state=RequestState.DECIDED)
 
     entry = moved.hand_in()
     wait_for_reviewers(moved, entry)

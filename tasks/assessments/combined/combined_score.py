@@ -7,19 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.combined.disclosure import (
-    Floats,
     MeanContributions,
     contributions,
     known_sets,
     mean_contributions,
 )
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
+from tasks.assessments.combined.known_set_tree import Floats
 from tasks.assessments.combined.known_sets import KnownSet
 from tasks.candidate.coalition import Coalition
 from tasks.core.fact import Bin
 from tasks.generalization.play import Generalization
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
 

@@ -34,17 +34,11 @@ class IdentityAssessment(Assessment[IdentityFact]):
     fact = IdentityFact
     families = ("transparent", "prosecutor", "journalist", "released", "game")
 
-    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[IdentityFact]:
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[IdentityFact]:
         """Measure a candidate.
 
         With less than the full effort other generalizations and other stakes are left out, and nothing is drawn for
         uncertain terms: what is known of them is taken from the candidate.
-
-        Raises
-        ------
-        StageFailed
-            If nothing is left to release, a copy exceeds a limit of its policy, or nothing can be solved under the
-            terms asked about.
         """
         full = effort is Effort.FULL
         found = score(

@@ -89,9 +89,18 @@ def gate_figures(
     risk: tuple[RiskView, TransparentRisk],
 ) -> dict[Measure, float]:
     """Every figure of one copy that a gate can use; payoff and information count suppressed records as nothing."""
-    residual, transparent = risk
     records, total = table.data.counts, table.data.total
     informed = payoffs.publisher(payoffs.benefit * played.kept, played.effective)
+    return {
+        **risk_figures(*risk),
+        Measure.SUPPRESSED_SHARE: float(records[~kept].sum() / total),
+        Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
+        Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
+    }
+
+
+def risk_figures(residual: RiskView, transparent: TransparentRisk) -> dict[Measure, float]:
+    """The figures that follow from the groups of the released records alone."""
     return {
         Measure.TRANSPARENT_MAXIMUM: transparent.maximum_risk,
         Measure.TRANSPARENT_MEAN: transparent.mean_risk,
@@ -102,9 +111,6 @@ def gate_figures(
         Measure.JOURNALIST_MAXIMUM: residual.journalist.maximum,
         Measure.JOURNALIST_MEAN: residual.journalist.mean,
         Measure.SMALLEST_CLASS: float(residual.smallest_class),
-        Measure.SUPPRESSED_SHARE: float(records[~kept].sum() / total),
-        Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
-        Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
     }
 
 

@@ -17,7 +17,7 @@ from tasks.assessments.linkage.mixed import GeneralizedPart, MixedFiles, mixed_f
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.problem import fold
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.columns import known_probabilities
+from tasks.microdata.coded import known_probabilities
 from tasks.request.model import ReleaseRequest, ValueType
 
 

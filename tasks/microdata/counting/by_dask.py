@@ -19,8 +19,8 @@ import pandas as pd
 import pyarrow as pa
 
 from tasks.core.errors import BadInput, StageFailed
-from tasks.microdata.parts import FilePart
-from tasks.microdata.row_groups import PartCoder, Piece, piece_sha256
+from tasks.core.files import file_sha256
+from tasks.microdata.parts import FilePart, PartCoder, Piece
 
 _TO_CONNECT = "15s"
 _SOURCES = Path(__file__).resolve().parents[1]
@@ -43,7 +43,7 @@ class PieceOrder:
     coder: PartCoder
     piece: Piece
     sha256: str
-    """Of the piece's bytes and the footer, as they are here."""
+    """Of the file's bytes, as they are here."""
     program: str
     """Digest of the program that is to code them."""
 
@@ -71,7 +71,8 @@ def code_by_dask(address: str, coder: PartCoder, cut: Sequence[Piece]) -> list[F
     StageFailed
         If a worker sees other bytes, has another program, fails, or gives back other records.
     """
-    orders = [PieceOrder(coder, piece, piece_sha256(coder.path, piece), program()) for piece in cut]
+    sha256 = file_sha256(coder.path)
+    orders = [PieceOrder(coder, piece, sha256, program()) for piece in cut]
     failure = ""
     answers: list[object] = []
     with closing(connect(address)) as client:
@@ -110,11 +111,17 @@ def code_order(order: PieceOrder) -> FilePart | str | None:
     try:
         if order.program != program():
             return "program"
-        if not path.is_file() or piece_sha256(path, order.piece) != order.sha256:
+        if not path.is_file() or _sha256_as_of(path, path.stat().st_size, path.stat().st_mtime_ns) != order.sha256:
             return "bytes"
         return order.coder.code(order.piece)
     except Exception as error:
         return type(error).__name__
+
+
+@cache
+def _sha256_as_of(path: Path, _size: int, _changed: int) -> str:
+    """SHA-256 of a file, computed once by a worker as long as the file does not change."""
+    return file_sha256(path)
 
 
 def _failed(address: str, what: str, expected: str, got: str) -> StageFailed:

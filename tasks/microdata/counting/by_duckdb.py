@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tasks.core.errors import StageFailed
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.row_groups import PartCoder
+from tasks.microdata.parts import PartCoder
 from tasks.microdata.tuples import Tuples, leaf_codes, radix_strides
 
 _PATTERN_MARKS = frozenset("*?[]{}")

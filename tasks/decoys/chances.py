@@ -1,7 +1,7 @@
-"""How likely it is that as many decoy classes of one recipient are hit by an incident that did not come from it.
+"""How likely it is that an incident hits as many decoys or kept classes of a recipient whom it does not come from.
 
-If the incident was made without knowing which cells are decoys, a decoy is hit as likely as any cell that could have
-been drawn in its place: with h of N comparable cells hit, the decoy among them, by a chance of h/N.
+**Decoys.** If the incident was made without knowing which cells are decoys, a decoy is hit as likely as any cell that
+could have been drawn in its place: with h of N comparable cells hit, the decoy among them, by a chance of h/N.
 
 **Comparable cells** are those that a decoy could have been drawn from. A cell of the population is comparable if it
 
@@ -18,22 +18,39 @@ classes of the decoy's levels that hold about as many people: in each quasi-iden
 weight of the cells that are hit over that of all. The decoy's own weight is the mean at least, so that an unlikely one
 weighs no more. Where there are fewer than 40 cells or such classes, all cells count alike. What the draw depended on
 beyond that, such as suppressed records, in whose cells there are no decoys, is not known to the tracer.
+
+**Kept classes.** Which real classes of a bin (as many records, people linked within a half-octave) are kept, and by
+whom, is drawn at random and secret. Where an incident hits kept classes of several recipients, of the K kept classes of
+all recipients C, and c of them the K_i of this one,
+
+    chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
+
+Where it hits those of one holder alone, how many other real classes it hits is evidence too. Whatever an incident hits,
+if it was made without the copies, each set of classes of a bin is as likely as any other to be the kept ones: of the N
+classes of a bin with K kept ones, K_i of them recipient i's, and h hit, the number of kept ones that are hit is
+hypergeometric, and whose they are is a draw without replacement. Hence
+
+    P(j of i's are hit and none of others') = Hypergeometric(j; N, K, h) · C(K_i, j) / C(K, j)
+
+for each bin, independently of the other bins. A copy has all of its own kept classes and none of any other: half of it
+hits many classes, some of its own kept ones and not one of the others'. Only tuples that can come from just one real
+class of a file count as hits here, so that what is hit does not depend on which classes are kept.
+
+The two are alternatives, of which one is chosen by what was hit: either is doubled.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from tasks.decoys.class_table import Flags, Rows, joined
-from tasks.decoys.lineage import Lineage
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Flags, Floats, Lineage, Rows, joined, looks, of_same_origin, same_origin_pairs
 from tasks.decoys.manifest import DecoyManifest
-from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples, radix_strides
 
@@ -48,6 +65,7 @@ _LEAST = 20
 """Cells, and reference cells, that a bin has on average at least."""
 _ROUNDS = 10
 _EXTREME = 10.0
+_NOBODY = -1
 
 
 class Comparable(NamedTuple):
@@ -75,6 +93,8 @@ class _Node:
     """Pairs of them and of decoys of the same origin."""
     released: tuple[Codes, Counts]
     """Real classes of this node, and the people of each."""
+    decoy_people: Counts
+    """People of each decoy of this node, by its number; as the manifest has them where nobody is in its cell."""
 
 
 class DecoyChances:
@@ -94,16 +114,19 @@ class DecoyChances:
     def __init__(
         self, manifest: DecoyManifest, axes: Sequence[Lineage], real: Codes, tuples: Codes, population: Tuples | None
     ) -> None:
-        self._axes, self._real, self._tuples, self._population = axes, real, tuples, population
+        self._axes, self._real, self._tuples, self._by_population = axes, real, tuples, population is not None
+        self._people = np.empty((0, len(axes)), dtype=np.int32), np.empty(0, dtype=np.int64)
+        if population is not None:
+            self._people = population.codes[population.counts > 0], population.counts[population.counts > 0]
+        self._decoys = joined([holder.decoys for holder in manifest.holders])
         lengths = [len(holder.decoys) for holder in manifest.holders]
         self._holder_of = np.repeat(np.arange(len(lengths)), lengths)
-        self._file_of = np.array([holder.generalization for holder in manifest.holders], dtype=np.intp)[self._holder_of]
-        self._decoys = joined([holder.decoys for holder in manifest.holders])
+        self._file_of = np.repeat([holder.generalization for holder in manifest.holders], lengths)
         self._hit = of_same_origin(self._decoys.cells, tuples, axes)
         self._strides = radix_strides([len(line) for line in axes])
         self._numbers: Counts = self._decoys.cells.astype(np.int64) @ self._strides
+        self._levels = np.column_stack([line.levels[self._decoys.cells[:, axis]] for axis, line in enumerate(axes)])
         self._nodes: dict[_Levels, _Node] = {}
-        self._counts: dict[_Levels, tuple[Counts, Counts]] = {}
 
     def chance(self, holder: int) -> float:
         """Probability, 0 to 1, that as many decoy classes of a holder are hit, or more."""
@@ -111,88 +134,64 @@ class DecoyChances:
         hits = int(np.count_nonzero(own & self._hit))
         if not hits:
             return 1.0
-        if self._population is None:
-            like = np.isin(self._file_of, self._file_of[own])
-            drawn = np.count_nonzero(like & self._hit)
-            return float(stats.hypergeom.sf(hits - 1, np.count_nonzero(like), np.count_nonzero(own), drawn))
-        return at_least(hits, [self.beside(row).chance for row in np.flatnonzero(own).tolist()])
+        if self._by_population:
+            return at_least(hits, [self.beside(row).chance for row in np.flatnonzero(own).tolist()])
+        like = np.isin(self._file_of, self._file_of[own])
+        drawn = np.count_nonzero(like & self._hit)
+        return float(stats.hypergeom.sf(hits - 1, np.count_nonzero(like), np.count_nonzero(own), drawn))
 
     def beside(self, decoy: int) -> Comparable:
         """The cells comparable with a decoy, by its row."""
-        node, people = self._node(self._levels[decoy]), self._people[decoy]
+        node = self._node(tuple(self._levels[decoy].tolist()))
+        own, people = self._holder_of == self._holder_of[decoy], node.decoy_people[decoy]
         cells, decoys = node.decoy_pairs
         possible = node.numbers != self._numbers[decoy]
-        possible[cells[self._holder_of[decoys] != self._holder_of[decoy]]] = False
+        possible[cells[~own[decoys]]] = False
         possible &= (node.known >= self._known(self._decoys.cells[[decoy]])).all(axis=1)
         for factor in FACTORS:
             near = np.flatnonzero(possible & (node.people * factor >= people) & (node.people <= people * factor))
             if len(near) + 1 >= ENOUGH:
                 break
-        own = np.isin(node.numbers[near], self._numbers[self._holder_of == self._holder_of[decoy]])
         classes, linked = node.released
         like = (linked * FACTORS[0] >= people) & (linked <= people * FACTORS[0])
         places = [*np.vstack([node.cells[near], self._decoys.cells[[decoy]]]).T, np.append(node.people[near], people)]
         weights = raked(places, [*classes[like].T, linked[like]])
         weights[-1] = max(1.0, weights[-1])
-        hit, drawable = np.append(node.hit[near], self._hit[decoy]), np.append(~own, [True])
+        hit = np.append(node.hit[near], self._hit[decoy])
+        drawable = np.append(~np.isin(node.numbers[near], self._numbers[own]), [True])
         chance = min(1.0, float(weights[hit].sum() / weights[drawable].sum()))
         return Comparable(int(drawable.sum()), int(hit.sum()), chance)
 
     def _known(self, cells: Codes) -> Flags:
         return np.column_stack([np.isin(column, real) for column, real in zip(cells.T, self._real.T, strict=True)])
 
-    @cached_property
-    def _levels(self) -> list[_Levels]:
-        levels = [line.levels[self._decoys.cells[:, axis]] for axis, line in enumerate(self._axes)]
-        return list(zip(*(column.tolist() for column in levels), strict=True))
-
-    @cached_property
-    def _people(self) -> list[int]:
-        """People of each decoy; as the manifest has them where the population has no such cell."""
-        found = []
-        for levels, number, people in zip(self._levels, self._numbers, self._decoys.people.tolist(), strict=True):
-            numbers, counts = self._counted(levels)
-            here = counts[numbers == number]
-            found.append(max(int(here[0]) if len(here) else people, 1))
-        return found
-
     def _node(self, levels: _Levels) -> _Node:
         if levels not in self._nodes:
-            numbers, people = self._counted(levels)
-            own = [count for count, other in zip(self._people, self._levels, strict=True) if other == levels]
-            wanted = (people >= min(own) / FACTORS[-1]) & (people <= max(own) * FACTORS[-1])
-            places = np.unravel_index(numbers[wanted], [len(line) for line in self._axes])
+            codes, counts = self._people
+            groups = [line.at_level[:, level] for line, level in zip(self._axes, levels, strict=True)]
+            cells = np.column_stack([group[leaves] for group, leaves in zip(groups, codes.T, strict=True)])
+            people = pd.Series(counts).groupby(cells.astype(np.int64) @ self._strides).sum()
+            own = (self._levels == levels).all(axis=1)
+            decoy_people = np.where(own, people.reindex(self._numbers), np.nan)
+            decoy_people = np.maximum(np.where(np.isnan(decoy_people), self._decoys.people, decoy_people), 1)
+            least, most = decoy_people[own].min() / FACTORS[-1], decoy_people[own].max() * FACTORS[-1]
+            wanted = people[people.between(least, most)]
+            places = np.unravel_index(wanted.index.to_numpy(), [len(line) for line in self._axes])
             cells = np.column_stack(places).astype(np.int32)
             free = ~of_same_origin(cells, self._real, self._axes)
-            cells = cells[free]
-            sought = self._real.astype(np.int64) @ self._strides
-            place = np.minimum(np.searchsorted(numbers, sought), len(numbers) - 1)
-            found = numbers[place] == sought
+            linked = people.reindex(self._real.astype(np.int64) @ self._strides).to_numpy()
+            here = ~np.isnan(linked)
             self._nodes[levels] = _Node(
-                cells=cells,
-                numbers=numbers[wanted][free],
-                people=people[wanted][free],
-                hit=of_same_origin(cells, self._tuples, self._axes),
-                known=self._known(cells),
-                decoy_pairs=same_origin_pairs(cells, self._decoys.cells, self._axes),
-                released=(self._real[found], people[place[found]]),
+                cells=cells[free],
+                numbers=wanted.index.to_numpy()[free],
+                people=wanted.to_numpy()[free],
+                hit=of_same_origin(cells[free], self._tuples, self._axes),
+                known=self._known(cells[free]),
+                decoy_pairs=same_origin_pairs(cells[free], self._decoys.cells, self._axes),
+                released=(self._real[here], linked[here]),
+                decoy_people=decoy_people,
             )
         return self._nodes[levels]
-
-    def _counted(self, levels: _Levels) -> tuple[Counts, Counts]:
-        """Numbers of the cells of a lattice node that hold people, and the people in each."""
-        population = self._population
-        if levels not in self._counts and population is not None:
-            held = population.counts > 0
-            raised = [
-                line.raised[:, level] * stride
-                for line, level, stride in zip(self._axes, levels, self._strides, strict=True)
-            ]
-            numbers = sum(column[population.codes[held, axis]] for axis, column in enumerate(raised))
-            distinct, inverse = np.unique(numbers, return_inverse=True)
-            people = np.bincount(inverse.ravel(), weights=population.counts[held], minlength=len(distinct))
-            self._counts[levels] = distinct.astype(np.int64), np.rint(people).astype(np.int64)
-        return self._counts[levels]
 
 
 def at_least(number: int, chances: Sequence[float]) -> float:
@@ -238,5 +237,71 @@ def raked(attributes: Sequence[Integers], reference: Sequence[Integers]) -> Floa
         if not weights.any():
             return np.ones(len(weights))
         weights = np.clip(weights / weights.mean(), 1 / _EXTREME, _EXTREME)
-    scaled: Floats = weights / weights.mean()
-    return scaled
+    return np.asarray(weights / weights.mean())
+
+
+def single_hits(manifest: DecoyManifest, cells: Codes, axes: Sequence[Lineage]) -> list[Flags]:
+    """Flags of the real classes of each first-version file that are hit by a tuple that fits no other class of it.
+
+    Parameters
+    ----------
+    manifest : DecoyManifest
+    cells : array of shape (n_cells, n_attributes)
+        Distinct tuples of the incident, canonical.
+    axes : sequence of Lineage
+    """
+    found = []
+    for table in manifest.versions[0].files:
+        tuples, rows = same_origin_pairs(cells, table.cells, axes)
+        single = np.bincount(tuples, minlength=len(cells))[tuples] == 1
+        found.append(np.isin(np.arange(len(table)), rows[single]))
+    return found
+
+
+def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags]) -> tuple[str, float] | None:
+    """The one recipient whose kept classes are hit, if there is just one.
+
+    Parameters
+    ----------
+    manifest : DecoyManifest
+    hit : sequence of arrays of bool, shape (n_classes,)
+        As of ``single_hits``.
+
+    Returns
+    -------
+    recipient : str
+    chance : float
+        Probability, 0 to 1, that as many of its kept classes are hit or more, and none of any other holder's.
+    None if the kept classes of no holder, of several holders, or of a seat are hit.
+    """
+    classes = pd.DataFrame(
+        {
+            "bin": [(number, look) for number, table in enumerate(manifest.versions[0].files) for look in looks(table)],
+            "keeper": _keepers(manifest),
+            "hit": np.concatenate(hit),
+        }
+    )
+    owners = classes.keeper[classes.hit & (classes.keeper != _NOBODY)]
+    recipient = manifest.holders[int(owners.iloc[0])].recipient if owners.nunique() == 1 else None
+    if recipient is None:
+        return None
+    chances = np.ones(1)
+    for _, here in classes.groupby("bin"):
+        kept, own = int((here.keeper != _NOBODY).sum()), int((here.keeper == owners.iloc[0]).sum())
+        of_bin = stats.hypergeom.pmf(np.arange(own + 1), len(here), kept, here.hit.sum())
+        chances = np.convolve(chances, of_bin * [comb(own, count) / comb(kept, count) for count in range(own + 1)])
+    return recipient, float(min(1.0, chances[len(owners) :].sum()))
+
+
+def _keepers(manifest: DecoyManifest) -> list[int]:
+    """Number of the holder who keeps each class of the first version, file by file."""
+    keeper = {
+        (holder.generalization, cell.tobytes()): number
+        for number, holder in enumerate(manifest.holders)
+        for cell in holder.kept.cells
+    }
+    return [
+        keeper.get((file, cell.tobytes()), _NOBODY)
+        for file, table in enumerate(manifest.versions[0].files)
+        for cell in table.cells
+    ]

@@ -1,27 +1,35 @@
-"""Overrides: an officer answers for failed gates of a blocked release, or reopens one that its reviewers rejected.
+"""Overruling a decision: revocation, overrides of failed gates, and reopening of what reviewers rejected.
 
 An override of gates changes nothing of the blocked release and makes no file. ``releasegate release`` of the same
 request then makes a separate release, named by inputs and overrides, and decides it for the recipients concerned.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
-from flows.cases import OpenRelease, ReleaseAction, ReleaseCase
-from flows.revoking import ChangedRelease
+from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, forget
+from flows.identity import last_decided
+from flows.ledger import last_body
 from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
-from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overridable, overridden_id
-from tasks.decision.people import officer_of
+from tasks.decision.overrides import overridable
+from tasks.decision.people import officer_of, revoking_roles
 from tasks.decision.record import GateResult, Verdict
 from tasks.decision.standing import Standing
-from tasks.decision.states import StateChange, after
+from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
 from tasks.ledger.entry import Event
-from tasks.ledger.store import Ledger
+
+
+@dataclass(frozen=True)
+class ChangedRelease:
+    """A release after a person has acted on it: its standing, by recipient."""
+
+    release_id: str
+    standings: dict[str, Standing]
 
 
 @dataclass(frozen=True)
@@ -34,22 +42,6 @@ class Overridden:
     gates: tuple[GateResult, ...]
     valid_until: date
     standing: Standing
-
-
-@dataclass(frozen=True)
-class Named:
-    """The release that a request identifies today."""
-
-    release_id: str
-    inputs: str
-    """Release id of the same inputs without overrides."""
-    overrides: tuple[GateOverrides, ...] = ()
-    """In force and not used yet; the release is then a new one, or one that was interrupted."""
-
-    @property
-    def recipients(self) -> frozenset[str]:
-        """Recipients whom a release under overrides is decided for; empty for all of the request."""
-        return frozenset(one.recipient for one in self.overrides)
 
 
 def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
@@ -83,7 +75,7 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
         signer = action.signer(release, name)
         body = bodies.gates_overridden(name, reason, case.record, results, last)
         with release.ledger.transaction():
-            _check_latest(release.ledger, case)
+            _check_latest(release, case)
             standing = release.append(case, [(Event.OVERRIDDEN, body)], signer)
         return Overridden(release.release_id, case.recipient, name, results, last, standing)
 
@@ -116,49 +108,39 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
         return ChangedRelease(release.release_id, {case.recipient: standing})
 
 
-def named(ledger: Ledger, inputs: str, today: date) -> Named:
-    """The release that a request identifies: one under overrides in force, or else the last one decided."""
-    overrides = [entry for entry in ledger.entries(event=Event.OVERRIDDEN) if entry.body.get("inputs") == inputs]
-    if not overrides:
-        return Named(inputs, inputs)
-    decided = ledger.entries(event=Event.DECIDED)
-    waiting = in_force(overrides, decided, inputs, today)
-    if waiting:
-        return Named(overridden_id(inputs, [one.entry_sha256 for one in waiting]), inputs, waiting)
-    last = [str(entry.release_id) for entry in decided if inputs_of(entry) == inputs]
-    return Named(last[-1] if last else inputs, inputs)
+def revoke(action: ReleaseAction) -> ChangedRelease:
+    """Revoke a release, for good. Delivered files stay in the bundle as evidence.
 
-
-def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetime) -> None:
-    """Refuse a decision under overrides that are no longer in force; within the transaction that records it.
+    Parameters
+    ----------
+    action : ReleaseAction
+        By the requester, or an officer of the policy. Without a recipient, the release is revoked for every recipient
+        for whom it can be.
 
     Raises
     ------
+    BadInput
+        If this person may not revoke it, or the reason cannot be kept.
     StageFailed
-        If one was used, or its last day has passed, while the gate was running.
+        If the state of the release, or the role of this person in that state, does not allow it.
+    TamperingFound
+        If bundle or ledger is not as recorded.
     """
-    wanted = {one.entry_sha256: one.inputs for one in overrides}
-    if not wanted:
-        return
-    entries, decided = ledger.entries(event=Event.OVERRIDDEN), ledger.entries(event=Event.DECIDED)
-    still = {
-        one.entry_sha256 for inputs in set(wanted.values()) for one in in_force(entries, decided, inputs, utc_day(at))
-    }
-    if not set(wanted) <= still:
-        raise StageFailed(
-            "an override that the release rests on is no longer in force",
-            where="ledger",
-            expected="overrides that are neither used nor past their last day",
-            got="one that was used, or has ended, while the gate was running",
-            fix="run the command again; an officer may override the gates again",
-        )
-
-
-def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:
-    """By recipient, the release that was last decided of some inputs."""
-    overridden = any(entry.body.get("inputs") == inputs for entry in ledger.entries(event=Event.OVERRIDDEN))
-    decided = ledger.entries(release_id=None if overridden else inputs, event=Event.DECIDED)
-    return {str(entry.recipient): str(entry.release_id) for entry in decided if inputs_of(entry) == inputs}
+    reason, by = checked_reason(action.reason), action.by
+    with action.opened("revocation") as release:
+        cases = list(release.cases.values()) if action.recipient is None else [release.case(action.recipient)]
+        able = [(case, role) for case in cases if (role := _role(case, by)) is not None]
+        if not able:
+            after(cases[0].standing.state, StateChange.REVOKE, min(revoking_roles(cases[0].record, by)))
+        signer = action.signer(release, by)
+        with release.ledger.transaction():
+            standings = {
+                case.recipient: release.append(case, [(Event.REVOKED, bodies.revoked(by, role, reason))], signer)
+                for case, role in able
+            }
+        for recipient in standings:
+            forget(release.workspace, release.release_id, recipient)
+        return ChangedRelease(release.release_id, standings)
 
 
 def _checked(release: OpenRelease, case: ReleaseCase, gates: Collection[str]) -> tuple[GateResult, ...]:
@@ -185,11 +167,8 @@ def _checked(release: OpenRelease, case: ReleaseCase, gates: Collection[str]) ->
 
 def _check_decoys(release: OpenRelease) -> None:
     """Refuse if copies with decoys may be in use: those of another release would expose them by comparison."""
-    asked = release.ledger.entries(release_id=release.release_id, event=Event.REQUESTED)
-    if not any(entry.body.get("decoys") for entry in asked):
-        return
     out = sorted(case.recipient for case in release.cases.values() if case.record.decision is not Verdict.BLOCKED)
-    if out:
+    if out and last_body(release.ledger, Event.REQUESTED, release.release_id)["decoys"]:
         raise StageFailed(
             "gates of a release with decoys cannot be overridden once a copy was delivered or may be",
             where=f"release {release.release_id[:12]}",
@@ -199,9 +178,9 @@ def _check_decoys(release: OpenRelease) -> None:
         )
 
 
-def _check_latest(ledger: Ledger, case: ReleaseCase) -> None:
-    last = last_decided(ledger, case.record.of_inputs).get(case.recipient)
-    if last != case.record.release_id:
+def _check_latest(release: OpenRelease, case: ReleaseCase) -> None:
+    last = last_decided(release.ledger, case.record.of_inputs)[case.recipient]
+    if last != release.release_id:
         raise StageFailed(
             "a later release of the same inputs has been decided for this recipient",
             where=f"release to {case.recipient}",
@@ -212,7 +191,6 @@ def _check_latest(ledger: Ledger, case: ReleaseCase) -> None:
 
 
 def _check_rejected(case: ReleaseCase, today: date) -> None:
-    """Refuse to reopen a release that a gate has blocked, or whose last day has passed."""
     if case.record.decision is Verdict.BLOCKED:
         raise StageFailed(
             "a release that a gate has blocked cannot be put before reviewers",
@@ -230,3 +208,9 @@ def _check_rejected(case: ReleaseCase, today: date) -> None:
             got=lapsed(case.record, today),
             fix="a new request is a new release",
         )
+
+
+def _role(case: ReleaseCase, by: str) -> WorkflowRole | None:
+    """Role in which a person may revoke a release in its present state; None for none."""
+    roles = sorted(revoking_roles(case.record, by))
+    return next((role for role in roles if can_follow(case.standing.state, StateChange.REVOKE, role)), None)
