@@ -218,7 +218,7 @@ def _coalitions(record: Reassessment) -> Iterator[Block]:
         )
         for one in record.coalitions:
             yield from _coalition(one, record)
-    yield said(
+    notes = said(
         None if record.coalitions else "No other copy of the same people has been delivered.",
         f"Recipients who might share: {plural(record.sets_left_out, 'further set')} of them were not compared, since "
         "they are too many."
@@ -229,6 +229,7 @@ def _coalitions(record: Reassessment) -> Iterator[Block]:
         if record.unrelated
         else None,
     )
+    yield from [notes] if notes else []
 
 
 def _coalition(found: PooledCopies, record: Reassessment) -> Iterator[Block]:
