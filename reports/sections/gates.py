@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import DASH, Block, Heading, Paragraph, Row, Table, lines, passed, said, small, strong, text
 from reports.record_view import GateRow, RecordView
-from tasks.assessments.identity.uncertainty_facts import (
+from tasks.assessments.identity.facts import (
     DecidingFact,
     FigureRangeFact,
     UncertainTermFact,

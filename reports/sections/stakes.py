@@ -28,9 +28,17 @@ from reports.document import Block, Heading, Paragraph, Row, Table, lines, liste
 from reports.methods import method_text
 from reports.record_view import RecordView
 from reports.smallcell import NO_FILE
-from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
-from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
-from tasks.assessments.identity.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
+from tasks.assessments.identity.facts import (
+    FrontierFact,
+    FrontierPoint,
+    GameFigures,
+    PenaltiesFact,
+    PenaltyPoint,
+    ReachFact,
+    StakesCurve,
+    StakesFact,
+    StakesMap,
+)
 
 _STAKES = {
     "benefit": "the benefit V",
