@@ -67,7 +67,7 @@ def test_for_people(decoyed: World, releasegate: Any) -> None:
         "Drawn with randomness of its own; a release has other decoys.",
     ):
         assert " ".join(part.split()) in " ".join(told.out.split()), part
-    assert told.out.count("whether decoys can be told") == 1, "copies of one file are shown once"
+    assert told.out.count("whether decoys can be distinguished") == 1, "copies of one file are shown once"
     nothing_was_written(decoyed)
 
 
