@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
-from tasks.core.errors import SignatureRefused, WorkspaceError
+from tasks.core.errors import SignatureRefused
+from tasks.core.files import read_content
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.additions import since_publication
@@ -95,7 +96,7 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
         If the file, or the ledger, cannot be read.
     """
     with guarded("verification of a PDF"):
-        content, where = read_pdf(path), str(path)
+        content, where = read_content(path, "the PDF"), str(path)
         found = inspect_pdf(content)
         if not found.is_whole:
             refuse_unless_sound(found, where)
@@ -166,30 +167,10 @@ def check_signed(report: BundleReport, recorder: Workspace | None, trust: Trust)
     signers = {}
     for path in report.signed:
         place = report.folder / path
-        found = trust.checked(read_pdf(place), signed_at.get(report.hashes[path]), str(place)).inspection
+        found = trust.checked(read_content(place, "the PDF"), signed_at.get(report.hashes[path]), str(place)).inspection
         if found.signatory is not None:
             signers[path] = found.signatory.name
     return signers
-
-
-def read_pdf(path: Path) -> bytes:
-    """The bytes of a file.
-
-    Raises
-    ------
-    WorkspaceError
-        If it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            "the PDF cannot be read",
-            where=str(path),
-            expected="a file that you may read",
-            got=error.strerror or "the system refused",
-            fix="check the path and its permissions",
-        ) from None
 
 
 def _record_of(found: Inspection, where: str) -> DecisionRecord:

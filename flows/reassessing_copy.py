@@ -12,7 +12,7 @@ from flows.cases import wait_and_settle
 from flows.delivered import Departures, Left, ReleasedCopy
 from flows.identity import code_fact
 from flows.progress import step
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256

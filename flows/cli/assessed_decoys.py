@@ -9,8 +9,7 @@ from flows.cli.output import table
 from flows.cli.randomness import generator_of_its_own
 from reports import numbers
 from reports.document import Paragraph
-from tasks.candidate.candidate import Candidate
-from tasks.candidate.source import CandidateSource
+from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
 from tasks.decoys.planning import copies_to_mark

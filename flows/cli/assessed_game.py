@@ -6,7 +6,7 @@ from flows.cli.assessed import Part
 from flows.cli.output import figure, seconds, table
 from reports import numbers
 from reports.document import Paragraph
-from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
 from tasks.assessments.identity.score import adversary_of
 from tasks.generalization.game import TIE

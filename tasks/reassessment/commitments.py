@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.assessments.identity.budget_fact import BudgetFact
+from tasks.assessments.identity.facts import BudgetFact, UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import uncertainty
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.decision.disclosure_rounding import rounded_uncertainty
 from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import get_args
 
-from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.decision.disclosure_rounding import count, downward, upward
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share

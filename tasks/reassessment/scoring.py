@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tasks.assessments.assessment import Effort
 from tasks.assessments.combined.combined_score import gate_figures as combined_figures
 from tasks.assessments.identity.assessment import UNCERTAINTY
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from flows.cli.assessed_game import policy_legend, policy_tables, proof_in_words
 from reports.terminal import show
-from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, Comparison
 from tasks.generalization.setting import game_table
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request

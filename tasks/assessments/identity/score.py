@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.identity.budget_fact import BudgetFact
 from tasks.assessments.identity.facts import (
+    BudgetFact,
     FieldFact,
     GameFact,
+    KAnonymityFact,
     PolicyOutcome,
     RiskFact,
     RiskView,
@@ -17,12 +18,9 @@ from tasks.assessments.identity.facts import (
     ZipTableFact,
 )
 from tasks.assessments.identity.identity import risk_view, transparent_risk
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
-from tasks.assessments.identity.outcome import division_fact, policy_outcome
-from tasks.assessments.identity.pooled import coalition_fact
-from tasks.assessments.identity.sharing import sharing_fact
+from tasks.assessments.identity.outcome import coalition_fact, division_fact, policy_outcome, sharing_fact
 from tasks.candidate.coalition import Coalition, coalitions_of, worst
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import of_copy
 from tasks.generalization.demands import demanded, in_words

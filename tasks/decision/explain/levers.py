@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.planning.terms import Term, term_value
+from tasks.adversary.planning.deterrence import Term, term_value
 from tasks.core.errors import RequestError
 from tasks.decision.explain.result import LogOddsChange, TermChange
 from tasks.request.model import AdversaryTerms, Gate, Measure, Recipient, ReleaseRequest
