@@ -43,7 +43,7 @@ def requests_router(service: Service, token: str | None = None) -> APIRouter:
     def submit(content: Annotated[bytes, Depends(_limited_body)]) -> JSONResponse:
         arrival = Arrival(content, "http", "request", service.roots)
         try:
-            received = receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+            received = receive(service, arrival)
         except WorkspaceError as error:
             return JSONResponse({"error": error.fields()}, 503, {"Retry-After": "30"})
         except ReleasegateError as error:

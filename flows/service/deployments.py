@@ -251,9 +251,9 @@ def receive_with_retries(service: Service, arrival: Arrival) -> Received:
     """Take in a request that nobody submits again; retry while the queue is full or something is locked."""
     for pause in _PAUSES:
         with suppress(WorkspaceError):
-            return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+            return receive(service, arrival)
         time.sleep(pause)
-    return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+    return receive(service, arrival)
 
 
 @contextmanager

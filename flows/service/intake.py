@@ -22,7 +22,6 @@ from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
-from flows.workspace import Workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
 from tasks.core.files import sync_folder, write_whole
@@ -66,16 +65,13 @@ class Arrival:
     """Distinguishes this arrival from others of the same bytes; random if omitted."""
 
 
-def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, clock: Clock = utc_now) -> Received:
+def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Received:
     """Take a request in.
 
     Parameters
     ----------
-    workspace : Workspace
-        Already opened (``open_workspace``).
+    service : Service
     arrival : Arrival
-    most_queued : int
-        Limit of requests without a verdict.
     clock : callable
 
     Returns
@@ -89,8 +85,8 @@ def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, 
         If queue or ledger cannot be used now, or the queue is full. Nothing has happened then, and the same request
         may be submitted again.
     """
-    queue = Queue(workspace)
-    with guarded("queue"), open_ledger(workspace, create=True) as ledger:
+    queue, most = service.queue, service.settings.limits.queued
+    with guarded("queue"), open_ledger(service.workspace, create=True) as ledger:
         queue.prepare()
         document = queue.document(hashlib.sha256(arrival.content).hexdigest())
         kept = document.is_file()
@@ -105,11 +101,11 @@ def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, 
                 return Received(existing, folded=True)
             if entry.is_open:
                 waiting = len(queue.open_entries())
-                if waiting >= most_queued and (existing is None or not existing.is_open):
+                if waiting >= most and (existing is None or not existing.is_open):
                     raise WorkspaceError(
                         "the queue of requests is full",
                         where="limits.queued",
-                        expected=f"fewer than {most_queued:,} requests without a verdict",
+                        expected=f"fewer than {most:,} requests without a verdict",
                         got=f"{waiting:,}",
                         fix="wait until some are decided or reviewed, then submit the request again",
                     )
@@ -266,7 +262,7 @@ class InboxWatcher:
         identifier = "inbox-" + "-".join(map(str, identity))
         try:
             arrival = Arrival(_read(path), "inbox", path.name, (self._folder, *self._service.roots), identifier)
-            received = receive(self._service.workspace, arrival, most_queued=self._service.settings.limits.queued)
+            received = receive(self._service, arrival)
             self._move(path, received.entry, identity)
         except (ReleasegateError, OSError) as error:
             log_problem("a file of the inbox could not be taken in; will be tried again", error, file=path.name)

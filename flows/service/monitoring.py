@@ -5,7 +5,7 @@ Both reveal nothing about people: they count requests and releases.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,9 +35,7 @@ class Pulse:
     problems: dict[str, str] = field(default_factory=dict)
 
 
-def health(
-    service: Service, pulse: Pulse, *, prefect_answers: Callable[[], bool], runner_runs: Callable[[], bool]
-) -> tuple[bool, dict[str, str]]:
+def health(service: Service, pulse: Pulse, *, prefect_answers: bool, runner_runs: bool) -> tuple[bool, dict[str, str]]:
     """Health of the service and its parts.
 
     Returns
@@ -48,8 +46,8 @@ def health(
     """
     parts = {
         "ledger": _ledger(service),
-        "prefect": "ok" if prefect_answers() else "does not answer",
-        "runner": "ok" if runner_runs() else "is not running",
+        "prefect": "ok" if prefect_answers else "does not answer",
+        "runner": "ok" if runner_runs else "is not running",
         "queue": _queue(service, pulse),
         "inbox": "cannot be read" if "inbox" in pulse.problems else "ok",
         "news": "cannot be announced" if "news" in pulse.problems else "ok",

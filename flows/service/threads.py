@@ -35,8 +35,18 @@ class Threads:
         self._reconciler = Reconciler(service, has_runner=has_runner)
         self._notifier = Notifier(service)
         self._ended: OrchestratorEnded | None = None
-        routers = [requests_router(service), status_router(self._health, Metrics(service))]
-        app = create_app(service.workspace.root, settings=service.settings.page, routers=routers)
+        status = status_router(
+            lambda: health(
+                service,
+                self._pulse,
+                prefect_answers=is_healthy(orchestrator.api_url, orchestrator.settings),
+                runner_runs=orchestrator.runs_flows,
+            ),
+            Metrics(service),
+        )
+        app = create_app(
+            service.workspace.root, settings=service.settings.page, routers=[requests_router(service), status]
+        )
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -114,12 +124,3 @@ class Threads:
                     log_problem(f"{part}: will be tried again", error)
                 self._pulse.problems[part] = kind
             self._stopping.wait(seconds)
-
-    def _health(self) -> tuple[bool, dict[str, str]]:
-        orchestrator = self._orchestrator
-        return health(
-            self._service,
-            self._pulse,
-            prefect_answers=lambda: is_healthy(orchestrator.api_url, orchestrator.settings),
-            runner_runs=lambda: orchestrator.runs_flows,
-        )

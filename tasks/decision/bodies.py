@@ -5,7 +5,7 @@ event           body                                        read by
 ==============  ==========================================  ============================================
 ``decided``     ``decision``, ``reasons``,                  ``tasks.delivery.bundle.verify_bundle``:
                 ``record_sha256``                           the bundle's ``decision/<recipient>.json``
-                ``determined``                              ``tasks.audit``; entries of old lack it
+                ``determined``                              ``tasks.audit``
 ``released``    ``output_sha256``; if it is encrypted,      ``verify_bundle``: ``delivery/<recipient>/``
                 ``delivered_sha256``
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle

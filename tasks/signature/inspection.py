@@ -27,7 +27,7 @@ from pyhanko.sign.validation.status import PdfSignatureStatus
 from pyhanko_certvalidator import ValidationContext
 
 from tasks.ledger.entry import Head
-from tasks.signature.credentials import fingerprint, holder, printed
+from tasks.signature.credentials import fingerprint, printed
 from tasks.signature.findings import Inspection, Signatory, SignatureFinding
 
 _USAGE = KeyUsageConstraints(key_usage={"digital_signature", "non_repudiation"})
@@ -106,7 +106,7 @@ def _judged(
         broken,
         finding=_change(status, len(content) - signed_bytes),
         signatory=Signatory(
-            holder(certificate),
+            printed(certificate.subject),
             fingerprint(certificate),
             printed(certificate.issuer),
             certificate.not_valid_before_utc,

@@ -28,7 +28,7 @@ def client(service: Service, token: str = TOKEN, pulse: Pulse | None = None, *, 
     beating = pulse or Pulse({"queue": time.monotonic()})
 
     def well() -> tuple[bool, Mapping[str, str]]:
-        return health(service, beating, prefect_answers=lambda: answers, runner_runs=lambda: answers)
+        return health(service, beating, prefect_answers=answers, runner_runs=answers)
 
     routers = [requests_router(service, token), status_router(well, Metrics(service))]
     return TestClient(create_app(service.workspace.root, routers=routers), base_url="http://localhost")

@@ -32,7 +32,7 @@ def service(world: World) -> Service:
 @pytest.fixture
 def entry(service: Service, world: World) -> QueuedRequest:
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    return receive(service.workspace, arrival, clock=lambda: NOW).entry
+    return receive(service, arrival, clock=lambda: NOW).entry
 
 
 def failing(error: Exception) -> Callable[[Path, Path], Any]:
@@ -207,7 +207,7 @@ def test_a_cluster_that_does_not_answer_refuses_no_request(
     if parquet:
         pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    entry = receive(service, arrival, clock=lambda: NOW).entry
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("this machine has no memory"))
     what = "the Dask cluster does not answer" if parquet else "this machine has no memory"
     assert (after.state, after.lost, after.reason["what"]) == (RequestState.ACCEPTED, 1, what)
@@ -220,7 +220,7 @@ def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypat
 
     pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    entry = receive(service, arrival, clock=lambda: NOW).entry
     monkeypatch.setattr("flows.service.worker.check_cluster", lambda _: None)
     monkeypatch.setattr("flows.service.worker.run_release", gate)
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))
