@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from tasks.audit.cells import LIMIT
 from tasks.audit.history import History, ReleaseEntries, kept, text, texts
 from tasks.audit.report import Contradiction
 from tasks.core.errors import StageFailed
-from tasks.decision.kept import JudgedDecision, JudgedFile, JudgedRecipient, KeptAgreement, KeptDecision
-from tasks.decision.record import Verdict
+from tasks.decision.bodies import KeptAgreement, KeptDecision
+from tasks.decision.record import DatasetFact, DecisionRecord, RecipientFact, Verdict
 from tasks.decision.standing import standing
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event
@@ -141,40 +142,34 @@ def _outcome(
 
 def _decision(
     entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: KeptDecision | None
-) -> JudgedDecision:
-    verdict, reasons = Verdict(text(decided, "decision") or ""), texts(decided, "reasons")
-    name, recipient = str(decided.release_id), str(decided.recipient)
+) -> DecisionRecord:
+    """The decision with the fields alone that ``standing`` reads."""
     if found is not None:
-        return JudgedDecision(
-            name,
-            JudgedRecipient(recipient, found.agreement),
-            JudgedFile(found.output_sha256),
-            verdict,
-            reasons,
-            found.requested_by,
-            decided.at,
-            found.reviews_required,
-            found.reviewers,
-            found.officers,
-            found.valid_from,
-            found.valid_until,
-        )
-    voted = _named(entries, Event.VOTED, "reviewer")
-    files = _named(entries, Event.RELEASED, "output_sha256")
-    return JudgedDecision(
-        name,
-        JudgedRecipient(recipient, KeptAgreement(id="not recorded", expires=date.max)),
-        JudgedFile(files[-1] if files else None),
-        verdict,
-        reasons,
-        (text(requested, "requested_by") if requested else None) or "",
-        decided.at,
-        len(voted),
-        voted,
-        (*_named(entries, Event.REVOKED, "by"), *_named(entries, Event.OVERRIDDEN, "by")),
-        decided.at.date(),
-        date.max,
-    )
+        agreement, output = found.agreement, found.output_sha256
+        names = ("requested_by", "reviews_required", "reviewers", "officers", "valid_from", "valid_until")
+        terms = {name: getattr(found, name) for name in names}
+    else:
+        voted, files = _named(entries, Event.VOTED, "reviewer"), _named(entries, Event.RELEASED, "output_sha256")
+        agreement, output = KeptAgreement(id="not recorded", expires=date.max), files[-1] if files else None
+        terms = {
+            "requested_by": (text(requested, "requested_by") if requested else None) or "",
+            "reviews_required": len(voted),
+            "reviewers": voted,
+            "officers": (*_named(entries, Event.REVOKED, "by"), *_named(entries, Event.OVERRIDDEN, "by")),
+            "valid_from": decided.at.date(),
+            "valid_until": date.max,
+        }
+    recipient: dict[str, Any] = {"id": str(decided.recipient), "agreement": agreement}
+    dataset: dict[str, Any] = {"output_sha256": output}
+    terms |= {
+        "release_id": str(decided.release_id),
+        "recipient": RecipientFact.model_construct(**recipient),
+        "dataset": DatasetFact.model_construct(**dataset),
+        "decision": Verdict(text(decided, "decision") or ""),
+        "reasons": texts(decided, "reasons"),
+        "decided_at": decided.at,
+    }
+    return DecisionRecord.model_construct(**terms)
 
 
 def _named(entries: Sequence[Entry], event: Event, name: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from tasks.decision.kept import KeptDecision
+from tasks.decision.bodies import KeptDecision
 from tasks.ledger.entry import Entry, Event, Row
 
 _KINDS = frozenset(event.value for event in Event)

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from tasks.decision.gates import ALWAYS_ON
-from tasks.decision.kept import Judged
 from tasks.decision.measures import write_result
-from tasks.decision.record import GateResult, Verdict
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
 
 
 def decide(
@@ -117,7 +116,7 @@ def validity(decided_on: date, validity_days: int, agreement_expires: date) -> t
     return decided_on, min(decided_on + timedelta(days=validity_days), agreement_expires)
 
 
-def lapsed(record: Judged, today: date) -> str:
+def lapsed(record: DecisionRecord, today: date) -> str:
     """Why a decision that was in favour of a release does not hold on a day; empty where it does.
 
     A decision against a release holds for ever. A day before the first one means that a clock is wrong.
