@@ -124,7 +124,6 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
 
     Parameters
     ----------
-    decoys : DecoyFact
     threshold : float
         Highest area under the curve of a classifier that separates them, 0.5 to 1.
 

@@ -298,8 +298,6 @@ def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = 
 
     Parameters
     ----------
-    record : DecisionRecord
-    name : str
     answering : collection of str
         Officers who answer for an override that this release rests on; they may not review it.
 

@@ -160,7 +160,6 @@ def assign(
 
     Parameters
     ----------
-    problem : AssignmentProblem
     demands : sequence of Demand
         One a recipient, seats of later recipients included; together all that is offered.
     ratio : int
@@ -182,10 +181,9 @@ def assign(
     """
     asked = [sum(one.decoys for one in demands if one.offer == offer) for offer in range(len(problem.offers))]
     room = [problem.room(offer, ratio) for offer in range(len(problem.offers))]
-    if any(some < number for some, number in zip(room, asked, strict=True)):
-        raise _no_room(problem, asked, room, ratio)
     needed = _needed(problem, ratio)
-    if any(len(rows) < number for rows, number in needed):
+    short = any(some < number for some, number in zip(room, asked, strict=True))
+    if short or any(len(rows) < number for rows, number in needed):
         raise _no_room(problem, asked, room, ratio)
     few = [(_cheapest(problem, rows, number, generator), number) for rows, number in needed]
     model = _Model(problem, demands, ratio, few)
@@ -208,11 +206,17 @@ def assign(
             got=f"neither within an effort of {effort:g}",
             fix="allow more effort, or ask for fewer decoys",
         )
-    decoys, kept = _dealt(problem, demands, ratio, model, generator)
-    found = Assignment(_shares(problem, demands, decoys, kept), bound)
-    if budget is not None and found.worst_missing > budget:
-        raise _over_budget(found, ratio, budget)
-    return found
+    found = Assignment(_shares(problem, demands, *_dealt(problem, demands, ratio, model, generator)), bound)
+    if budget is None or found.worst_missing <= budget:
+        return found
+    least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
+    raise ParameterError(
+        "the copies would miss more records than the budget allows",
+        where=f"{len(found.shares)} recipients, ratio {ratio}",
+        expected=f"at most {budget} records missing from any copy",
+        got=f"{found.worst_missing} ({least})",
+        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
+    )
 
 
 def _needed(problem: AssignmentProblem, ratio: int) -> list[tuple[Rows, int]]:
@@ -249,11 +253,12 @@ class _Model:
         self._dealt = self._deal(problem, demands)
         self._kept: dict[int, Any] = {}
         losses = self._lost(problem)
-        self.least, hands = 0, [sum(size * count for size, count in own.items()) for own in self._dealt]
-        for file in {problem.offers[one.offer].file for one in demands}:
-            mine = [one for one in demands if problem.offers[one.offer].file == file]
-            sizes = [offer.classes.records for offer in problem.offers if offer.file == file]
-            self.least = max(self.least, ratio * least_missing(np.concatenate(sizes), [one.decoys for one in mine]))
+        hands = [sum(size * count for size, count in own.items()) for own in self._dealt]
+        by_file: dict[int, list[int]] = defaultdict(list)
+        for one in demands:
+            by_file[problem.offers[one.offer].file].append(one.decoys)
+        sizes = {file: [offer.classes.records for offer in problem.offers if offer.file == file] for file in by_file}
+        self.least = ratio * max(least_missing(np.concatenate(sizes[file]), own) for file, own in by_file.items())
         self._worst = self._model.new_int_var(self.least, int(problem.real.records.sum()), "worst")
         last: dict[Demand, Any] = {}
         for one, hand in zip(demands, hands, strict=True):
@@ -421,15 +426,4 @@ def _no_room(problem: AssignmentProblem, asked: Sequence[int], room: Sequence[in
         got=f"at most {room[offer]}{'' if short else ' that bar one another by their origin'}, from "
         f"{len(problem.offers[offer].classes)} cells and {len(problem.files[file])} real classes",
         fix=", or ".join(fixes),
-    )
-
-
-def _over_budget(found: Assignment, ratio: int, budget: int) -> ParameterError:
-    least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
-    return ParameterError(
-        "the copies would miss more records than the budget allows",
-        where=f"{len(found.shares)} recipients, ratio {ratio}",
-        expected=f"at most {budget} records missing from any copy",
-        got=f"{found.worst_missing} ({least})",
-        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
     )

@@ -114,7 +114,6 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
 
     Parameters
     ----------
-    request : ReleaseRequest
     recipient : Recipient
         Of that request.
     profile : AdversaryProfile
@@ -157,7 +156,6 @@ def tried_around(lever: Lever, deterring: float | None) -> Lever:
 
     Parameters
     ----------
-    lever : Lever
     deterring : float or None
         The least value that deters the recipient from the whole file; None where none does.
     """

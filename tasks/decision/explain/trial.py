@@ -82,7 +82,6 @@ class Trial:
 
         Parameters
         ----------
-        lever : Lever
         directions : sequence of bool
             True is up.
         deterrent : bool
