@@ -40,14 +40,7 @@ def decide(
         What the gate says.
     reasons : tuple of str
         One sentence for each gate that stays closed; otherwise one sentence that says that all passed.
-
-    Raises
-    ------
-    ValueError
-        If `reviews_required` is negative.
     """
-    if reviews_required < 0:
-        raise ValueError("the number of reviews must not be negative")
     excused = [result for result in gate_results if is_excused(result)]
     failed = [result for result in gate_results if not (result.passed and _holds(result)) and result not in excused]
     judged = {result.id for result in gate_results}

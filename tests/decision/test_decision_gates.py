@@ -151,7 +151,7 @@ def test_the_written_file_must_carry_the_recorded_risk(
 
 def test_the_gates_that_are_always_on_bear_their_names() -> None:
     made = (
-        validation_gate(None),
+        validation_gate(ValidationFact(passed=True, checks=(), evidence_sha256=SHA)),
         agreement_gate(Agreement(id="x", expires=date(2026, 1, 1)), date(2026, 1, 1)),
         stages_gate([], []),
         rescored_gate({}, None),
