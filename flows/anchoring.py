@@ -13,9 +13,9 @@ from pathlib import Path
 
 from cryptography.x509 import Certificate
 
-from flows.pdf_checking import read_pdf
 from flows.workspace import Workspace
 from tasks.core.errors import SignatureRefused, TamperingFound, WorkspaceError
+from tasks.core.files import read_content
 from tasks.decision.record import SCHEMA_VERSION
 from tasks.delivery.verification import DECISIONS, RELEASE_ID
 from tasks.ledger.chain import Anchor
@@ -121,7 +121,7 @@ def _files(path: Path) -> Iterable[Path]:
 
 def _of_file(path: Path, roots: Sequence[Certificate] | None) -> tuple[Anchor | None, bool]:
     """Anchor of a file, and whether the file is signed."""
-    content = read_pdf(path)
+    content = read_content(path, "the PDF")
     if path.suffix.lower() == ".json":
         return _of_record(content, str(path)), False
     from tasks.signature.findings import SignatureFinding, description, refuse_unless_sound  # noqa: PLC0415  pyHanko takes a second
@@ -148,7 +148,6 @@ def _of_file(path: Path, roots: Sequence[Certificate] | None) -> tuple[Anchor | 
 
 
 def _of_record(content: bytes, source: str) -> Anchor | None:
-    """Anchor of a decision record; None for anything else."""
     try:
         document = json.loads(content)
         named = (document["schema_version"], document["release_id"], document["prev_record_sha256"])

@@ -22,7 +22,8 @@ from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.additions import finish, since_publication
-from tasks.delivery.ballot_box import BallotBox
+from tasks.delivery.bundle import recover
+from tasks.delivery.pending import BallotBox
 from tasks.delivery.verification import BundleReport, decision_path, verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.signing import Signer
@@ -152,21 +153,39 @@ def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterato
             fix="name the release by its id, and its workspace with --workspace",
         )
     with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
-        finish_additions(home, ledger, bundle.name)
-        report = verify_bundle(bundle, ledger)
-        yield OpenRelease(bundle.name, home, ledger, report, settled_cases(home, ledger, report, now), now)
+        yield opened(home, ledger, bundle.name, now)
 
 
-def settled_cases(workspace: Workspace, ledger: Ledger, report: BundleReport, now: datetime) -> dict[str, ReleaseCase]:
-    """Standing of a verified release by recipient; records expiries, removes what can no longer be delivered."""
+def opened(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> OpenRelease:
+    """A release that is locked already: settled and verified, expiries recorded, and what they end removed."""
+    settle(workspace, ledger, release_id)
+    report = verify_bundle(workspace.bundle(release_id), ledger)
     cases = cases_of(report, ledger, now)
     for who, case in cases.items():
         if case.standing.state is State.EXPIRED and not case.standing.expiry_recorded:
             recorded = change(ledger, case.record, case.record_sha256, [], Author(actor(), now))
             cases[who] = replace(case, standing=recorded)
         if _is_past_delivery(case, now):
-            forget(workspace, report.release_id, who)
-    return cases
+            forget(workspace, release_id, who)
+    return OpenRelease(release_id, workspace, ledger, report, cases, now)
+
+
+def settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
+    """Finish what interrupted commands have recorded of a locked release, and remove what they have not.
+
+    Raises
+    ------
+    TamperingFound
+        If something is not what was recorded.
+    """
+    finish_additions(workspace, ledger, release_id)
+    recover(workspace.staging / release_id, workspace.bundle(release_id), ledger)
+
+
+def wait_and_settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
+    """Wait for a process that works on a release, then settle it; raises a `WorkspaceError` after a while."""
+    with workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+        settle(workspace, ledger, release_id)
 
 
 def _is_past_delivery(case: ReleaseCase, now: datetime) -> bool:

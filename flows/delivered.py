@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from flows.cases import finish_additions
 from flows.recall import place_of_request
 from flows.workspace import Workspace
 from tasks.core.errors import StageFailed, TamperingFound
@@ -28,9 +27,6 @@ from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment.scoring import Delivered
 from tasks.request.load import LoadedRequest, request_of_bytes
-
-_LONGEST_WAIT = 30.0
-"""Seconds to wait for another process that works on a release."""
 
 
 @dataclass(frozen=True)
@@ -153,17 +149,3 @@ class ReleasedCopy:
         """Its request, from the bytes that were kept; it may name files in further folders."""
         path, own_roots = place_of_request(self.ledger, self.left.release_id)
         return request_of_bytes(self.delivered.kept.request, path, [*own_roots, *roots])
-
-
-def settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
-    """Wait for a process that works on a release, and finish the work of an interrupted one.
-
-    Raises
-    ------
-    WorkspaceError
-        If another one is still at work after a while.
-    TamperingFound
-        If an addition to the bundle is not what was recorded.
-    """
-    with workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
-        finish_additions(workspace, ledger, release_id)

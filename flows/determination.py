@@ -25,7 +25,7 @@ from tasks.delivery.additions import signed_path, stage_file
 from tasks.delivery.verification import report_path
 from tasks.ledger.entry import Event, Head
 from tasks.ledger.signing import is_name
-from tasks.signature.credentials import Credentials, check_credentials, fingerprint, holder
+from tasks.signature.credentials import Credentials, check_credentials, fingerprint, printed
 
 _ENDED = frozenset({State.EXPIRED, State.REVOKED, State.SUPERSEDED})
 
@@ -104,7 +104,7 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
             report_sha256=_sha256(report),
             signed_sha256=stage_file(release.workspace.additions(release.release_id), relative, signed),
             certificate_sha256=digits,
-            subject=holder(credentials.certificate),
+            subject=printed(credentials.certificate.subject),
         )
         release.append(case, [(Event.SIGNED, body)], signer)
         finish_additions(release.workspace, release.ledger, release.release_id)
@@ -114,7 +114,7 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
             case.recipient,
             path,
             file_sha256(path),
-            holder(credentials.certificate),
+            printed(credentials.certificate.subject),
             digits,
             case.record.expert,
             entry.sequence,

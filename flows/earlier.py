@@ -217,7 +217,6 @@ def _named(
     term: Literal["continues", "supersedes"],
     own: str | None = None,
 ) -> BundleReport:
-    """The verified release that a term of a request names."""
     name: str = getattr(loaded.request, term)
     bundle = workspace.bundle(name)
     if name == own or not ledger.entries(release_id=name, event=Event.PUBLISHED) or not bundle.is_dir():

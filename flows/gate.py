@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import ReleaseCase, cases_of, drop, finish_additions, open_release, settled_cases
+from flows.cases import ReleaseCase, drop, opened, settle
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
@@ -37,9 +37,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed, utc_day
-from tasks.delivery.bundle import recover
 from tasks.delivery.manifest import printable
-from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request
@@ -180,16 +178,11 @@ def run_release(
 
 def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     """The outcome of a release that nobody else works on: as decided before, or decided now."""
-    _recover(call.workspace, call.ledger, call.release_id)
+    settle(call.workspace, call.ledger, call.release_id)
     repeated = call.workspace.bundle(call.release_id).exists()
     if not repeated:
         _run(call, engine, dask)
     return _decided(call, repeated=repeated)
-
-
-def _recover(workspace: Workspace, ledger: Ledger, name: str) -> None:
-    finish_additions(workspace, ledger, name)
-    recover(workspace.staging / name / name, workspace.bundle(name), ledger)
 
 
 def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
@@ -197,7 +190,6 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     requested_at = _requested(call)
     try:
         with guarded("release"):
-            _check_named(call.named)
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
             context = _context(call, requested_at)
@@ -209,7 +201,9 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
             )
             _take(call, terms, context, engine, dask)
     except ReleasegateError as error:
-        shown = _disk_full_instead(error, workspace)
+        # A disk that has run full shows in many ways, most of them in the orchestrator.
+        full = isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM
+        shown = disk_full(str(workspace.root)) if full else error
         _record_error(ledger, name, shown, call.clock())
         if not isinstance(shown, WorkspaceError):
             workspace.clear_run(name)
@@ -270,10 +264,7 @@ def _decided(call: _GateCall, *, repeated: bool) -> Outcome:
     cases: dict[str, ReleaseCase] = {}
     for release in sorted({last[recipient] for recipient in call.recipients if recipient in last}):
         with nullcontext() if release == name else workspace.alone(release):
-            if release != name:
-                _recover(workspace, call.ledger, release)
-            report = verify_bundle(workspace.bundle(release), call.ledger)
-            found = settled_cases(workspace, call.ledger, report, at)
+            found = opened(workspace, call.ledger, release, at).cases
         cases |= {who: case for who, case in found.items() if last.get(who) == release}
     workspace.clear(name)
     return _as_it_stands(name, workspace, [cases[who] for who in call.recipients if who in cases], at, repeated)
@@ -291,15 +282,12 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
     """
     at = clock()
     with open_ledger(workspace) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
-        _recover(workspace, ledger, release_id)
-    with open_release(release_id, workspace, at) as opened:
-        return _as_it_stands(release_id, workspace, list(opened.cases.values()), at)
+        return _as_it_stands(release_id, workspace, list(opened(workspace, ledger, release_id, at).cases.values()), at)
 
 
 def _as_it_stands(
     name: str, workspace: Workspace, cases: Sequence[ReleaseCase], at: datetime, repeated: bool = True
 ) -> Outcome:
-    """Decisions, and where they stand today."""
     positions = workspace.positions(name)
     return Outcome(
         name,
@@ -320,25 +308,20 @@ def _no_longer(case: ReleaseCase, today: date) -> str:
     return case.standing.why if state in {State.REVOKED, State.SUPERSEDED} else lapsed(case.record, today)
 
 
-def _check_named(now: Named) -> None:
-    """Refuse to decide again what overrides were used up for."""
-    if now.release_id != now.inputs and not now.overrides:
+def _check_overrides(call: _GateCall) -> None:
+    """Verify the blocked releases whose overrides are to be used, and that these say what was recorded there."""
+    workspace, ledger = call.workspace, call.ledger
+    if call.release_id != call.named.inputs and not call.named.overrides:
         raise StageFailed(
             "a release that rests on overrides is not decided again",
-            where=f"release {now.release_id}",
+            where=f"release {call.release_id}",
             expected="its bundle, where it was published",
             got="none",
             fix="restore the bundle from a backup; an override is used once",
         )
-
-
-def _check_overrides(call: _GateCall) -> None:
-    """Verify the blocked releases whose overrides are to be used, and that these say what was recorded there."""
-    workspace, ledger = call.workspace, call.ledger
     for name in sorted({one.release_id for one in call.named.overrides}):
         with workspace.alone(name, wait_seconds=_LONGEST_WAIT):
-            _recover(workspace, ledger, name)
-            cases = cases_of(verify_bundle(workspace.bundle(name), ledger), ledger, call.clock())
+            cases = opened(workspace, ledger, name, call.clock()).cases
         for one in call.named.overrides:
             if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):
                 raise TamperingFound(
@@ -380,10 +363,3 @@ def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at:
     except WorkspaceError:
         if not isinstance(error, WorkspaceError):
             raise
-
-
-def _disk_full_instead(error: ReleasegateError, workspace: Workspace) -> ReleasegateError:
-    """Error to report for a failure: a disk that has run full shows in many ways, most of them in the orchestrator."""
-    if isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM:
-        return disk_full(str(workspace.root))
-    return error

@@ -190,7 +190,6 @@ def _check_latest(release: OpenRelease, case: ReleaseCase) -> None:
 
 
 def _check_rejected(case: ReleaseCase, today: date) -> None:
-    """Refuse to reopen a release that a gate has blocked, or whose last day has passed."""
     if case.record.decision is Verdict.BLOCKED:
         raise StageFailed(
             "a release that a gate has blocked cannot be put before reviewers",

@@ -6,11 +6,9 @@ written while the certificate was in force; or else as of now, since only the si
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from cryptography.x509 import Certificate
 from pydantic import ValidationError
@@ -18,17 +16,16 @@ from pydantic import ValidationError
 from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
-from tasks.core.errors import SignatureRefused, WorkspaceError
+from tasks.core.errors import SignatureRefused
+from tasks.core.files import read_content
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.additions import since_publication
-from tasks.delivery.verification import DECISIONS, BundleReport, report_path, verify_bundle
+from tasks.delivery.verification import BundleReport, report_path, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.signature.findings import Inspection, refuse_unless_sound
 from tasks.signature.inspection import inspect_pdf
-
-TimeSource = Literal["asked for", "ledger", "now"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +35,8 @@ class CheckedSignature:
     inspection: Inspection
     checked_at: datetime
     """Time as of which certificates were checked."""
-    source: TimeSource
-    """Source of that time."""
+    source: str
+    """Source of that time: asked for, ledger or now."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +55,12 @@ class Trust:
         SignatureRefused
             If it is not sound.
         """
-        moment, source = self._moment(entry)
+        moment, source = (entry.at, "ledger") if entry is not None else (self.clock(), "now")
+        if self.as_of is not None:
+            moment, source = self.as_of, "asked for"
         found = inspect_pdf(content, self.roots, moment)
         refuse_unless_sound(found, where)
         return CheckedSignature(found, moment, source)
-
-    def _moment(self, entry: Entry | None) -> tuple[datetime, TimeSource]:
-        if self.as_of is not None:
-            return self.as_of, "asked for"
-        return (entry.at, "ledger") if entry is not None else (self.clock(), "now")
 
 
 @dataclass(frozen=True)
@@ -102,26 +96,45 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
         If the file, or the ledger, cannot be read.
     """
     with guarded("verification of a PDF"):
-        content = read_pdf(path)
+        content, where = read_content(path, "the PDF"), str(path)
         found = inspect_pdf(content)
         if not found.is_whole:
-            refuse_unless_sound(found, str(path))
-        record = record_of(found, str(path))
-        with open_ledger(recorder) if recorder is not None else nullcontext() as ledger:
-            entries, place = _recorded(ledger, recorder, record, path)
-            entry = _signature_of(entries, record, found)
-            signature = trust.checked(content, entry, str(path))
-            if place is not None:
-                _compare(path, content, signature.inspection, place, entry)
-        return CheckedPdf(record, signature, recorder is not None, entry.sequence if entry else None)
+            refuse_unless_sound(found, where)
+        record = _record_of(found, where)
+        if recorder is None:
+            return CheckedPdf(record, trust.checked(content, None, where), compared=False, entry=None)
+        bundle = recorder.bundle(record.release_id)
+        if not bundle.is_dir():
+            raise SignatureRefused(
+                "the PDF is whole, but there is no bundle of its release to compare it with",
+                where=where,
+                expected=f"the bundle of release {record.release_id}",
+                got="none in this workspace",
+                fix="name the workspace with --workspace, or check the PDF by itself with --alone",
+            )
+        with open_ledger(recorder) as ledger:
+            report = verify_bundle(bundle, ledger)
+            entry = _signature_of(_signatures(ledger, record.release_id), record, found)
+        signature = trust.checked(content, entry, where)
+        problems = _differences(content, found, report, record.recipient.id)
+        if entry is not None and entry.body.get("signed_sha256") != hashlib.sha256(content).hexdigest():
+            problems.append(f"ledger entry {entry.sequence} records a different file signed with this certificate")
+        if problems:
+            raise SignatureRefused(
+                "the PDF is whole and its signer is trusted, but it is not the determination that was recorded",
+                where=where,
+                expected=f"the determination in {bundle}, and one signature after it",
+                got="; ".join(problems),
+                fix="do not rely on it; ask the signer what was signed",
+            )
+        return CheckedPdf(record, signature, compared=True, entry=entry.sequence if entry else None)
 
 
-def check_signed(bundle: Path, report: BundleReport, recorder: Workspace | None, trust: Trust) -> dict[str, str]:
+def check_signed(report: BundleReport, recorder: Workspace | None, trust: Trust) -> dict[str, str]:
     """Check the signers of the determinations of a verified bundle.
 
     Parameters
     ----------
-    bundle : Path
     report : BundleReport
         Result of the verification.
     recorder : Workspace or None
@@ -141,52 +154,26 @@ def check_signed(bundle: Path, report: BundleReport, recorder: Workspace | None,
     if not report.signed:
         raise SignatureRefused(
             "no determination of the bundle is signed",
-            where=str(bundle),
+            where=str(report.folder),
             expected="a determination with an expert's signature, below signed/",
             got="none",
             fix="releasegate sign RELEASE signs one; without --trust, the bundle is verified as it is",
         )
-    with open_ledger(recorder) if recorder is not None else nullcontext() as ledger:
-        entries = since_publication(ledger.entries(release_id=report.release_id)) if ledger is not None else []
-    signed_at = {entry.body.get("signed_sha256"): entry for entry in entries if entry.event is Event.SIGNED}
+    entries: list[Entry] = []
+    if recorder is not None:
+        with open_ledger(recorder) as ledger:
+            entries = _signatures(ledger, report.release_id)
+    signed_at = {entry.body.get("signed_sha256"): entry for entry in entries}
     signers = {}
     for path in report.signed:
-        content = read_pdf(bundle / path)
-        entry = signed_at.get(hashlib.sha256(content).hexdigest())
-        signatory = trust.checked(content, entry, str(bundle / path)).inspection.signatory
-        if signatory is not None:
-            signers[path] = signatory.name
+        place = report.folder / path
+        found = trust.checked(read_content(place, "the PDF"), signed_at.get(report.hashes[path]), str(place)).inspection
+        if found.signatory is not None:
+            signers[path] = found.signatory.name
     return signers
 
 
-def read_pdf(path: Path) -> bytes:
-    """The bytes of a file.
-
-    Raises
-    ------
-    WorkspaceError
-        If it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            "the PDF cannot be read",
-            where=str(path),
-            expected="a file that you may read",
-            got=error.strerror or "the system refused",
-            fix="check the path and its permissions",
-        ) from None
-
-
-def record_of(found: Inspection, where: str) -> DecisionRecord:
-    """The decision record that a PDF holds.
-
-    Raises
-    ------
-    SignatureRefused
-        If it holds none.
-    """
+def _record_of(found: Inspection, where: str) -> DecisionRecord:
     try:
         return DecisionRecord.model_validate_json(found.record or b"")
     except ValidationError:
@@ -199,57 +186,25 @@ def record_of(found: Inspection, where: str) -> DecisionRecord:
         ) from None
 
 
-def _recorded(
-    ledger: Ledger | None, recorder: Workspace | None, record: DecisionRecord, path: Path
-) -> tuple[list[Entry], Path | None]:
-    """The entries of the release since it was published, and its bundle, verified."""
-    if ledger is None or recorder is None:
-        return [], None
-    place = recorder.bundle(record.release_id)
-    if not (place / DECISIONS).is_dir():
-        raise SignatureRefused(
-            "the PDF is whole, but there is no bundle of its release to compare it with",
-            where=str(path),
-            expected=f"the bundle of release {record.release_id}",
-            got="none in this workspace",
-            fix="name the workspace with --workspace, or check the PDF by itself with --alone",
-        )
-    verify_bundle(place, ledger)
-    return since_publication(ledger.entries(release_id=record.release_id)), place
+def _signatures(ledger: Ledger, release_id: str) -> list[Entry]:
+    """The entries of signatures under the determinations of a release as it was last published."""
+    entries = since_publication(ledger.entries(release_id=release_id))
+    return [entry for entry in entries if entry.event is Event.SIGNED]
 
 
 def _signature_of(entries: Sequence[Entry], record: DecisionRecord, found: Inspection) -> Entry | None:
-    """The entry of this recipient's signature with this certificate."""
-    signatory = found.signatory
-    own = [
-        entry
-        for entry in entries
-        if entry.event is Event.SIGNED
-        and entry.recipient == record.recipient.id
-        and signatory is not None
-        and entry.body.get("certificate_sha256") == signatory.fingerprint
-    ]
+    key = (record.recipient.id, found.signatory and found.signatory.fingerprint)
+    own = [entry for entry in entries if (entry.recipient, entry.body.get("certificate_sha256")) == key]
     return own[-1] if own else None
 
 
-def _compare(path: Path, content: bytes, found: Inspection, place: Path, entry: Entry | None) -> None:
-    """Refuse a PDF that is not the determination of a verified bundle."""
-    recipient, problems = record_of(found, str(path)).recipient.id, []
-    decision, report = place / DECISIONS / f"{recipient}.json", place / report_path(recipient)
-    if not decision.is_file() or not report.is_file():
-        problems.append(f"the bundle has no determination for {recipient}")
-    else:
-        if found.record != decision.read_bytes():
-            problems.append("its decision.json is not the recorded one")
-        if not content.startswith(report.read_bytes()):
-            problems.append("it does not begin with the recorded determination, byte for byte")
-    if entry is not None and entry.body.get("signed_sha256") != hashlib.sha256(content).hexdigest():
-        problems.append(f"ledger entry {entry.sequence} records a different file signed with this certificate")
-    if problems:
-        raise SignatureRefused(
-            "the PDF is whole and its signer is trusted, but it is not the determination that was recorded",
-            where=str(path),
-            expected=f"the determination in {place}, and one signature after it",
-            got="; ".join(problems),
-            fix="do not rely on it; ask the signer what was signed",
-        )
+def _differences(content: bytes, found: Inspection, report: BundleReport, recipient: str) -> list[str]:
+    """Differences between a PDF and the determination of a verified bundle."""
+    if recipient not in report.records or report_path(recipient) not in report.hashes:
+        return [f"the bundle has no determination for {recipient}"]
+    problems = []
+    if hashlib.sha256(found.record or b"").hexdigest() != report.record_sha256(recipient):
+        problems.append("its decision.json is not the recorded one")
+    if not content.startswith((report.folder / report_path(recipient)).read_bytes()):
+        problems.append("it does not begin with the recorded determination, byte for byte")
+    return problems

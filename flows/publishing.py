@@ -52,7 +52,7 @@ def publish_release(
         recorded then.
     """
     name, at = context.release_id, context.decided_at
-    staged = workspace.staging / name / name
+    staged = workspace.staging / name
     recipients = [_recipient_files(files) for files in finished["recipients"].values()]
     records = [files.record for files in recipients]
     page = render_validation_page(records[0].validation, request.title, request.policy.small_cell)

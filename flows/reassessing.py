@@ -23,11 +23,12 @@ from datetime import date
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
-from flows.delivered import Departures, Left, ReleasedCopy, settle
+from flows.cases import wait_and_settle
+from flows.delivered import Departures, Left, ReleasedCopy
 from flows.ledger import last_body, open_ledger
 from flows.progress import step
 from flows.reassessing_copy import AS_ASKED, CopyReassessment, TodaysFiles
-from flows.reassessment_records import keep_record, one_at_a_time
+from flows.reassessment_records import keep_record
 from flows.recall import find_bundle
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
@@ -37,7 +38,7 @@ from tasks.decision import bodies
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.reassessment import dates
+from tasks.reassessment import compare
 from tasks.reassessment.record import Reassessment, TodaysVerdict
 from tasks.reassessment.request import policy_from
 from tasks.request.load import load_request
@@ -166,16 +167,10 @@ def reassess_all(
 def _settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Wait for other processes; an addition that is not as recorded is found with the bundle."""
     with suppress(TamperingFound):
-        settle(workspace, ledger, release_id)
+        wait_and_settle(workspace, ledger, release_id)
 
 
 def _check(options: TodaysFiles) -> None:
-    """Refuse unusable files before any copy is assessed.
-
-    Raises
-    ------
-    BadInput
-    """
     if options.policy is not None:
         policy_from(options.policy)
     if options.request is not None:
@@ -212,7 +207,7 @@ class _Session:
         except ReleasegateError as error:
             because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
             days = min(_TRY_AGAIN, _days_then(ledger, copy))
-        with one_at_a_time(self.workspace):
+        with ledger.transaction():
             before, path, repeated = _before(ledger, copy), None, False
             if made is not None:
                 made, path, repeated = keep_record(self.workspace, ledger, made.model_copy(update={"before": before}))
@@ -226,7 +221,7 @@ class _Session:
                 gates=() if made is None else tuple(gate.id for gate in made.gates if gate.changed),
                 because=because,
                 due=due,
-                next_due=dates.due_on(utc_day(now), days),
+                next_due=compare.due_on(utc_day(now), days),
                 repeated=repeated,
             )
             ledger.append(
@@ -255,7 +250,7 @@ def _next_due(ledger: Ledger, copy: Left) -> date:
     last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
     if last:
         return date.fromisoformat(last["next_due"])
-    return dates.due_on(utc_day(copy.released.at), _days_then(ledger, copy))
+    return compare.due_on(utc_day(copy.released.at), _days_then(ledger, copy))
 
 
 def _before(ledger: Ledger, copy: Left) -> TodaysVerdict:

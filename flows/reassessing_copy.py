@@ -8,10 +8,11 @@ from math import comb
 from pathlib import Path
 from typing import Literal
 
-from flows.delivered import Departures, Left, ReleasedCopy, settle
+from flows.cases import wait_and_settle
+from flows.delivered import Departures, Left, ReleasedCopy
 from flows.identity import code_fact
 from flows.progress import step
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
@@ -22,7 +23,7 @@ from tasks.decision.record import GateResult, NotAssessed, PolicyFact
 from tasks.decision.verdict import is_over, utc_day
 from tasks.ledger.entry import Event
 from tasks.microdata.read import read_microdata
-from tasks.reassessment import compare, dates
+from tasks.reassessment import compare
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
 from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, copy_of, held_together
 from tasks.reassessment.population import todays_population
@@ -117,7 +118,6 @@ class CopyReassessment:
             return None
 
     def _overrides(self) -> tuple[GateOverrides, ...]:
-        """Overrides of gates that the release rests on."""
         entries = {one.sha256: one for one in self.own.ledger.entries(event=Event.OVERRIDDEN)}
         found = [entries[name] for name in self.decided.overrides if name in entries]
         return tuple(GateOverrides.of(one) for one in found if is_gate_override(one))
@@ -143,7 +143,7 @@ class CopyReassessment:
         others = self.departures.of_the_same_people(self.copy)
         judged, coalitions, left_out = self._coalitions(others)
         agreement = self.request.recipients[0].agreement
-        lapses = dates.lapses(decided, agreement, today)
+        lapses = compare.lapses(decided, agreement, today)
         population = None if world is None else self._sha256("population")
         inputs = ReassessmentInputs(
             record_sha256=digest(decided),
@@ -157,7 +157,7 @@ class CopyReassessment:
             external_sha256=self._sha256("external_data"),
             code=code_fact(),
             in_force=not is_over(agreement.expires, today),
-            lapsing=dates.named(lapses),
+            lapsing=compare.named(lapses),
             others=tuple(sorted(one.name for one in others)),
             hindrances=(
                 *(f"{one.stage}: {one.reason}" for one in self.not_measured),
@@ -210,7 +210,7 @@ class CopyReassessment:
             policy_then=decided.policy,
             every_days=policy.reassessment.every_days,
             due=due,
-            next_due=dates.due_on(today, policy.reassessment.every_days),
+            next_due=compare.due_on(today, policy.reassessment.every_days),
             inputs=inputs,
         )
         return found.model_copy(update={"because": compare.reasons(found)})
@@ -269,7 +269,6 @@ class CopyReassessment:
         return compare.compared_gates(then, not_measured(then), [gate.id for gate in then]), None
 
     def _conditions(self) -> tuple[GateResult, ...]:
-        """Gates that need no figure of today."""
         agreement = agreement_gate(self.request.recipients[0].agreement, utc_day(self.now))
         if self.decided.decoys is None:
             return (agreement,)
@@ -374,7 +373,7 @@ class CopyReassessment:
         memory = self.request.policy.generalization.memory_limit_mb * 2**20
         copy, holder = self.own, self.request.recipients[0]
         if one != self.copy:
-            settle(copy.workspace, copy.ledger, one.release_id)
+            wait_and_settle(copy.workspace, copy.ledger, one.release_id)
             copy = replace(copy, left=one)
             holder = copy.loaded().request.recipient(one.recipient)
         self._laid[one.name] = copy_of(copy.delivered, world.ground, memory), holder, copy.record.decoys is not None

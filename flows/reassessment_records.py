@@ -5,21 +5,18 @@ next re-assessment puts it aside, and ``releasegate verify ledger`` says that it
 """
 
 import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.locking import alone
 from flows.workspace import Workspace
 from tasks.core.canonical import canonical_json, digest
-from tasks.core.errors import TamperingFound, WorkspaceError
+from tasks.core.errors import TamperingFound
 from tasks.core.files import file_sha256, write_whole
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment.record import Reassessment
 
-_LONGEST_WAIT = 60.0
 _ASIDE = ".unrecorded-"
 _OF_THE_DAY = ("before", "due", "next_due", "lapses", "unrelated")
 """Fields of a record that follow from the day or the ledger and not from its inputs."""
@@ -28,30 +25,10 @@ _PAUSE = 1.0
 """Seconds; what lies between the writing of a record and of its entry is far less."""
 
 
-def one_at_a_time(workspace: Workspace) -> AbstractContextManager[None]:
-    """Let one process at a time keep a record and name it in the ledger.
-
-    Raises
-    ------
-    WorkspaceError
-        If another one does not let go.
-    """
-    refused = WorkspaceError(
-        "another process is keeping a re-assessment",
-        where=str(workspace.root),
-        expected="one at a time, which takes moments",
-        fix="find out what holds it, and assess again",
-    )
-    return alone(
-        workspace.private / "reassessments.lock",
-        refused,
-        wait_seconds=_LONGEST_WAIT,
-        waiting="waiting for another process that keeps a re-assessment",
-    )
-
-
 def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> tuple[Reassessment, Path, bool]:
     """Keep a record under the digest of its inputs; one that is there already stays, and is the one reported.
+
+    Within the transaction of the ledger that names it, so that one process at a time keeps one.
 
     Returns
     -------
@@ -61,7 +38,7 @@ def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> t
     repeated : bool
         Whether one was there.
     """
-    path = workspace.reassessments(record.release_id, record.recipient) / f"{digest(record.inputs)}.json"
+    path = workspace.reassessments / record.release_id / record.recipient / f"{digest(record.inputs)}.json"
     if path.is_file():
         entries = ledger.entries(release_id=record.release_id, recipient=record.recipient, event=Event.REASSESSED)
         sha256 = file_sha256(path)
@@ -105,7 +82,7 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
 
 
 def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
-    root = workspace.all_reassessments
+    root = workspace.reassessments
     files = {(*path.parts[-3:-1], file_sha256(path)): path for path in sorted(root.glob("*/*/[!.]*.json"))}
     named: dict[tuple[str, ...], Entry] = {}
     for entry in ledger.entries(event=Event.REASSESSED):
@@ -129,7 +106,6 @@ def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
 
 
 def _wrong(path: Path, entry: Entry | None) -> str:
-    """Faults of a record; empty if there are none."""
     place = printable("/".join(path.parts[-3:]))
     if entry is None:
         return f"{place} is not what an entry of the ledger names"

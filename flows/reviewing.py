@@ -129,7 +129,6 @@ def _earlier(release: OpenRelease, case: ReleaseCase) -> tuple[Entry, ...]:
 
 
 def _awaiting(release: OpenRelease, recipient: str | None) -> ReleaseCase:
-    """The case that a vote is about."""
     today = release.now.date()
     if recipient is None:
         waiting = [case for case in release.cases.values() if case.standing.state is State.AWAITING_REVIEW]

@@ -6,7 +6,6 @@ is still the one that was decided on; without it, decoys are compared only with 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
@@ -98,7 +97,8 @@ def trace_incident(
     report = verify_bundle(bundle, ledger)
     records = tuple(report.records.values())
     commitment = _commitment(records, bundle)
-    hierarchies = _hierarchies(records[0], bundle)
+    names = [field.name for field in records[0].fields if field.role == Role.QUASI.value]
+    hierarchies = {name: read_arx(name, bundle / HIERARCHIES / arx_file(name)) for name in names}
     groups = safe_harbor_groups(records, hierarchies)
     axes = lineages(
         list(hierarchies.values()), [group.positions if group.extra_labels else None for group in groups.values()]
@@ -111,15 +111,23 @@ def trace_incident(
     population, reason = _population(records[0], hierarchies, ledger)
     say("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
-    enter = partial(_enter, ledger, report.release_id, asked, clock)
+    outcome: dict[str, object] = {"verdict": "refused"}
     try:
         with guarded("trace"):
             manifest = _opened(vault, report.release_id, commitment, list(hierarchies.values()))
             found = trace(manifest, axes, incident, population, level=level)
+        outcome = {
+            "verdict": found.verdict,
+            "named": list(found.named),
+            "suspected": list(found.suspected),
+            "level": found.level,
+        }
     except ReleasegateError as error:
-        enter(verdict="refused", reason=error.what)
+        outcome["reason"] = error.what
         raise
-    enter(verdict=found.verdict, named=list(found.named), suspected=list(found.suspected), level=found.level)
+    finally:
+        body = {**asked, **outcome}
+        ledger.append(Event.TRACED, release_id=report.release_id, recipient=None, actor=actor(), body=body, at=clock())
     here = {record.recipient.id for record in records}
     return Traced(
         release_id=report.release_id,
@@ -131,12 +139,6 @@ def trace_incident(
         earlier=tuple(one for one in manifest.recipients if one not in here),
         unmarked=tuple(record.recipient.id for record in records if record.recipient.id not in manifest.recipients),
         without_population=reason,
-    )
-
-
-def _enter(ledger: Ledger, release_id: str, asked: Mapping[str, object], clock: Clock, **outcome: object) -> None:
-    ledger.append(
-        Event.TRACED, release_id=release_id, recipient=None, actor=actor(), body={**asked, **outcome}, at=clock()
     )
 
 
@@ -159,12 +161,6 @@ def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
         got=f"{len(records)} records without",
         fix="request decoys next time; delivered copies cannot be marked afterwards",
     )
-
-
-def _hierarchies(record: DecisionRecord, bundle: Path) -> dict[str, Hierarchy]:
-    """Hierarchies of the quasi-identifiers, in their order."""
-    names = [field.name for field in record.fields if field.role == Role.QUASI.value]
-    return {name: read_arx(name, bundle / HIERARCHIES / arx_file(name)) for name in names}
 
 
 def safe_harbor_groups(

@@ -77,13 +77,9 @@ class Workspace:
         return self.private / "kept" / release_id / f"{recipient}.sealed"
 
     @property
-    def all_reassessments(self) -> Path:
-        """Folder of the re-assessments of all copies."""
+    def reassessments(self) -> Path:
+        """Folder of the re-assessments of all copies: a folder a release, and in it one a recipient."""
         return self.private / "reassessments"
-
-    def reassessments(self, release_id: str, recipient: str) -> Path:
-        """Folder of the re-assessments of a recipient's copy."""
-        return self.all_reassessments / release_id / recipient
 
     def additions(self, release_id: str) -> Path:
         """Private folder of what reviews and signatures add to a release, until it is in the bundle."""

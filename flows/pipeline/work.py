@@ -22,9 +22,8 @@ from tasks.assessments.registry import ASSESSMENTS
 from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
-from tasks.core.errors import ParameterError, StageCrashed, StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.files import Artifact, artifact, checked, written
-from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator
 from tasks.decision.assemble import Findings, Output, are_open, assemble, gates_before_writing
 from tasks.decision.context import CONTEXT
@@ -49,11 +48,12 @@ def _stored_bytes(bench: Workbench, name: str, content: bytes) -> Artifact:
     return _stored(bench, name, lambda path: path.write_bytes(content))
 
 
-def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
-    """Read, check and code the microdata and the population."""
+def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
+    """Read, check and code the microdata and the population; name the assessments that each copy will need."""
     counting = Counting(bench.run.path / "counting", bench.run.dask)
     prepared = prepare_file(bench.loaded, bench.data_path, counting)
-    return _stored(bench, "prepared.npz", partial(save, prepared))
+    stored = _stored(bench, "prepared.npz", partial(save, prepared))
+    return {"prepared": stored, "assessments": [{"id": one.id, "stage": one.stage} for one in ASSESSMENTS]}
 
 
 def validate(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
@@ -147,21 +147,11 @@ def _system_generators() -> Randomness:
     return generator
 
 
-def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:
-    """Every assessment of one copy; one that fails blocks its recipient, and those after it are not made."""
-    candidate = bench.candidate(str(recipient), inputs)
-    findings: dict[str, Artifact] = {}
-    for assessment in ASSESSMENTS:
-        try:
-            with guarded(assessment.stage):
-                found = assessment.assess(candidate)
-        except StageCrashed:
-            raise
-        except (StageFailed, ParameterError) as error:
-            failed = StageFailed(**error.fields())
-            return {"findings": findings, "failure": {"stage": assessment.stage, "reason": failed.in_one_line()}}
-        findings[assessment.id] = _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
-    return {"findings": findings, "failure": None}
+def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """One assessment of one copy."""
+    assessment = next(one for one in ASSESSMENTS if one.id == inputs["assessment"])
+    found = assessment.assess(bench.candidate(str(recipient), inputs))
+    return _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
 
 
 def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:

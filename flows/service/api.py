@@ -1,27 +1,29 @@
-"""The service's HTTP interface to submit requests and ask for their state.
+"""The service's HTTP interface: submission and state of requests, health, metrics.
 
-It takes the bearer token in the service's environment; without one, nobody can submit.
+Submitting a request takes the bearer token in the service's environment; without one, nobody can. Health and metrics
+need no token.
 """
 
 import hmac
 import os
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log
+from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.request.document import MAXIMUM_BYTES
 
 TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST_TOKEN = 24
+_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -38,13 +40,10 @@ def requests_router(service: Service, token: str | None = None) -> APIRouter:
     router = APIRouter(prefix="/api/requests", dependencies=[Depends(_bearing(expected))])
 
     @router.post("")
-    async def submit(request: Request) -> JSONResponse:
-        content = await _limited_body(request)
+    def submit(content: Annotated[bytes, Depends(_limited_body)]) -> JSONResponse:
         arrival = Arrival(content, "http", "request", service.roots)
         try:
-            received = await run_in_threadpool(
-                receive, service.workspace, arrival, most_queued=service.settings.limits.queued
-            )
+            received = receive(service, arrival)
         except WorkspaceError as error:
             return JSONResponse({"error": error.fields()}, 503, {"Retry-After": "30"})
         except ReleasegateError as error:
@@ -60,6 +59,25 @@ def requests_router(service: Service, token: str | None = None) -> APIRouter:
         if entry is None:
             raise HTTPException(404, "there is no such request")
         return JSONResponse(_shown(entry))
+
+    return router
+
+
+def status_router(health: Callable[[], tuple[bool, Mapping[str, str]]], metrics: Metrics) -> APIRouter:
+    """``GET /health`` and ``GET /metrics``."""
+    router = APIRouter()
+
+    @router.get("/health")
+    def healthy() -> JSONResponse:
+        ok, parts = health()
+        return JSONResponse({"ok": ok, **parts}, 200 if ok else 503)
+
+    @router.get("/metrics")
+    def scrape() -> Response:
+        try:
+            return Response(metrics.scrape(), media_type=_CONTENT_TYPE)
+        except ReleasegateError as error:
+            return JSONResponse({"error": error.fields()}, 503)
 
     return router
 

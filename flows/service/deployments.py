@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +34,7 @@ from prefect.states import Completed
 from prefect.types.entrypoint import EntrypointType
 
 from flows.actor import utc_now
-from flows.audit import run_audit
+from flows.audit import month_before, run_audit
 from flows.engine import discard_foreign_results
 from flows.gate import Engine, Outcome
 from flows.pipeline.run import Take
@@ -252,15 +251,9 @@ def receive_with_retries(service: Service, arrival: Arrival) -> Received:
     """Take in a request that nobody submits again; retry while the queue is full or something is locked."""
     for pause in _PAUSES:
         with suppress(WorkspaceError):
-            return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+            return receive(service, arrival)
         time.sleep(pause)
-    return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
-
-
-def month_before(day: date) -> tuple[date, date]:
-    """First and last day of the month before a day's."""
-    last = day.replace(day=1) - timedelta(days=1)
-    return last.replace(day=1), last
+    return receive(service, arrival)
 
 
 @contextmanager

@@ -1,21 +1,16 @@
 """Health of the service, and its metrics for Prometheus: queue, verdicts, durations.
 
-Both reveal nothing about people, and need no token: they count requests and releases.
+Both reveal nothing about people: they count requests and releases.
 """
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
 
-from fastapi import APIRouter
-from fastapi.responses import JSONResponse, Response
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 from flows.actor import utc_now
 from flows.ledger import has_ledger, open_ledger
@@ -25,45 +20,22 @@ from flows.service.queue import OPEN, QueuedRequest, RequestState
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.service.settings import NewsKind
 
-Health = Callable[[], tuple[bool, Mapping[str, str]]]
-Key = TypeVar("Key", bound=str)
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
-_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _STALLED_SECONDS = 120.0
 _LONGEST_IN_QUEUE = 6 * 3600.0
 _BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
 
 
-def status_router(health: Health, metrics: "Metrics") -> APIRouter:
-    """``GET /health`` and ``GET /metrics``."""
-    router = APIRouter()
-
-    @router.get("/health")
-    def healthy() -> JSONResponse:
-        ok, parts = health()
-        return JSONResponse({"ok": ok, **parts}, 200 if ok else 503)
-
-    @router.get("/metrics")
-    def scrape() -> Response:
-        try:
-            return Response(metrics.scrape(), media_type=_CONTENT_TYPE)
-        except ReleasegateError as error:
-            return JSONResponse({"error": error.fields()}, 503)
-
-    return router
-
-
 @dataclass
 class Pulse:
-    """When the queue was last processed, by the monotonic clock, and which parts of the service have problems."""
+    """When parts of the service last worked, by the monotonic clock, and which have problems."""
 
-    last: float = 0.0
+    last: dict[str, float] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
 
-def health(
-    service: Service, pulse: Pulse, *, prefect_answers: Callable[[], bool], runner_runs: Callable[[], bool]
-) -> tuple[bool, dict[str, str]]:
+def health(service: Service, pulse: Pulse, *, prefect_answers: bool, runner_runs: bool) -> tuple[bool, dict[str, str]]:
     """Health of the service and its parts.
 
     Returns
@@ -74,8 +46,8 @@ def health(
     """
     parts = {
         "ledger": _ledger(service),
-        "prefect": "ok" if prefect_answers() else "does not answer",
-        "runner": "ok" if runner_runs() else "is not running",
+        "prefect": "ok" if prefect_answers else "does not answer",
+        "runner": "ok" if runner_runs else "is not running",
         "queue": _queue(service, pulse),
         "inbox": "cannot be read" if "inbox" in pulse.problems else "ok",
         "news": "cannot be announced" if "news" in pulse.problems else "ok",
@@ -84,14 +56,11 @@ def health(
 
 
 def _ledger(service: Service) -> str:
-    head = 0
     try:
-        if has_ledger(service.workspace):
-            with open_ledger(service.workspace) as ledger:
-                head = ledger.head().sequence
+        end = service.ledger_end()
         with suppress(WorkspaceError):  # a damaged note is reported under news
-            if head < (announced_to(service.workspace) or 0):
-                return "is shorter than it was" if head else "is gone"
+            if end < (announced_to(service.workspace) or 0):
+                return "is shorter than it was" if end else "is gone"
     except ReleasegateError as error:
         return error.what
     return "ok"
@@ -104,7 +73,7 @@ def _queue(service: Service, pulse: Pulse) -> str:
         ages = _ages(service.queue.open_entries(), utc_now())
     except (ReleasegateError, OSError):
         return "cannot be read"
-    if time.monotonic() - pulse.last > _STALLED_SECONDS:
+    if time.monotonic() - pulse.last.get("queue", 0.0) > _STALLED_SECONDS:
         return "has not been processed for two minutes"
     if ages.get(RequestState.ACCEPTED, 0.0) > _LONGEST_IN_QUEUE:
         return "a request has waited for six hours"
@@ -125,12 +94,21 @@ class Metrics:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._counting = threading.Lock()
+        self._registry = registry = CollectorRegistry()
+        self._waiting = Gauge("releasegate_queue_requests", "Requests without a verdict", ["state"], registry=registry)
+        self._oldest = Gauge("releasegate_queue_oldest_seconds", "Age of the oldest", ["state"], registry=registry)
+        self._damaged = Gauge("releasegate_queue_damaged", "Entries that cannot be read", registry=registry)
+        self._verdicts = Counter("releasegate_verdicts", "Entries by verdict", ["verdict"], registry=registry)
+        self._ended = Counter("releasegate_requests", "Requests by final state", ["state"], registry=registry)
+        text = "Seconds of work on a request"
+        self._seconds = Histogram("releasegate_request_seconds", text, buckets=_BUCKETS, registry=registry)
+        for kind in NewsKind:
+            self._verdicts.labels(kind)
+        for state in set(RequestState) - OPEN:
+            self._ended.labels(state)
         self._seen = 0
-        self._verdicts: Counter[NewsKind] = Counter()
-        self._ended: dict[str, QueuedRequest] = {}
-        """By token, also of those that were taken in anew since: counters never fall."""
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
+        self._counted: set[str] = set()
+        """Tokens of ended requests."""
 
     def scrape(self) -> bytes:
         """The metrics as text.
@@ -140,44 +118,24 @@ class Metrics:
         ReleasegateError
             If queue or ledger cannot be read.
         """
+        queue = self._service.queue
         with self._counting:  # two at once would count the same entries twice
             if has_ledger(self._service.workspace):
                 with open_ledger(self._service.workspace) as ledger:
                     for entry in ledger.entries(after=self._seen):
                         self._seen, kind = entry.sequence, news_of(entry)
-                        self._verdicts.update([kind] if kind is not None else [])
-            self._ended |= {entry.token: entry for entry in self._service.queue.done_entries()}
+                        if kind is not None:
+                            self._verdicts.labels(kind).inc()
+            for ended in queue.done_entries():
+                if ended.token not in self._counted:
+                    self._counted.add(ended.token)
+                    self._ended.labels(ended.state).inc()
+                    if ended.seconds is not None:
+                        self._seconds.observe(ended.seconds)
+            waiting = queue.open_entries()
+            ages = _ages(waiting, utc_now())
+            for state in OPEN:
+                self._waiting.labels(state).set(sum(one.state is state for one in waiting))
+                self._oldest.labels(state).set(ages.get(state, 0.0))
+            self._damaged.set(len(queue.damaged()))
             return generate_latest(self._registry)
-
-    def collect(self) -> Iterator[Metric]:
-        """The metrics, for the registry."""
-        entries, ended = self._service.queue.open_entries(), self._ended.values()
-        waiting, ages = Counter(one.state for one in entries), _ages(entries, utc_now())
-        yield _by(GaugeMetricFamily, "releasegate_queue_requests", "Requests without a verdict", OPEN, waiting)
-        yield _by(GaugeMetricFamily, "releasegate_queue_oldest_seconds", "Age of the oldest of them", OPEN, ages)
-        damaged = len(self._service.queue.damaged())
-        yield GaugeMetricFamily("releasegate_queue_damaged", "Entries that cannot be read", value=damaged)
-        text = "Entries of the ledger by verdict"
-        yield _by(CounterMetricFamily, "releasegate_verdicts", text, NewsKind, self._verdicts, label="verdict")
-        text, final = "Requests by final state", set(RequestState) - OPEN
-        yield _by(CounterMetricFamily, "releasegate_requests", text, final, Counter(one.state for one in ended))
-        seconds = [one.seconds for one in ended if one.seconds is not None]
-        buckets = [(str(most), sum(one <= most for one in seconds)) for most in _BUCKETS] + [("+Inf", len(seconds))]
-        text = "Seconds of work on a request"
-        yield HistogramMetricFamily("releasegate_request_seconds", text, buckets=buckets, sum_value=sum(seconds))
-
-
-def _by(
-    family: type[GaugeMetricFamily] | type[CounterMetricFamily],
-    name: str,
-    text: str,
-    keys: Iterable[Key],
-    values: Mapping[Key, float],
-    *,
-    label: str = "state",
-) -> Metric:
-    """A family of metrics by one label; keys without a value are 0."""
-    made = family(name, text, labels=[label])
-    for key in sorted(keys):
-        made.add_metric([str(key)], float(values.get(key, 0)))
-    return made

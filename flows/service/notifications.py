@@ -14,7 +14,7 @@ from typing import Any
 
 from prefect.client.orchestration import SyncPrefectClient
 
-from flows.ledger import has_ledger, open_ledger
+from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.workspace import Workspace
@@ -65,7 +65,7 @@ class Notifier:
     def prepare(self) -> None:
         """Note where the ledger ends, the first time: entries from before the first service are not announced."""
         if announced_to(self._service.workspace) is None:
-            self._note(self._head())
+            self._note(self._service.ledger_end())
 
     def is_due(self) -> bool:
         """Whether the ledger has entries that were not announced.
@@ -76,7 +76,7 @@ class Notifier:
             If the ledger cannot be read.
         """
         announced = announced_to(self._service.workspace)
-        return announced is not None and self._head() > announced
+        return announced is not None and self._service.ledger_end() > announced
 
     def tick(self, client: SyncPrefectClient) -> None:
         """Announce what is new.
@@ -107,12 +107,6 @@ class Notifier:
                     notify(one, f"releasegate: {kind.value}", sentence(kind, entry))
                 except Exception as error:
                     log_problem("a notification could not be sent", error, by=one.variable, entry=entry.sequence)
-
-    def _head(self) -> int:
-        if not has_ledger(self._service.workspace):
-            return 0
-        with open_ledger(self._service.workspace) as ledger:
-            return ledger.head().sequence
 
     def _note(self, sequence: int) -> None:
         write_whole(_note_of(self._service.workspace), json.dumps({"sequence": sequence}).encode())

@@ -16,7 +16,7 @@ are the truth: the orchestrator's state may be lost without losing a request.
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flows.locking import alone, is_held
+from flows.locking import alone, held, is_held
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import sync_folder, write_whole
@@ -120,8 +120,7 @@ class Queue:
         """Path of a document, in a folder of its own so that relative paths in it lead to no other document."""
         return self._documents / sha256 / "request.yaml"
 
-    @contextmanager
-    def changing(self) -> Iterator[None]:
+    def changing(self) -> AbstractContextManager[None]:
         """Exclude other changes of the queue.
 
         Raises
@@ -136,8 +135,7 @@ class Queue:
             got="a process that does not release the lock",
             fix="end the process that holds queue/.lock",
         )
-        with alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT):
-            yield
+        return alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT)
 
     def get(self, name: str) -> QueuedRequest | None:
         """A request by its id; None if there is none.
@@ -192,8 +190,7 @@ class Queue:
                     if time.time() - lock.stat().st_mtime > _OLD_LOCK and not is_held(lock):
                         lock.unlink()
 
-    @contextmanager
-    def claimed(self, name: str, *, wait_seconds: float = 0.0) -> Iterator[bool]:
+    def claimed(self, name: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[bool]:
         """Claim a request or a run for this process; yields False if another process holds it for the time given.
 
         This shows, to other machines too, that the process is alive.
@@ -204,14 +201,7 @@ class Queue:
             A request's id, or `run_name` of a run.
         wait_seconds : float
         """
-        taken = WorkspaceError("another process works on this request", where=name[:12])
-        try:
-            with alone(self._folder / f"{name}.lock", taken, wait_seconds=wait_seconds):
-                yield True
-        except WorkspaceError as error:
-            if error is not taken:
-                raise
-            yield False
+        return held(self._folder / f"{name}.lock", wait_seconds=wait_seconds)
 
     def is_claimed(self, name: str) -> bool:
         """Whether some process works on a request or a run."""

@@ -25,7 +25,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed, Scheduled
 
 from flows.actor import Clock, utc_now
-from flows.ledger import has_ledger, open_ledger
+from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
@@ -164,7 +164,8 @@ class Reconciler:
     def _follow_ledger(self) -> None:
         """Update what waits for reviewers, where the ledger has changed."""
         now = self._ledger_now()
-        if now is None or (now == self._ledger_seen and not self._is_time()):
+        if not now[0] or (now == self._ledger_seen and not self._is_time()):
+            self._ledger_seen = now
             return
         with open_ledger(self._service.workspace) as ledger:
             overrides = ledger.entries(event=Event.OVERRIDDEN)
@@ -192,12 +193,9 @@ class Reconciler:
             return False  # whoever follows the reviews reads it too, and reports the problem
         return State.AWAITING_REVIEW.value in states
 
-    def _ledger_now(self) -> tuple[int, date] | None:
-        """A value that changes with every entry of the ledger and every day; None if there is no ledger yet."""
-        if not has_ledger(self._service.workspace):
-            return None
-        with open_ledger(self._service.workspace) as ledger:
-            return ledger.head().sequence, utc_day(self._clock())
+    def _ledger_now(self) -> tuple[int, date]:
+        """A value that changes with every entry of the ledger and every day."""
+        return self._service.ledger_end(), utc_day(self._clock())
 
     def _key(self, entry: QueuedRequest) -> str:
         return f"{self._service.name}:{entry.token}:{entry.attempt}"

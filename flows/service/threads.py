@@ -4,16 +4,17 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import uvicorn
 from prefect.client.orchestration import get_client
 
 from flows.engine import is_healthy
-from flows.service.api import requests_router
+from flows.service.api import requests_router, status_router
 from flows.service.config import Service
-from flows.service.inbox import InboxWatcher
+from flows.service.intake import InboxWatcher
 from flows.service.logs import log, log_problem
-from flows.service.monitoring import Metrics, Pulse, health, status_router
+from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.notifications import Notifier
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.reconciler import Reconciler
@@ -34,8 +35,18 @@ class Threads:
         self._reconciler = Reconciler(service, has_runner=has_runner)
         self._notifier = Notifier(service)
         self._ended: OrchestratorEnded | None = None
-        routers = [requests_router(service), status_router(self._health, Metrics(service))]
-        app = create_app(service.workspace.root, settings=service.settings.page, routers=routers)
+        status = status_router(
+            lambda: health(
+                service,
+                self._pulse,
+                prefect_answers=is_healthy(orchestrator.api_url, orchestrator.settings),
+                runner_runs=orchestrator.runs_flows,
+            ),
+            Metrics(service),
+        )
+        app = create_app(
+            service.workspace.root, settings=service.settings.page, routers=[requests_router(service), status]
+        )
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -50,8 +61,8 @@ class Threads:
     def run(self, listening: socket.socket) -> None:
         """Answer over HTTP from this thread, and do the rest in others, until a signal or an error ends it."""
         parts: list[tuple[str, Callable[[], object], float]] = [
-            ("queue", self._reconcile, _TICK_SECONDS),
-            ("news", self._notify, _TICK_SECONDS),
+            ("queue", partial(self._follow, self._reconciler), _TICK_SECONDS),
+            ("news", partial(self._follow, self._notifier), _TICK_SECONDS),
         ]
         if self._service.inbox is not None:
             inbox = InboxWatcher(self._service, self._service.inbox)
@@ -91,17 +102,10 @@ class Threads:
                 self._reconciler.prepare(client)
             self._orchestrator.start_flows()
 
-    def _reconcile(self) -> None:
-        if self._orchestrator.is_ready:
-            if self._reconciler.is_due():
-                with get_client(sync_client=True) as client:
-                    self._reconciler.tick(client)
-            self._pulse.last = time.monotonic()
-
-    def _notify(self) -> None:
-        if self._orchestrator.is_ready and self._notifier.is_due():
+    def _follow(self, part: Reconciler | Notifier) -> None:
+        if self._orchestrator.is_ready and part.is_due():
             with get_client(sync_client=True) as client:
-                self._notifier.tick(client)
+                part.tick(client)
 
     def _repeat(self, part: str, step: Callable[[], object], seconds: float) -> None:
         """Repeat a step until the service stops; errors of the same kind are logged once in a row."""
@@ -109,6 +113,7 @@ class Threads:
             try:
                 step()
                 self._pulse.problems.pop(part, None)
+                self._pulse.last[part] = time.monotonic()
             except OrchestratorEnded as error:
                 self._ended = error
                 self._server.should_exit = True
@@ -119,12 +124,3 @@ class Threads:
                     log_problem(f"{part}: will be tried again", error)
                 self._pulse.problems[part] = kind
             self._stopping.wait(seconds)
-
-    def _health(self) -> tuple[bool, dict[str, str]]:
-        orchestrator = self._orchestrator
-        return health(
-            self._service,
-            self._pulse,
-            prefect_answers=lambda: is_healthy(orchestrator.api_url, orchestrator.settings),
-            runner_runs=lambda: orchestrator.runs_flows,
-        )

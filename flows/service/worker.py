@@ -42,9 +42,7 @@ def decide(
         None if nothing was decided.
     """
     started = time.monotonic()
-    with open_ledger(service.workspace) as ledger:
-        before = ledger.head().sequence
-    outcome, usable = None, False
+    before, outcome, usable = service.ledger_end(), None, False
     try:
         with guarded("service"):
             usable = _was_decided(service.workspace, entry)

@@ -19,7 +19,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
 from flows.web import authentication, ledger_pages, releases
-from flows.web.release_index import ReleaseIndex
+from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Sessions
 from flows.web.site import STATIC, Refused, Site, log, not_found, see_other, sentence
 from flows.workspace import Workspace

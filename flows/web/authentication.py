@@ -101,20 +101,16 @@ async def form_of(request: Request) -> SubmittedForm:
         raise _too_large()
     if request.headers.get("content-type", "").split(";")[0].strip().lower() not in _FORM_TYPES:
         raise _unusable(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-    fields: dict[str, str] = {}
-    files: dict[str, bytes] = {}
     try:
         async with _bounded(request).form(max_files=1, max_fields=20, max_part_size=LARGEST_FORM) as form:
-            for name, value in form.multi_items():
-                if name in fields or name in files:
-                    raise _unusable(HTTPStatus.BAD_REQUEST)
-                if isinstance(value, UploadFile):
-                    files[name] = await value.read(LARGEST_FORM)
-                else:
-                    fields[name] = value
+            sent = form.multi_items()
+            if len(form) < len(sent):
+                raise _unusable(HTTPStatus.BAD_REQUEST)
+            fields = {name: value for name, value in sent if isinstance(value, str)}
+            files = {name: await value.read(LARGEST_FORM) for name, value in sent if isinstance(value, UploadFile)}
+            return SubmittedForm(fields, files)
     except (HTTPException, UnicodeDecodeError, ValueError):
         raise _unusable(HTTPStatus.BAD_REQUEST) from None
-    return SubmittedForm(fields, files)
 
 
 def _bounded(request: Request) -> Request:
@@ -242,10 +238,10 @@ def _login_from_proxy(site: Site, request: Request) -> str | None:
     header = site.settings.proxy_header
     if header is None or not _is_from_proxy(site, request):
         return None
-    values = [value.strip() for value in request.headers.getlist(header)]
-    if len(values) > 1:
+    named = request.headers.getlist(header)
+    if len(named) > 1:
         raise _unusable(HTTPStatus.BAD_REQUEST)
-    return values[0] or None if values else None
+    return "".join(named).strip() or None
 
 
 def _address_of(site: Site, request: Request) -> str:

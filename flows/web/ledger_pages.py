@@ -10,14 +10,14 @@ import threading
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from http import HTTPStatus
 from string import Formatter
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from flows.audit import JSON, as_data, as_pdf, audit_of
+from flows.audit import JSON, as_data, as_pdf, audit_of, month_before
 from flows.ledger import has_ledger, open_ledger
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.site import Visitor, log, not_allowed, number_of, query, sentence
@@ -165,8 +165,8 @@ def _found(workspace: Workspace, terms: EntryFilter, person: str, before: int | 
 def show_audit(visitor: CurrentVisitor) -> Response:
     """The form, with the previous month as period."""
     _check_audits(visitor)
-    last = visitor.site.clock().date().replace(day=1) - timedelta(days=1)
-    return _audit_page(visitor, {"from": last.replace(day=1).isoformat(), "to": last.isoformat(), "format": "pdf"})
+    first, last = month_before(visitor.site.clock().date())
+    return _audit_page(visitor, {"from": first.isoformat(), "to": last.isoformat(), "format": "pdf"})
 
 
 @router.post("/audit")

@@ -20,9 +20,8 @@ from flows.overruling import revoke
 from flows.reviewing import Voted, cast_vote
 from flows.signing import SENT, SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.evidence import Evidence, evidence
+from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.ledger_pages import entry_view
-from flows.web.release_index import IndexedRelease
 from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
 from reports.determination import charts
 from reports.record_view import gate_rows

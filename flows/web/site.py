@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
-from flows.web.release_index import ReleaseIndex
+from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Session, Sessions
 from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
@@ -222,9 +222,9 @@ def subscriber(address: str) -> str:
         found = ipaddress.ip_address(address)
     except ValueError:
         return "unknown"
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is None:
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return str(getattr(found, "ipv4_mapped", None) or found)
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
 
 
 def number_of(text: str) -> int:

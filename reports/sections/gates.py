@@ -23,7 +23,7 @@ from reports.document import (
 )
 from reports.marks import AFTER, BAND, BLUES, EDGE, INK, Box, ChartAxis, Label, Line, Mark, percent_axis, rows_axis
 from reports.record_view import GateRow, RecordView
-from tasks.assessments.identity.uncertainty_facts import (
+from tasks.assessments.identity.facts import (
     ChanceFact,
     DecidingFact,
     FigureRangeFact,

@@ -9,10 +9,8 @@ from reports.document import Block, Column, Heading, Paragraph, Row, Table, figu
 from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
-from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
-from tasks.assessments.identity.division_fact import DivisionFact
-from tasks.assessments.identity.facts import SharingFact
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
+from tasks.generalization.budget.limits import LimitFact
 from tasks.request.model import Method, Role
 
 _FORMULA = Markup(

@@ -35,9 +35,17 @@ from reports.marks import (
 from reports.methods import method_text
 from reports.record_view import RecordView
 from reports.smallcell import NO_FILE
-from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
-from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
-from tasks.assessments.identity.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
+from tasks.assessments.identity.facts import (
+    FrontierFact,
+    FrontierPoint,
+    GameFigures,
+    PenaltiesFact,
+    PenaltyPoint,
+    ReachFact,
+    StakesCurve,
+    StakesFact,
+    StakesMap,
+)
 
 _STAKES = {
     "benefit": "the benefit V",

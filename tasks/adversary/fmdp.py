@@ -27,12 +27,13 @@ from tasks.adversary.decisions import (
     access_worth,
     exploits_after_access,
     known_probability,
+    known_threshold,
     linked_worth,
+    safe_group_size,
     success,
 )
 from tasks.adversary.exploiting import LARGEST_SIZE, WORTHWHILE, Integers, exploiting, largest_exploited
 from tasks.adversary.group_sizes import checked_densities, checked_people, checked_sizes
-from tasks.adversary.thresholds import known_threshold, safe_group_size
 from tasks.core.errors import ParameterError
 
 __all__ = [

@@ -8,6 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.fact import Fact, Interval
+from tasks.core.seed import one_thread
 from tasks.request.model import Measure
 
 FactT = TypeVar("FactT", bound=Fact)
@@ -50,15 +51,20 @@ class Assessment(ABC, Generic[FactT]):
         """Measures that gates can use."""
         return frozenset(one for one in Measure if one.value.partition(".")[0] in self.families)
 
-    @abstractmethod
     def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[FactT]:
-        """Measure a candidate.
+        """Measure a candidate, on one thread, so that sums have the same bits on every machine.
 
         Raises
         ------
         StageFailed, ParameterError
             If it cannot be measured; the candidate is then blocked.
         """
+        with one_thread():
+            return self._assess(candidate, effort)
+
+    @abstractmethod
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[FactT]:
+        """Measure a candidate."""
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone, quicker than ``assess`` where they can be; errors as of ``assess``."""

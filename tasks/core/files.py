@@ -46,6 +46,26 @@ def write_new(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
 
 
+def read_content(path: Path, what: str) -> bytes:
+    """Bytes of a file that a user has named.
+
+    Raises
+    ------
+    WorkspaceError
+        If it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise WorkspaceError(
+            f"{what} cannot be read",
+            where=str(path),
+            expected="a file that you may read",
+            got=error.strerror or "the system refused",
+            fix="check the path and its permissions",
+        ) from None
+
+
 def check_private(path: Path) -> None:
     """Refuse the file of a private key that other users may read.
 

@@ -1,7 +1,7 @@
-"""Sealed files of the gate's own: a delivery that waits for its reviewers, what is kept to assess a release again.
+"""Sealed files of the gate's own: what is kept to assess a release again, deliveries that wait for reviews, and votes.
 
-Each holds an archive (tar). Chunks are encrypted one by one, so that memory does not grow with the file; each holds its
-place, and an empty one follows the last, so that none can be left out, repeated or moved.
+But for a vote, each holds an archive (tar). Chunks are encrypted one by one, so that memory does not grow with the
+file; each holds its place, and an empty one follows the last, so that none can be left out, repeated or moved.
 """
 
 import base64
@@ -11,13 +11,18 @@ import shutil
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from cryptography.fernet import Fernet, InvalidToken
 
 from tasks.core.errors import TamperingFound
-from tasks.core.files import written
+from tasks.core.files import write_whole, written
+from tasks.core.people import person_key
+from tasks.core.seed import derive_seed
+from tasks.decision.votes import Ballot, open_ballot, seal_ballot
 
 _CHUNK = 4 * 1024 * 1024
 _PLACE_BYTES = 8
@@ -86,7 +91,6 @@ def open_members(source: Path, key: bytes) -> dict[str, bytes]:
 
 @contextmanager
 def _sealing(target: Path, key: bytes) -> Iterator[tarfile.TarFile]:
-    """An archive that is written into a sealed file."""
     with written(target) as partial:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
         with os.fdopen(descriptor, "wb") as stream:
@@ -149,3 +153,56 @@ def _changed(source: Path, got: str) -> TamperingFound:
         got=got,
         fix="restore it and the key from a backup; without it, what awaits review is to be revoked and asked for anew",
     )
+
+
+@dataclass(frozen=True)
+class BallotBox:
+    """The sealed votes on one recipient's release."""
+
+    folder: Path
+    """Made with the first vote."""
+    key_file: Path
+    release_id: str
+
+    def place(self, reviewer: str, commitment: str) -> Path:
+        """File of a vote; names of people may hold what a file's name cannot, so it holds a digest."""
+        return self.folder / f"{sha256(person_key(reviewer).encode()).hexdigest()[:16]}.{commitment[:16]}.sealed"
+
+    def put(self, ballot: Ballot) -> None:
+        """Keep a vote, on disk on return; an earlier one of the same reviewer stays until `keep_only`."""
+        write_whole(self.place(ballot.reviewer, ballot.commitment), seal_ballot(ballot, self._key()))
+
+    def open(self, reviewer: str, commitment: str) -> Ballot:
+        """A reviewer's vote.
+
+        Raises
+        ------
+        TamperingFound
+            If it is missing, was changed, or is not what the reviewer committed to.
+        """
+        path = self.place(reviewer, commitment)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise TamperingFound(
+                "a sealed vote is missing",
+                where=str(path),
+                expected=f"the vote of {reviewer}, which the ledger records",
+                got="no such file",
+                fix=f"restore it from a backup, or let {reviewer} vote again",
+            ) from None
+        return open_ballot(content, self._key(), commitment)
+
+    def keep_only(self, reviewer: str, commitment: str) -> None:
+        """Remove a reviewer's earlier votes."""
+        kept = self.place(reviewer, commitment)
+        for path in self.folder.glob(f"{kept.name.split('.')[0]}.*.sealed"):
+            if path != kept:
+                path.unlink()
+
+    def clear(self) -> None:
+        """Remove all votes: they are open by now, or void."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _key(self) -> bytes:
+        return derive_seed(self.key_file, self.release_id, "votes")

@@ -139,7 +139,6 @@ def _treatment(request: ReleaseRequest, name: str, field: FieldFact) -> str:
 
 
 def _write_hierarchies(folder: Path, hierarchies: dict[str, Hierarchy]) -> None:
-    """Write hierarchies in ARX form into a new folder, one file a column."""
     folder.mkdir()
     for name, hierarchy in hierarchies.items():
         write_arx(hierarchy, folder / arx_file(name))

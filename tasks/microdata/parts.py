@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, StageFailed
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.read import as_frame, as_text, check_columns, no_records, unreadable_parquet
+from tasks.microdata.read import check_columns, no_records, text_frame, unreadable_parquet
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.model import ReleaseRequest
 
@@ -125,7 +125,7 @@ def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tup
         metadata, names = file.metadata, file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
         raise unreadable_parquet(path, error) from None
-    check_columns(names, tuple(request.attributes), path, request.dataset.delimiter)
+    check_columns(names, request, path)
     if metadata.num_rows == 0:
         raise no_records(path)
     cut: list[Piece] = []
@@ -150,7 +150,7 @@ def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing:
         table = pq.ParquetFile(path).read_row_groups(list(groups), columns=list(names))
     except (pa.ArrowException, OSError) as error:
         raise unreadable_parquet(path, error) from None
-    return as_frame(as_text(table, path, names), names, missing)
+    return text_frame(table, path, names, missing)
 
 
 @dataclass(frozen=True)

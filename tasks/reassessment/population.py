@@ -119,13 +119,8 @@ def rule_of(kept: Kept) -> Codes:
         If the rule was not kept.
     """
     if kept.played.own is None:
-        raise StageFailed(
-            "the rule of the release was not kept",
-            where="what was kept of the release",
-            expected="the cell of every combination of values of its population",
-            got="none",
-            fix="restore .releasegate/kept from a backup",
-        )
+        all_cells = "the cell of every combination of values of its population"
+        raise not_as_kept("the rule of the release was not kept", all_cells, "none")
     return kept.played.own
 
 
@@ -167,14 +162,15 @@ def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
         today = {label: position for position, label in reversed(list(enumerate(table.axis_labels[axis])))}
         positions[:, axis] = np.array([today.get(label, -1) for label in labels], dtype=np.int32)[cells[:, axis]]
     if (positions < 0).any():
-        raise StageFailed(
-            "groups of the release are none of its hierarchies'",
-            where="what was kept of the release",
-            expected="the groups that it was released in",
-            got="others",
-            fix="restore .releasegate/kept from a backup",
-        )
+        strange = "groups of the release are none of its hierarchies'"
+        raise not_as_kept(strange, "the groups that it was released in", "others")
     return positions
+
+
+def not_as_kept(what: str, expected: str, got: str) -> StageFailed:
+    """The error for what was kept of a release and does not fit it, which a damaged file alone can cause."""
+    fix = "restore .releasegate/kept from a backup"
+    return StageFailed(what, where="what was kept of the release", expected=expected, got=got, fix=fix)
 
 
 def _extended(hierarchy: Hierarchy, request: ReleaseRequest, values: pd.DataFrame) -> Hierarchy:

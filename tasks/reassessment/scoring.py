@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tasks.assessments.assessment import Effort
 from tasks.assessments.combined.combined_score import gate_figures as combined_figures
 from tasks.assessments.identity.assessment import UNCERTAINTY
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
@@ -31,7 +31,7 @@ from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
-from tasks.delivery.reread import decoys_as_sealed, figures_of_file, score_again
+from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
 from tasks.generalization.raised import matching_people
 from tasks.generalization.setting import payoffs_of, weights_of
@@ -40,7 +40,7 @@ from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
-from tasks.reassessment.population import TodaysPopulation, positions_today, ruled, table_of
+from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 Rows = NDArray[np.intp]
@@ -216,13 +216,8 @@ def _tuples_then(kept: Kept, request: ReleaseRequest, frame: pd.DataFrame, prepa
     codes = encode(frame, kept.hierarchies, request.dataset.path)
     data, tuple_of_record = distinct_tuples(codes, list(kept.hierarchies.values()))
     if len(data) != len(kept.released):
-        raise StageFailed(
-            "what was kept of the release does not fit its data",
-            where="what was kept of the release",
-            expected=f"the cells of {len(data)} combinations of values",
-            got=f"of {len(kept.released)}",
-            fix="restore .releasegate/kept from a backup",
-        )
+        expected = f"the cells of {len(data)} combinations of values"
+        raise not_as_kept("what was kept of the release does not fit its data", expected, f"of {len(kept.released)}")
     then = np.empty(len(prepared.data), dtype=np.intp)
     then[prepared.tuple_of_record] = tuple_of_record
     return then

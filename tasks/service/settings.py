@@ -8,14 +8,14 @@ import ipaddress
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BeforeValidator, Field, IPvAnyNetwork, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, IPvAnyNetwork
 
 from tasks.request.form import Form
-from tasks.request.part import RequestPart, broken_rule, refuse_if
-from tasks.request.reading import checked, decoded, read_bytes
+from tasks.request.part import RequestPart, Rule, broken_rule
+from tasks.request.reading import checked, read_bytes
 
 SCHEMA_VERSION = "releasegate/service/1"
 
@@ -25,22 +25,22 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def _cron(text: str) -> str:
-    refuse_if(
-        not _CRON.fullmatch(text),
-        "a schedule is five fields of cron: minute, hour, day, month, weekday",
-        got="text of a different form",
-        fix="write the five fields, such as 0 3 * * *",
-    )
+    if not _CRON.fullmatch(text):
+        raise broken_rule(
+            "a schedule is five fields of cron: minute, hour, day, month, weekday",
+            got="text of a different form",
+            fix="write the five fields, such as 0 3 * * *",
+        )
     return text
 
 
 def _timezone(name: str) -> str:
-    refuse_if(
-        name not in available_timezones(),
-        "a time zone has a name of the IANA database, such as Europe/Berlin",
-        got="a name that is not in the database",
-        fix="correct the name",
-    )
+    if name not in available_timezones():
+        raise broken_rule(
+            "a time zone has a name of the IANA database, such as Europe/Berlin",
+            got="a name that is not in the database",
+            fix="correct the name",
+        )
     return name
 
 
@@ -114,27 +114,26 @@ class PageSettings(RequestPart):
     idle_minutes: int = Field(15, ge=1, le=240, description="Minutes without use after which a session ends.")
     longest_hours: int = Field(8, ge=1, le=24, description="Hours after which a session ends in any case.")
 
-    @model_validator(mode="after")
-    def _is_safe(self) -> "PageSettings":
-        refuse_if(
-            not self.https and not set(self.hosts) <= _LOOPBACK,
+    rules: ClassVar[tuple[Rule["PageSettings"], ...]] = (
+        Rule(
             "https: true for a page that is served beyond this machine",
+            lambda page: not page.https and not set(page.hosts) <= _LOOPBACK,
             got="false",
             fix="set https, or serve loopback names only",
-        )
-        refuse_if(
-            self.proxy_header is not None and not self.proxies,
+        ),
+        Rule(
             "proxies, the addresses that proxy_header is trusted from",
+            lambda page: page.proxy_header is not None and not page.proxies,
             got="no address",
             fix="name the proxies",
-        )
-        refuse_if(
-            any(network.prefixlen == 0 for network in self.proxies),
+        ),
+        Rule(
             "proxies, the addresses of the proxies alone",
+            lambda page: any(network.prefixlen == 0 for network in page.proxies),
             got="every address there is",
             fix="name the proxies",
-        )
-        return self
+        ),
+    )
 
     def is_proxy(self, address: str) -> bool:
         """Whether an address is that of a proxy."""
@@ -235,5 +234,5 @@ def load_settings(path: Path) -> ServiceSettings:
     RequestError
         If the file cannot be read or is not valid; ``problems`` holds the first 100 mistakes found.
     """
-    settings, _ = checked(decoded(read_bytes(path, _FORM), path, _FORM), path, _FORM)
+    settings, _ = checked(read_bytes(path, _FORM), path, _FORM)
     return settings

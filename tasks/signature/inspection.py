@@ -27,7 +27,7 @@ from pyhanko.sign.validation.status import PdfSignatureStatus
 from pyhanko_certvalidator import ValidationContext
 
 from tasks.ledger.entry import Head
-from tasks.signature.credentials import fingerprint, holder, printed
+from tasks.signature.credentials import fingerprint, printed
 from tasks.signature.findings import Inspection, Signatory, SignatureFinding
 
 _USAGE = KeyUsageConstraints(key_usage={"digital_signature", "non_repudiation"})
@@ -79,7 +79,7 @@ def inspect_pdf(
         found = replace(found, finding=SignatureFinding.BROKEN)
         signatures = reader.embedded_signatures
         if signatures:
-            return _judged(found, reader, signatures, content, roots)
+            return _judged(found, reader, signatures[0], content, roots)
         # Where there is a signature that no field leads to, something was damaged or taken out.
         finding = SignatureFinding.BROKEN if b"/ByteRange" in content else SignatureFinding.UNSIGNED
         return replace(found, finding=finding, record=attached(reader.root))
@@ -92,12 +92,10 @@ def inspect_pdf(
 def _judged(
     broken: Inspection,
     reader: PdfFileReader,
-    signatures: Sequence[EmbeddedPdfSignature],
+    first: EmbeddedPdfSignature,
     content: bytes,
     roots: Sequence[x509.Certificate] | None,
 ) -> Inspection:
-    first = signatures[0]
-    broken = replace(broken, signatures=len(signatures))
     status = _status(first, roots, broken.checked_at)
     if not (status.intact and status.valid and _is_canonical(content, first)):
         return broken
@@ -108,7 +106,7 @@ def _judged(
         broken,
         finding=_change(status, len(content) - signed_bytes),
         signatory=Signatory(
-            holder(certificate),
+            printed(certificate.subject),
             fingerprint(certificate),
             printed(certificate.issuer),
             certificate.not_valid_before_utc,

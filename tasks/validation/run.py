@@ -5,8 +5,9 @@ belong neither in the record nor in a report.
 """
 
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,8 @@ from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
-from tasks.validation.expectations import Evaluator
-from tasks.validation.suite import Check, CheckedTable, Observation, derive
+from tasks.validation.expectations import evaluate
+from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, matches
 
 MOST_POSITIONS = 100
@@ -70,7 +71,7 @@ def validate(
     tolerates a share of failures. Unconfirmed, ``tasks.validation.run`` alone decides.
     """
     try:
-        return _validate(frame, request, covered, Evaluator() if confirmed else None)
+        return _validate(frame, request, covered, confirmed)
     except ReleasegateError:
         raise
     except Exception as error:
@@ -87,7 +88,7 @@ def validate(
 
 
 def _validate(
-    frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], evaluator: Evaluator | None
+    frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], confirmed: bool
 ) -> ValidationOutcome:
     plan, results, counts = derive(request), dict[str, tuple[CheckFact, Positions]](), dict[Observation, int]()
     for column in ("", *request.attributes):
@@ -96,7 +97,7 @@ def _validate(
             checks = [check for check in plan.checks if (check.column, check.table) == (column, kind)]
             if checks:
                 table = tables.build(kind, [check.field for check in checks if check.field])
-                verdicts = evaluator.evaluate(table, checks) if evaluator else {}
+                verdicts = evaluate(table, checks) if confirmed else {}
                 results |= {check.id: _result(tables, table, check, verdicts.get(check.id)) for check in checks}
         counts |= {seen: _count(tables, seen) for seen in plan.observations if seen.column == column}
     checked = tuple(results[check.id][0] for check in plan.checks)
@@ -151,8 +152,7 @@ def _enough(check: Check, table: pd.DataFrame, failed: int) -> bool:
     """Whether a count of failures allows a pass, by the library's own rule: the share among the cells considered."""
     if check.mostly == 1:
         return failed == 0
-    presence = check.type == "ExpectColumnValuesToNotBeNull"
-    considered = len(table) if presence else int(table[check.field].notna().sum())
+    considered = len(table) if check.type == PRESENCE else int(table[check.field].notna().sum())
     return considered == 0 or (considered - failed) / considered >= check.mostly
 
 
@@ -179,43 +179,30 @@ def failing(check: Check, table: pd.DataFrame) -> Mask:
     -------
     array of shape (n_rows,), or (n_columns,) for a check of the table's columns
         True where the expectation is not met. A missing cell fails nothing but an expectation of presence.
-
-    Raises
-    ------
-    StageFailed
-        If the type of the expectation is not known here.
     """
-    given = check.arguments
-    if check.type == "ExpectTableColumnsToMatchSet":
-        expected = set(cast(list[str], given["column_set"]))
-        return np.array([name not in expected for name in table.columns], dtype=np.bool_)
+    if check.table is CheckedTable.RELEASE:
+        return ~table.columns.isin(check.arguments["column_set"])
     missing = table[check.field].isna().to_numpy()
-    return missing if check.type == "ExpectColumnValuesToNotBeNull" else _unmet(check, table[check.field]) & ~missing
+    if check.type == PRESENCE:
+        return missing
+    return np.asarray(_UNMET[check.type](table[check.field], **check.arguments), dtype=np.bool_) & ~missing
 
 
-def _unmet(check: Check, cells: pd.Series) -> Mask:
-    given = check.arguments
-    match check.type:
-        case "ExpectColumnValuesToMatchRegex":
-            return ~matches(cells, str(given["regex"]))
-        case "ExpectColumnValuesToNotMatchRegex":
-            return matches(cells, str(given["regex"]))
-        case "ExpectColumnValuesToBeInSet":
-            return ~cells.isin(cast(list[str], given["value_set"])).to_numpy(dtype=np.bool_)
-        case "ExpectColumnValuesToBeBetween":
-            low, high = (cast(float | None, given.get(name)) for name in ("min_value", "max_value"))
-            below = cells < (-np.inf if low is None else low)
-            above = cells >= high if given.get("strict_max") else cells > (np.inf if high is None else high)
-            return (below | above).to_numpy(dtype=np.bool_)
-        case "ExpectColumnValueLengthsToBeBetween":
-            lengths = cells.str.len().to_numpy(dtype=np.float64, na_value=np.nan)
-            return np.asarray(lengths > cast(int, given["max_value"]))
-        case "ExpectColumnValuesToBeUnique":
-            return cells.duplicated(keep=False).to_numpy(dtype=np.bool_)
-    raise StageFailed(
-        "validation cannot locate the failures of a check",
-        where=check.id,
-        expected="a type of expectation that tasks.validation.run knows",
-        got=check.type,
-        fix="teach tasks.validation.run this type",
-    )
+def _outside(
+    cells: pd.Series, min_value: float | None = None, max_value: float | None = None, *, strict_max: bool = False
+) -> pd.Series:
+    low, high = -np.inf if min_value is None else min_value, np.inf if max_value is None else max_value
+    return (cells < low) | ((cells >= high) if strict_max else (cells > high))
+
+
+_UNMET: dict[str, Callable[..., Any]] = {
+    "ExpectColumnValuesToMatchRegex": lambda cells, regex: ~matches(cells, regex),
+    "ExpectColumnValuesToNotMatchRegex": matches,
+    "ExpectColumnValuesToBeInSet": lambda cells, value_set: ~cells.isin(value_set),
+    "ExpectColumnValuesToBeBetween": _outside,
+    "ExpectColumnValueLengthsToBeBetween": lambda cells, max_value: (
+        cells.str.len().to_numpy(dtype=np.float64, na_value=np.nan) > max_value
+    ),
+    "ExpectColumnValuesToBeUnique": lambda cells: cells.duplicated(keep=False),
+}
+"""Where the cells of a column do not meet an expectation, by its type."""

@@ -30,7 +30,7 @@ from tasks.delivery.released_file import (
     released_rows,
     write_released,
 )
-from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
+from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.request.model import DeliveryFormat, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.numeric import masking, numeric_request

@@ -103,7 +103,7 @@ def test_the_parts_of_health_are_named(tmp_path: Path) -> None:
     from flows.service.config import service_of
 
     service = service_of(tmp_path / "workspace")
-    _, parts = health(service, Pulse(), prefect_answers=lambda: True, runner_runs=lambda: True)
+    _, parts = health(service, Pulse(), prefect_answers=True, runner_runs=True)
     signs = " ".join(rows("sign"))
     assert [part for part in parts if part not in signs] == []
 

@@ -63,7 +63,7 @@ def test_for_people(decoyed: World, releasegate: Any) -> None:
         "Probability that a class is a decoy, to who compares copies",
         "planned for two and more: 50",
         "clinic, registry: whether decoys can be told from real classes",
-        "university: no decoys are asked for.",
+        "university: no decoys are required.",
         "Drawn with randomness of its own; a release has other decoys.",
     ):
         assert " ".join(part.split()) in " ".join(told.out.split()), part
@@ -76,7 +76,7 @@ def test_one_recipient_is_shown_and_all_are_counted(decoyed: World, releasegate:
     assert list(one["recipients"]) == ["registry"]
     assert one["recipients"]["registry"]["decoys"]["recipients"] == 2
     without = releasegate("assess", "decoys", decoyed.request, "--recipient", "university")
-    assert "university: no decoys are asked for." in without.out
+    assert "university: no decoys are required." in without.out
     assert "clinic" not in without.out
     assert "2 with decoys" in without.out
     unknown = releasegate("assess", "decoys", decoyed.request, "--recipient", "nobody")
@@ -88,7 +88,7 @@ def test_a_request_without_terms_is_shown_with_some(decoyed: World, releasegate:
     decoyed.ask(recipients=[UNIVERSITY], policy=POLICY)
     told = silent(releasegate("assess", "decoys", decoyed.request))
     said = " ".join(told.out.split())
-    assert "No recipient asks for decoys; 2 decoy classes each are assumed." in said
+    assert "No recipient is to have decoys; 2 decoy classes each are assumed." in said
     assert "recipients of this generalization could have 2 decoy classes each" in said
     assert "university: whether decoys can be told from real classes" in said
     assert "no decoys are asked for" not in said

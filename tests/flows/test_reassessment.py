@@ -286,7 +286,7 @@ def test_the_ledger_verifies_the_records(bare: Out, releasegate: Any) -> None:
 
     found.path.rename(found.path.with_name(f"{'0' * 64}.json")).write_bytes(content)
     assert "does not bear the digest of its inputs" in verified().document["error"]["got"]
-    shutil.rmtree(bare.workspace.all_reassessments)
+    shutil.rmtree(bare.workspace.reassessments)
     assert "is missing" in verified().document["error"]["got"]
 
     found.path.parent.mkdir(parents=True)
@@ -606,7 +606,7 @@ def test_a_release_that_another_process_works_on_is_passed_over_and_stays_due(
     made: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = copied(made, tmp_path)
-    monkeypatch.setattr("flows.delivered._LONGEST_WAIT", 0.0)
+    monkeypatch.setattr("flows.cases._LONGEST_WAIT", 0.0)
     told: list[Reassessed] = []
     busy = pytest.raises(WorkspaceError, match="worked on by another process")
     with out.workspace.alone(out.releases[0]), gone(made.world.data), busy:

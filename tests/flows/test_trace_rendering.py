@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from flows.cli.traced import NOTHING, chance, notes, rendered, sentences
+from flows.cli.trace import NOTHING, chance, notes, rendered, sentences
 from flows.incident_file import IncidentTable
 from flows.tracing import Traced, safe_harbor_groups
+from reports.terminal import show
 from tasks.core.errors import BadInput
 from tasks.decoys.tracing import Hits, Incident, Kind, Trace
 from tasks.microdata.hierarchy import hierarchy_from_rows
@@ -54,7 +55,7 @@ def traced(*found: Hits, named: tuple[str, ...] = (), suspected: tuple[str, ...]
 def shown(answer: Traced) -> str:
     console = Console(width=80, highlight=False, markup=False)
     with console.capture() as capture:
-        console.print(rendered(answer))
+        show(rendered(answer), console)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 

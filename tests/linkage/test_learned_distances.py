@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.files import Files, Knowledge, common_scale, files_to_link
+from tasks.assessments.linkage.learning.comparisons import Components, scaled_components
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn
-from tasks.assessments.linkage.learning.pairs import Components, scaled_components
 from tasks.core.errors import ParameterError
 from tests.reference.cross_validation import cross_validated
 from tests.support.slow_distances import shared_links

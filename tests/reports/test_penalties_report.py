@@ -7,8 +7,8 @@ from reports.determination import charts as figures
 from reports.determination import determination_html
 from reports.record_view import RecordView
 from reports.sections.stakes import fines
-from tasks.assessments.identity.penalties import penalties_fact
-from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.facts import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.other_terms import penalties_fact
 from tasks.assessments.identity.score import score
 from tasks.decision.disclosure_rounding import disclosure_rounded, upward
 from tasks.decision.record import DecisionRecord

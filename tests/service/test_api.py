@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from flows.ledger import open_ledger
-from flows.service.api import requests_router
+from flows.service.api import requests_router, status_router
 from flows.service.config import Service, service_of
-from flows.service.monitoring import Metrics, Pulse, health, status_router
+from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import Queue, RequestState
 from flows.web.app import create_app
 from tasks.ledger.entry import Event
@@ -25,10 +25,10 @@ def service(world: World) -> Service:
 
 
 def client(service: Service, token: str = TOKEN, pulse: Pulse | None = None, *, answers: bool = True) -> TestClient:
-    beating = pulse or Pulse(time.monotonic())
+    beating = pulse or Pulse({"queue": time.monotonic()})
 
     def well() -> tuple[bool, Mapping[str, str]]:
-        return health(service, beating, prefect_answers=lambda: answers, runner_runs=lambda: answers)
+        return health(service, beating, prefect_answers=answers, runner_runs=answers)
 
     routers = [requests_router(service, token), status_router(well, Metrics(service))]
     return TestClient(create_app(service.workspace.root, routers=routers), base_url="http://localhost")
@@ -92,9 +92,9 @@ def test_health_names_what_is_not_well(service: Service) -> None:
     }  # fmt: skip
     down = client(service, answers=False).get("/health")
     assert (down.status_code, down.json()["prefect"]) == (503, "does not answer")
-    stalled = client(service, pulse=Pulse(time.monotonic() - 200)).get("/health")
+    stalled = client(service, pulse=Pulse({"queue": time.monotonic() - 200})).get("/health")
     assert stalled.json()["queue"] == "has not been processed for two minutes"
-    silent = Pulse(time.monotonic(), {"inbox": "OSError", "news": "WorkspaceError"})
+    silent = Pulse({"queue": time.monotonic()}, {"inbox": "OSError", "news": "WorkspaceError"})
     answer = client(service, pulse=silent).get("/health")
     assert answer.status_code == 503
     assert (answer.json()["inbox"], answer.json()["news"]) == ("cannot be read", "cannot be announced")

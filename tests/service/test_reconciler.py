@@ -47,7 +47,7 @@ class Moved:
     def hand_in(self, title: str = "Visits") -> QueuedRequest:
         self.world.ask(title=title)
         arrival = Arrival(self.world.request.read_bytes(), "http", "request", (self.world.folder,))
-        return receive(self.service.workspace, arrival, clock=self.time).entry
+        return receive(self.service, arrival, clock=self.time).entry
 
     def tick(self, runner_since: float = LONG_AGO) -> None:
         self.reconciler._runner_since = runner_since

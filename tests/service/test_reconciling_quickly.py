@@ -58,7 +58,7 @@ def service(world: World) -> Service:
 @pytest.fixture
 def entry(service: Service, world: World) -> QueuedRequest:
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    return receive(service.workspace, arrival, clock=lambda: NOW).entry
+    return receive(service, arrival, clock=lambda: NOW).entry
 
 
 @pytest.fixture

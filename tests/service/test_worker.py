@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from flows.audit import month_before
 from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
@@ -31,7 +32,7 @@ def service(world: World) -> Service:
 @pytest.fixture
 def entry(service: Service, world: World) -> QueuedRequest:
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    return receive(service.workspace, arrival, clock=lambda: NOW).entry
+    return receive(service, arrival, clock=lambda: NOW).entry
 
 
 def failing(error: Exception) -> Callable[[Path, Path], Any]:
@@ -169,8 +170,6 @@ def test_what_is_not_as_recorded_is_counted_and_stops_nothing(service: Service, 
 
 
 def test_the_month_before_is_audited() -> None:
-    from flows.service.deployments import month_before
-
     assert month_before(date(2026, 3, 1)) == (date(2026, 2, 1), date(2026, 2, 28))
     assert month_before(date(2027, 1, 31)) == (date(2026, 12, 1), date(2026, 12, 31))
 
@@ -208,7 +207,7 @@ def test_a_cluster_that_does_not_answer_refuses_no_request(
     if parquet:
         pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    entry = receive(service, arrival, clock=lambda: NOW).entry
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("this machine has no memory"))
     what = "the Dask cluster does not answer" if parquet else "this machine has no memory"
     assert (after.state, after.lost, after.reason["what"]) == (RequestState.ACCEPTED, 1, what)
@@ -221,7 +220,7 @@ def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypat
 
     pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    entry = receive(service, arrival, clock=lambda: NOW).entry
     monkeypatch.setattr("flows.service.worker.check_cluster", lambda _: None)
     monkeypatch.setattr("flows.service.worker.run_release", gate)
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))

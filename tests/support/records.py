@@ -11,6 +11,8 @@ from typing import Any
 
 from tasks.assessments.identity.facts import (
     FieldFact,
+    FrontierFact,
+    FrontierPoint,
     GameFact,
     PolicyOutcome,
     RiskFact,
@@ -19,7 +21,6 @@ from tasks.assessments.identity.facts import (
     TransparentRisk,
     ZipTableFact,
 )
-from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
 from tasks.assessments.identity.score import THREATS
 from tasks.assessments.linkage.judged import gate_figures, gate_intervals
 from tasks.assessments.sequential.facts import SequentialFact

@@ -13,8 +13,8 @@ from tasks.assessments.combined.combined_score import (
     score_figure,
     scores,
 )
-from tasks.assessments.combined.disclosure import Floats
 from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
+from tasks.assessments.combined.known_set_tree import Floats
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.request.model import Measure
@@ -29,14 +29,8 @@ class CombinedAssessment(Assessment[CombinedFact]):
     stage = "combined risk"
     fact = CombinedFact
 
-    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[CombinedFact]:
-        """Measure a candidate; the fact is of the copy alone.
-
-        Raises
-        ------
-        ParameterError
-            If more sets of attributes may be known than can be counted.
-        """
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[CombinedFact]:
+        """Score a candidate; the fact is of the copy alone."""
         initial = candidate.known.get(COLLECTED)
         if not isinstance(initial, ScoreFigure):
             initial = score_collected(candidate.request, candidate.prepared)

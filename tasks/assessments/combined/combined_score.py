@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.combined.disclosure import (
-    Floats,
     MeanContributions,
     contributions,
     known_sets,
     mean_contributions,
 )
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
+from tasks.assessments.combined.known_set_tree import Floats
 from tasks.assessments.combined.known_sets import KnownSet
 from tasks.candidate.coalition import Coalition
 from tasks.core.fact import Bin

@@ -3,7 +3,7 @@
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.combined.combined_score import scored_names
 from tasks.assessments.combined.known_sets import known_sets
-from tasks.assessments.sequential.curves import thresholds
+from tasks.assessments.sequential.sequential import thresholds
 from tasks.microdata.coded import Prepared, known_probabilities
 from tasks.request.model import ReleaseRequest
 

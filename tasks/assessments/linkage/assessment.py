@@ -18,14 +18,8 @@ class LinkageAssessment(Assessment[LinkageFact]):
     stage = "record linkage"
     fact = LinkageFact
 
-    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[LinkageFact]:
-        """Attack a candidate; people and samples are drawn from its randomness.
-
-        Raises
-        ------
-        StageFailed, ParameterError
-            If no attack can be made.
-        """
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[LinkageFact]:
+        """Attack a candidate; people and samples are drawn from its randomness."""
         generator = candidate.randomness(f"record linkage {candidate.recipient.id}")
         methods = tuple(Method) if effort is Effort.FULL else (candidate.generalization.method,)
         fact = attack(candidate, generator, methods=methods)

@@ -23,14 +23,8 @@ class SequentialAssessment(Assessment[SequentialFact]):
     stage = "sequential adversary"
     fact = SequentialFact
 
-    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[SequentialFact]:
-        """Measure a candidate; the fact is of the copy alone.
-
-        Raises
-        ------
-        ParameterError
-            If no plan can be solved with the recipient's terms.
-        """
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[SequentialFact]:
+        """Plan of the sequential adversary; the fact is of the copy alone."""
         derived = candidate.adversary
         external = external_fact(candidate.request, candidate.prepared, derived.profile.prior)
         alone = plan(candidate.index, candidate.generalization, candidate.released, derived, external)

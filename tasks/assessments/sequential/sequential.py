@@ -5,6 +5,7 @@ record, whether that one knows each group beforehand or only how many people it 
 itself makes access worth it for the file, and once access is paid the three do not differ.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -12,22 +13,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.exploiting import LARGEST_SIZE
 from tasks.adversary.fmdp import (
     baseline_risk,
     expected_linked_values,
     exploits_made,
+    known_threshold,
     linked_values,
     reidentification_probability,
     reidentification_probability_unknown,
     sink_probability,
 )
 from tasks.adversary.group_sizes import expected_listed
-from tasks.adversary.planning.deterrence import deterring_value, smallest_value, sufficient_value
-from tasks.adversary.planning.shared import shared_access
-from tasks.adversary.planning.terms import Term, term_value, with_term
+from tasks.adversary.planning.deterrence import (
+    Term,
+    deterring_value,
+    sensitivity,
+    shared_access,
+    smallest_value,
+    sufficient_value,
+    term_value,
+    with_term,
+)
 from tasks.adversary.profile import DerivedProfile
-from tasks.assessments.sequential.curves import curve, exhausted_below, sensitivities, thresholds
-from tasks.assessments.sequential.facts import AdversaryFact, BeliefFact, DeterrentFact, ExternalFact, SequentialFact
+from tasks.assessments.sequential.facts import (
+    AdversaryFact,
+    BeliefFact,
+    CurvePoint,
+    DeterrentFact,
+    ExternalFact,
+    SensitivityFact,
+    SensitivityPoint,
+    SequentialFact,
+)
 from tasks.candidate.coalition import Coalition
 from tasks.candidate.groups import Floats, Groups, collected_groups, recipient_profile, released_groups
 from tasks.core.fact import Bin
@@ -35,6 +53,82 @@ from tasks.generalization.play import CountIndex, Generalization
 from tasks.microdata.coded import Prepared
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Recipient, ReleaseRequest
+
+_EVERY_SIZE = 300
+_POINTS = 160
+_SCANNED = 2000
+_BEYOND = 1.15
+_UNDETERRED = 100
+_SEARCHED = 2000
+
+
+def thresholds(profile: AdversaryProfile) -> tuple[int | None, int | None]:
+    """Smallest safe group where access is paid for each record, and where it is paid already; None where none is."""
+    return known_threshold(profile), known_threshold(dataclasses.replace(profile, access_cost=0.0))
+
+
+def exhausted_below(profile: AdversaryProfile, linked: int | None) -> int | None:
+    """Smallest group in which the adversary leaves some candidate untried; None where it is not among the first 2,000.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    linked : int or None
+        Smallest group that is safe once access is paid.
+    """
+    sizes = np.arange(1, min(_SCANNED, linked or _SCANNED) + 1)
+    spared = sizes[exploits_made(profile, sizes) < sizes]
+    return int(spared[0]) if len(spared) else None
+
+
+def curve(profile: AdversaryProfile, known: int | None, linked: int | None, largest: int) -> tuple[CurvePoint, ...]:
+    """Risk and exploits by group size, from one candidate to a little beyond the thresholds.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    known, linked : int or None
+        As ``thresholds`` gives them.
+    largest : int
+        Candidates of the file's largest group, up to which is shown where no size is safe.
+    """
+    last = min(int(_BEYOND * (linked or max(largest, _UNDETERRED))) + 3, LARGEST_SIZE)
+    if last <= _EVERY_SIZE:
+        sizes = np.arange(1, last + 1)
+    else:
+        marks = [size + step for size in (known, linked) if size for step in (-1, 0) if size + step >= 1]
+        sizes = np.unique([*np.rint(np.geomspace(1, last, _POINTS)).astype(np.int64), *marks])
+    columns = (
+        reidentification_probability(profile, sizes),
+        sink_probability(profile, sizes),
+        exploits_made(profile, sizes),
+    )
+    return tuple(
+        CurvePoint(size=int(size), known=float(one), linked=float(other), exploits=float(made))
+        for size, one, other, made in zip(sizes, *columns, strict=True)
+    )
+
+
+def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
+    """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
+    found = (
+        sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
+        for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION)
+    )
+    return tuple(
+        SensitivityFact.model_validate(
+            {
+                "term": one.term.value,
+                "own": one.own,
+                "points": [
+                    SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)
+                    for value, known, linked in zip(one.values, one.known, one.linked, strict=True)
+                ],
+            }
+        )
+        for one in found
+    )
+
 
 JUDGED = "access shared"
 _EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))

@@ -34,14 +34,8 @@ class UtilityAssessment(Assessment[UtilityFact]):
     stage = "utility"
     fact = UtilityFact
 
-    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[UtilityFact]:
-        """Measure a candidate; samples and starts are drawn from its randomness.
-
-        Raises
-        ------
-        ParameterError
-            If a masked number is too large to be squared.
-        """
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[UtilityFact]:
+        """Measure a candidate; samples and starts are drawn from its randomness."""
         request, columns, rows = candidate.request, candidate.masked, candidate.rows
         generator = candidate.randomness("utility")
         loss = _loss(candidate)

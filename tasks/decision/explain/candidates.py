@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.adversary.planning.terms import Term
+from tasks.adversary.planning.deterrence import Term
 from tasks.assessments.assessment import Assessment
 from tasks.assessments.registry import COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
 from tasks.assessments.sequential.sequential import deterrents

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.planning.terms import Term, term_value
+from tasks.adversary.planning.deterrence import Term, term_value
 from tasks.assessments.measures import MEASURES
 from tasks.core.errors import RequestError
 from tasks.decision.explain.result import LogOddsChange, NoFlip, TermChange

@@ -1,28 +1,30 @@
-"""Terminal output of ``releasegate assess game``: all policies in a table for each recipient, and a legend."""
+"""Tables of ``releasegate assess game``: all policies for each recipient, a legend, and a paper's own searches."""
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
-from flows.cli.tables import seconds, titled_table, untitled_table
+from flows.cli.assessed import Part
+from flows.cli.output import figure, seconds, table
 from reports import numbers
-from tasks.assessments.identity.division_fact import DivisionFact
+from reports.document import Paragraph
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
 from tasks.assessments.identity.score import adversary_of
 from tasks.generalization.game import TIE
+from tasks.generalization.paper_searches import SOLVERS, GameSearch
 from tasks.generalization.play import CountIndex
 from tasks.request.model import KAnonymity, Method, Recipient, ReleaseRequest
 
 _HEADINGS = (
-    "payoff",
-    "kept\n%",
-    "claimed\nrisk",
-    "informed\nrisk",
-    "P_reid\nknown",
-    "P_reid\nbelief",
-    "P_reid\nfile",
-    "time\ns",
+    "",
+    "policy",
+    ">payoff",
+    ">kept\n%",
+    ">claimed\nrisk",
+    ">informed\nrisk",
+    ">P_reid\nknown",
+    ">P_reid\nbelief",
+    ">P_reid\nfile",
+    ">time\ns",
 )
 _LEGEND = (
     ("→", "the recipient's own policy"),
@@ -45,31 +47,73 @@ _LONG, _MILLION = 10_000, 1_000_000
 _FEW, _SMALL, _LEAST = 10, 0.01, 0.0001
 _PARTITIONS = (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
 _PER_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
+_Played = Sequence[tuple[ComparedPolicy, PolicyFigures]]
 
 
 def policy_tables(
     recipient: Recipient, request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]
-) -> tuple[RenderableType, ...]:
-    """The comparison, and what to know of its rows."""
+) -> Iterator[Part]:
+    """The comparison, remarks on its rows, and the cost of k-anonymity where the policy demands it."""
     own = adversary_of(request)
     against = "one attempt a record" if own == _ONE_SHOT else f"a sequential adversary ({own.partition(', ')[2]})"
-    table = titled_table(f"{recipient.id}: all policies, against {against}", ("", "policy"), _HEADINGS)
-    for one in policies:
-        figures = [_NONE] * len(_HEADINGS) if one.figures is None else _figures(one.figures)
-        table.add_row("→" if one.chosen else "", one.policy, *figures)
-    return (table, Group(*map(Text, _notes(recipient, request, counted, policies))))
+    rows = (("→" if one.chosen else "", one.policy, *_figures(one.figures)) for one in policies)
+    yield table(f"{recipient.id}: all policies, against {against}", _HEADINGS, rows)
+    played = [(one, one.figures) for one in policies if one.figures is not None]
+    yield [Paragraph(note, "lead") for note in _notes(recipient, request, counted, policies, played)]
+    recoded = [(one.policy, found.played.k_anonymity) for one, found in played if found.played.k_anonymity is not None]
+    if counted.demands is not None and recoded:
+        costs = (
+            (
+                method,
+                figure(one.value),
+                f"{one.suppressed_records:,}",
+                f"{one.lifted_records:,}",
+                f"{one.nodes_evaluated:,} of {one.nodes_total:,}",
+                ", ".join(f"{name} {level}" for name, level in one.levels.items()),
+            )
+            for method, one in recoded
+        )
+        yield table(
+            "k-anonymity after each method: the node that loses least",
+            ("method", ">loss", ">suppressed", ">lifted", ">counted", "least levels"),
+            costs,
+            f"loss by the metric {recoded[0][1].metric}, suppressed records included; counted: nodes of the lattice "
+            "that were counted to prove the optimum",
+        )
 
 
-def policy_legend() -> tuple[RenderableType, ...]:
+def policy_legend() -> Part:
     """Meaning of the columns and some rows, once for all recipients."""
-    legend = untitled_table(("", ""), ())
-    legend.show_header = False
-    for name, meaning in _LEGEND:
-        legend.add_row(name, meaning)
-    return (legend,)
+    return table("", ("", ""), _LEGEND)
 
 
-def _figures(found: PolicyFigures) -> tuple[str, ...]:
+def search_tables(who: str, solver: str, searches: Sequence[GameSearch]) -> Iterator[Part]:
+    """The searches of a file by a paper's algorithm, one row a variant of the game."""
+    rows = (
+        (
+            one.method.value,
+            _NONE if one.payoff is None else f"{one.payoff:,.2f}",
+            f"{one.optimal_share:.2%}",
+            f"{one.without_strategy:,}",
+            f"{one.nodes_a_record:,.2f}",
+            f"{one.nodes_a_tuple:,.2f}",
+            seconds(one.seconds),
+        )
+        for one in searches
+    )
+    yield table(
+        f"{who}: the game record by record, against one attempt a record\n{SOLVERS[solver].title}",
+        ("variant", ">payoff", ">optimal", ">no strategy", ">a record", ">a tuple", ">time s"),
+        rows,
+        "payoff: the publisher's, mean over the records that have a strategy; optimal: records that pay as much as "
+        f"by the exact search; a record, a tuple: strategies evaluated, mean, of {searches[0].strategies:,}. The "
+        "policy's budget and k-anonymity are left out.",
+    )
+
+
+def _figures(found: PolicyFigures | None) -> Sequence[str]:
+    if found is None:
+        return [_NONE] * 8
     means = [_NONE] * 3 if found.planned is None else [_probability(one.mean_risk) for one in found.planned.beliefs]
     return (
         _amount(found.claimed.publisher_payoff),
@@ -82,14 +126,17 @@ def _figures(found: PolicyFigures) -> tuple[str, ...]:
 
 
 def _notes(
-    recipient: Recipient, request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]
+    recipient: Recipient,
+    request: ReleaseRequest,
+    counted: CountIndex,
+    policies: Sequence[ComparedPolicy],
+    played: _Played,
 ) -> Iterator[str]:
     terms, sharing = request.policy.generalization, len(request.sharing(recipient))
     if sharing:
         yield f"One file is made for {sharing} recipients together; the figures are those of this one."
     if request.coalitions(recipient):
         yield "The figures are of this recipient's copy alone; the gates judge what coalitions see as well."
-    played = [(one, one.figures) for one in policies if one.figures is not None]
     yield from (f"{one.policy} cannot be played: {one.because}." for one in policies if one.figures is None)
     if terms.k_anonymity is not None:
         yield f"k-anonymity: k = {terms.k_anonymity.k:,}, which the policy demands of every row."
@@ -111,10 +158,10 @@ def _notes(
     if terms.minimum_class_size > 1:
         yield "Payoff, information and risk are those before the minimum class size is applied."
     if counted.people.form == "sparse":
-        yield "Cells are counted as they are asked for, within the time of whichever row asks first."
+        yield "Cells are counted when first required, within the time of the row that requires them."
 
 
-def _proofs(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:
+def _proofs(request: ReleaseRequest, played: _Played) -> Iterator[str]:
     """Largest distance of each partition, and of each answer to a budget, from the best."""
     by_people = request.policy.generalization.cell_weights == "population"
     proofs: dict[str, list[str]] = {}
@@ -139,20 +186,20 @@ def proof_in_words(division: DivisionFact, weighed: str) -> str:
     return f"at most {_below(division.gap)} {weighed} below the best"
 
 
-def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, PolicyFigures]]) -> Iterator[str]:
+def _planned(request: ReleaseRequest, played: _Played) -> Iterator[str]:
     """Payoffs of partitions against the recipient whom they are not made for, and why P_reid may be missing."""
     again = [f"{one.policy} is {one.method.value}" for one, _ in played if one.policy != one.method.value]
-    if adversary_of(request) != _ONE_SHOT and again:
-        yield f"{', '.join(again)}: every game here is against a sequential adversary."
     if adversary_of(request) == _ONE_SHOT:
-        once = {one.policy: found.outcome.publisher_payoff for one, found in played if one.against != _ONE_SHOT}
         plans = {
             one.policy: found.planned.payoff
             for one, found in played
             if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
         }
+        once = {one.policy: found.outcome.publisher_payoff for one, found in played if one.against != _ONE_SHOT}
         yield from _paying("Made for one attempt a record, against a sequential adversary with access paid once", plans)
         yield from _paying("Made for a sequential adversary, against one attempt a record", once)
+    elif again:
+        yield f"{', '.join(again)}: every game here is against a sequential adversary."
     reasons: dict[str, list[str]] = {}
     for one, found in played:
         if found.planned is None:
@@ -162,8 +209,7 @@ def _planned(request: ReleaseRequest, played: Sequence[tuple[ComparedPolicy, Pol
 
 def _paying(when: str, payoffs: dict[str, float]) -> Iterator[str]:
     if payoffs:
-        told = (f"{name} pays {_amount(payoff)}" for name, payoff in payoffs.items())
-        yield f"{when}: {', '.join(told)}."
+        yield f"{when}: {', '.join(f'{name} pays {_amount(payoff)}' for name, payoff in payoffs.items())}."
 
 
 def _amount(value: float) -> str:
