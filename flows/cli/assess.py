@@ -49,7 +49,7 @@ Assessed = tuple[Any, Iterable[Part]]
 
 @guarded("assessment")
 def assess(
-    method: Annotated[AssessedMethod, typer.Argument(help="What to assess.", show_default=False)],
+    method: Annotated[AssessedMethod, typer.Argument(help="Method to assess.", show_default=False)],
     request: RequestArgument,
     root: RootsOption = None,
     *,

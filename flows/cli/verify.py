@@ -59,7 +59,7 @@ def verify(
     anchor: Annotated[
         list[str] | None,
         typer.Option(
-            help="For the ledger, what was noted or kept elsewhere: number and SHA-256 of an entry, as 12:3f…; the "
+            help="Evidence from outside the ledger: number and SHA-256 of an entry, as 12:3f…; the "
             "fingerprint of a signing key; a determination, a decision record, or a folder of them. May be repeated.",
             show_default=False,
         ),

@@ -143,7 +143,7 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
             because += " See policy.decoys.common_from: without it no decoy has values that many records share."
     return GateResult(
         id=DECOYS_DETECTABLE,
-        title="Decoys cannot be told from real classes",
+        title="Decoys cannot be distinguished from real classes",
         measured=None if judged is None else judged.high,
         interval=None if judged is None else Interval(low=judged.low, high=judged.high, level=0.95),
         comparison="at most",
@@ -173,7 +173,7 @@ def rescored_gate(
         Passed where both hold the same names and each pair agrees within a relative 1e-9, which leaves room for
         another order of summation and for nothing else.
     """
-    title = "Risk of the file as written is the recorded one"
+    title = "Risk recomputed from the written file matches the record"
     if rescored is None:
         because = "The file could not be read back and scored."
         return _condition(RESCORED_EQUAL, title, None, because, output_sha256)
