@@ -4,7 +4,7 @@ The index of all releases rests on the ledger alone; it is kept until the ledger
 
 The ledger names the bundle's manifest, the manifest each file; an altered file is not shown. Signed determinations and
 additions by reviews are named by the ledger itself. Nothing is changed here; a vote verifies the whole bundle again
-(``flows.cases.open_release``).
+(``flows.cases.ReleaseAction``).
 """
 
 import hashlib
