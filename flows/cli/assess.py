@@ -23,9 +23,8 @@ from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of
 from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, UTILITY
 from tasks.assessments.sequential.solvers import solve_plans
-from tasks.candidate.candidate import Candidate
+from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.candidate.groups import collected_groups
-from tasks.candidate.source import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.generalization.paper_searches import search_games
@@ -50,7 +49,7 @@ Assessed = tuple[Any, Iterable[Part]]
 
 @guarded("assessment")
 def assess(
-    method: Annotated[AssessedMethod, typer.Argument(help="What to assess.", show_default=False)],
+    method: Annotated[AssessedMethod, typer.Argument(help="Method to assess.", show_default=False)],
     request: RequestArgument,
     root: RootsOption = None,
     *,

@@ -9,7 +9,7 @@ import typer
 from flows.cli.output import JsonOption, answer, table
 from tasks.core.errors import DataError
 from tasks.core.guard import guarded
-from tasks.draft import draft_request, write_draft
+from tasks.draft.draft import draft_request, write_draft
 from tasks.microdata.read import read_text
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
-from tasks.draft.document import DataFile, compose
+from tasks.draft.document import compose
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
 from tasks.draft.roles import GENERIC_NAMES, Suggestion, profile, suggest
 from tasks.draft.separation import Separation, separations
@@ -91,8 +91,14 @@ def draft_request(
     record_id = _record_id(suggestions)
     measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
     text = compose(
-        DataFile(data_path, delimiter, encoding, ("", *marks), record_id),
-        None if population is None else (population_path, _count_column(population, names)),
+        {
+            "path": data_path,
+            "delimiter": delimiter,
+            "encoding": encoding,
+            "missing": ("", *marks),
+            "record_id": record_id,
+        },
+        None if population is None else {"path": population_path, "count": _count_column(population, names)},
         suggestions,
         hierarchies,
         measured,

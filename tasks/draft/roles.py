@@ -54,6 +54,11 @@ class ColumnProfile:
         return self.distinct / present if present else 0.0
 
     @property
+    def missing_rate(self) -> float:
+        """Share of the records without a value, up to the next twentieth."""
+        return -(-self.missing * 20 // self.records) / 20
+
+    @property
     def is_key(self) -> bool:
         """Whether the column names each record once."""
         return self.records > 0 and self.distinct == self.records

@@ -70,7 +70,7 @@ def dense_cube(tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> DenseCube:
             lower = hierarchy.nested_below(level)
             below = counts[(*filled[:axis], _level(hierarchy, lower), *filled[axis + 1 :])]
             here = (*filled[:axis], _level(hierarchy, level), *filled[axis + 1 :])
-            counts[here] = np.add.reduceat(below, hierarchy.child_starts(level, lower), axis=axis)
+            counts[here] = np.add.reduceat(below, hierarchy.groups[hierarchy.starts(level), lower], axis=axis)
         filled[axis] = slice(None)
     return DenseCube(counts)
 

@@ -105,40 +105,13 @@ class Hierarchy:
         first: Codes = np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
         return first
 
-    def child_starts(self, level: int, below: int | None = None) -> Codes:
-        """First group of a lower level, the next where not given, in each group of a level (≥ 1).
-
-        Raises
-        ------
-        HierarchyError
-            If the two levels cross, so that some groups of the lower one are in no group of the other.
-        """
-        below = level - 1 if below is None else below
-        if not self.nests(level, below):
-            raise crossing_levels("groups of a level are added up from those of another", [self])
-        children: Codes = self.groups[self.starts(level), below]
-        return children
-
-    @cached_property
-    def leaf_index(self) -> pd.Index:
-        """The domain's values, in leaf order."""
-        return pd.Index(self.labels[0], dtype="object")
-
     def encode(self, values: Sequence[str] | NDArray[np.object_]) -> Codes:
         """Leaf number of each value; −1 for a value outside the domain."""
-        return self.leaf_index.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
+        return self._leaves.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
 
-
-def crossing_levels(what: str, hierarchies: Sequence[Hierarchy]) -> HierarchyError:
-    """The error of what needs trees where the levels of some hierarchies cross."""
-    names = ", ".join(hierarchy.name for hierarchy in hierarchies if not hierarchy.is_tree)
-    return HierarchyError(
-        what,
-        where=f"attributes with levels that cross: {names}",
-        expected="hierarchies that are trees",
-        got="levels that cross",
-        fix="leave out the levels that cross, or do without what needs trees",
-    )
+    @cached_property
+    def _leaves(self) -> pd.Index:
+        return pd.Index(self.labels[0], dtype="object")
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
@@ -154,8 +127,15 @@ def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
     ------
     HierarchyError
     """
-    if not all(hierarchy.is_tree for hierarchy in hierarchies):
-        raise crossing_levels(what, hierarchies)
+    crossing = ", ".join(hierarchy.name for hierarchy in hierarchies if not hierarchy.is_tree)
+    if crossing:
+        raise HierarchyError(
+            what,
+            where=f"attributes with levels that cross: {crossing}",
+            expected="hierarchies that are trees",
+            got="levels that cross",
+            fix="leave out the levels that cross, or do without what needs trees",
+        )
 
 
 def hierarchy_from_rows(

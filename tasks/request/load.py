@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from tasks.core.errors import RequestError, WorkspaceError
@@ -10,11 +11,8 @@ from tasks.request.document import NOTHING, Location, YamlDocument
 from tasks.request.form import Form, printable
 from tasks.request.model import ReleaseRequest
 from tasks.request.public_key import private_key_at
-from tasks.request.reading import checked, decoded, read_bytes
+from tasks.request.reading import checked, read_bytes
 
-_KEPT = 16
-_PARSED: dict[str, tuple[ReleaseRequest, YamlDocument]] = {}
-"""Requests that this process has parsed, by the SHA-256 of their bytes; ``_KEPT`` at most."""
 _SHOWN_IN_ATTRIBUTE = frozenset(
     {"role", "type", "weight", "safe_harbor", "known_probability", "maximum_missing_rate", "scan"}
 )
@@ -40,6 +38,20 @@ class _RequestForm(Form[ReleaseRequest]):
         if self.annotation_at(location) is None or "encrypt_to" in location:
             return False
         return location[:1] != ("attributes",) or (len(location) == 3 and location[2] in _SHOWN_IN_ATTRIBUTE)
+
+    def check_text(self, text: str, path: Path) -> None:
+        """Refuse a request that holds a private key."""
+        start = private_key_at(text)
+        if start is not None:
+            line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+            raise RequestError(
+                "the request holds a private key",
+                where=f"{path}:{line}:{column}",
+                expected="public keys alone: age1…, ssh-ed25519 … or ssh-rsa …",
+                got="a private key; it is not repeated here",
+                fix="treat the key as disclosed: remove it from the file and every copy, let its holder make a new "
+                "pair, and name the public half of that",
+            )
 
 
 REQUEST = _RequestForm(
@@ -167,30 +179,11 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
 
 def request_of_bytes(content: bytes, path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     """A release request from its bytes, as if they were read from a path; otherwise as ``load_request``."""
-    sha256 = hashlib.sha256(content).hexdigest()
-    parsed = _PARSED.get(sha256)
-    if parsed is None:
-        text = decoded(content, path, REQUEST)
-        _refuse_private_key(text, path)
-        parsed = checked(text, path, REQUEST)
-        if len(_PARSED) >= _KEPT:
-            _PARSED.clear()
-        _PARSED[sha256] = parsed
-    request, document = parsed
-    folders = tuple(root.resolve() for root in roots)
+    request, document = _parsed(content, path)
+    sha256, folders = hashlib.sha256(content).hexdigest(), tuple(root.resolve() for root in roots)
     return LoadedRequest(request, path, path.parent.resolve(), sha256, folders, content, document)
 
 
-def _refuse_private_key(text: str, path: Path) -> None:
-    """Stop before anything of the document could be repeated in a message."""
-    start = private_key_at(text)
-    if start is not None:
-        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-        raise RequestError(
-            "the request holds a private key",
-            where=f"{path}:{line}:{column}",
-            expected="public keys alone: age1…, ssh-ed25519 … or ssh-rsa …",
-            got="a private key; it is not repeated here",
-            fix="treat the key as disclosed: remove it from the file and every copy, let its holder make a new pair, "
-            "and name the public half of that",
-        )
+@lru_cache(maxsize=16)
+def _parsed(content: bytes, path: Path) -> tuple[ReleaseRequest, YamlDocument]:
+    return checked(content, path, REQUEST)

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, IPvAnyNetwork
 
 from tasks.request.form import Form
 from tasks.request.part import RequestPart, Rule, broken_rule
-from tasks.request.reading import checked, decoded, read_bytes
+from tasks.request.reading import checked, read_bytes
 
 SCHEMA_VERSION = "releasegate/service/1"
 
@@ -234,5 +234,5 @@ def load_settings(path: Path) -> ServiceSettings:
     RequestError
         If the file cannot be read or is not valid; ``problems`` holds the first 100 mistakes found.
     """
-    settings, _ = checked(decoded(read_bytes(path, _FORM), path, _FORM), path, _FORM)
+    settings, _ = checked(read_bytes(path, _FORM), path, _FORM)
     return settings

@@ -72,7 +72,7 @@ def count(request: Path) -> dict[str, Any]:
     """A file's quasi-identifiers counted, generalized by the first recipient's method, and scored."""
     from tasks.assessments.identity.identity import risk_view
     from tasks.assessments.identity.score import residual_risk
-    from tasks.candidate.released import released_tuples
+    from tasks.candidate.groups import released_tuples
     from tasks.generalization.play import play
     from tasks.generalization.setting import game_table, payoffs_of, weights_of
     from tasks.microdata.coded import Prepared

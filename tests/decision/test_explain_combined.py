@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.combined.combined_score import combine, gate_figures, score_collected
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import explain

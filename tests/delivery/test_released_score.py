@@ -17,8 +17,7 @@ from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
 from tasks.assessments.sequential.sequential import external_fact, plan
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.groups import recipient_profile
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import flat_figures, rescored_gate
 from tasks.delivery.released_file import (

@@ -33,7 +33,7 @@ from tasks.assessments.combined.combined_score import (
     score_figure,
 )
 from tasks.assessments.combined.facts import CombinedFact
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest

@@ -383,7 +383,7 @@ def _gates(
         _condition("stages.finished", "Every stage finished", "All 8 stages finished."),
         _condition(
             "released.rescored_equal",
-            "Risk of the file as written is the recorded one",
+            "Risk recomputed from the written file matches the record",
             "All 18 figures of the file as written are those recorded.",
         ),
     )

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from tasks.assessments.identity.facts import FrontierFact, FrontierPoint, PenaltiesFact, PenaltyPoint
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.methods.registry import METHODS

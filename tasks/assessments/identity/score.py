@@ -20,7 +20,7 @@ from tasks.assessments.identity.facts import (
 from tasks.assessments.identity.identity import risk_view, transparent_risk
 from tasks.assessments.identity.outcome import coalition_fact, division_fact, policy_outcome, sharing_fact
 from tasks.candidate.coalition import Coalition, coalitions_of, worst
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import of_copy
 from tasks.generalization.demands import demanded, in_words
