@@ -106,7 +106,6 @@ def at_stake(candidate: Candidate, gate: GateResult) -> AtStake:
 
     Parameters
     ----------
-    candidate : Candidate
     gate : GateResult
         Of a measure in ``BY_CLASS``.
 

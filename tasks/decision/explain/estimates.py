@@ -71,7 +71,6 @@ class Estimates:
 
         Parameters
         ----------
-        candidate : Candidate
         anew : bool
             Whether terms may be drawn; else only a figure is given that is known.
 
@@ -97,7 +96,6 @@ class Estimates:
 
         Parameters
         ----------
-        candidate : Candidate
         anew : bool
             Whether attacks may be made; else only those figures are given that take none.
         exact : bool
