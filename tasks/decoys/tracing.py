@@ -209,7 +209,6 @@ class Trace:
     hits: tuple[Hits, ...]
     """Hits of each recipient that has any, the least likely to be chance first."""
     total: int
-    """People or rows of the incident."""
     ordinary: int
     """Number of them that can come from real classes that several copies have."""
     ambiguous: int
