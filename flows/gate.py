@@ -40,8 +40,7 @@ from tasks.decision.verdict import lapsed, utc_day
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request
-from tasks.request.snapshot import take_snapshot
+from tasks.request.load import LoadedRequest, load_request, take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
