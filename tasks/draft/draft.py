@@ -190,16 +190,7 @@ def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
 
 
 def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Path]:
-    """Write the request and its hierarchies; all of them or none.
-
-    Parameters
-    ----------
-    draft : Draft
-        What to write.
-    folder : Path
-        Where; made where it is missing.
-    name : str
-        File name of the request.
+    """Write the request and its hierarchies, all of them or none; the folder is made where it is missing.
 
     Returns
     -------

@@ -36,11 +36,6 @@ class IndividualRanking(MaskingMethod):
     k : int
         Records of a group, from 2; the last group of an attribute takes what remains, up to 2k − 1.
 
-    Raises
-    ------
-    ParameterError
-        If k is not whole or less than 2.
-
     Notes
     -----
     Masked values are in the order of the originals. Which of several equal values fall into one group is drawn.
@@ -98,11 +93,6 @@ class Mdav(MaskingMethod):
     standardised : bool
         Whether distances are between values divided by the standard deviation of their attribute, or between the
         values as they are, where the attribute with the largest variance decides the groups.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is outside its range.
 
     Notes
     -----

@@ -94,11 +94,6 @@ class RankSwapping(Swapping):
     reading : Reading
         What is done with ranks that are already swapped.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter is outside its range.
-
     Notes
     -----
     In each reading a masked value has a rank within ±k of its original's, where a tie has all its ranks: this is what
@@ -167,11 +162,6 @@ class BucketSwapping(Swapping):
     buckets : int
         Number of buckets, from 1; their sizes differ by one at most.
 
-    Raises
-    ------
-    ParameterError
-        If the number is not whole or less than 1.
-
     Notes
     -----
     The slide does not say what happens when a bucket has no unswapped value left. Here K sums over the buckets that
@@ -207,17 +197,7 @@ class DistributionSwapping(Swapping):
     """Rank swapping p-distribution (Torra 2016, slide 63).
 
     The value at rank i is swapped with the one at ℓ = i + r, where r has the normal distribution N(k/2, k/2) with
-    k = p·n/100.
-
-    Parameters
-    ----------
-    p : float
-        Percent of the records; greater than 0, at most 100.
-
-    Raises
-    ------
-    ParameterError
-        If p is outside its range.
+    k = p·n/100 and p percent of the records, greater than 0, at most 100.
 
     Notes
     -----

@@ -115,13 +115,7 @@ class Hierarchy:
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
-    """Refuse hierarchies whose levels cross.
-
-    Parameters
-    ----------
-    what : str
-        What needs trees, for the message.
-    hierarchies : sequence of Hierarchy
+    """Refuse hierarchies whose levels cross; ``what`` needs trees, for the message.
 
     Raises
     ------

@@ -97,7 +97,7 @@ class LoadedRequest:
         return f"{self.path}{line_and_column}, {name}"
 
     def resolve(self, relative: str, name: str) -> Path:
-        """The file that the request names, made absolute.
+        """The readable file that the request names, absolute, in the request's folder or one of the roots, links followed.
 
         Parameters
         ----------
@@ -106,11 +106,6 @@ class LoadedRequest:
             first of the roots that does.
         name : str
             Path in the document, such as ``dataset.path``; for messages.
-
-        Returns
-        -------
-        Path
-            An existing, readable file inside the request's folder or one of the roots, all links followed.
 
         Raises
         ------
@@ -163,7 +158,8 @@ def _is_within(path: Path, folders: Sequence[Path]) -> bool:
 def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     """Read and check a release request; the same bytes are parsed once in a process.
 
-    An agreement that has expired is not an error here: it is for a gate to block.
+    An agreement that has expired is not an error here: it is for a gate to block. The files that it names are not
+    touched until ``resolve``.
 
     Parameters
     ----------
@@ -177,10 +173,6 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     RequestError
         If the document cannot be read or is not a valid request. The first 100 mistakes found are among its
         ``problems``; rules that relate several keys are checked once those keys are right by themselves.
-
-    Side effects
-    ------------
-    Reads the document; the files it names are not touched until ``resolve``.
     """
     return request_of_bytes(read_bytes(path, REQUEST), path, roots)
 
@@ -240,15 +232,10 @@ class SnapshotRequest(LoadedRequest):
 
 
 def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path) -> None:
-    """Copy a request and every file that it names.
+    """Copy a request and every file that it names into a private folder.
 
-    Parameters
-    ----------
-    loaded : LoadedRequest
-    hashes : mapping of str to str
-        SHA-256 of each named file, by its place in the document: what the release is named by.
-    folder : Path
-        Private folder of the snapshot; made if absent. Copies that an interrupted run has left are used again.
+    ``hashes`` has the SHA-256 of each file, by its place in the document: what the release is named by. Copies that an
+    interrupted run has left are used again.
 
     Raises
     ------

@@ -100,16 +100,7 @@ def placed(error: ErrorDetails, document: YamlDocument) -> Location:
 
 
 def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> Mistake:
-    """One error that pydantic found, in plain words.
-
-    Parameters
-    ----------
-    error : ErrorDetails
-        As ``ValidationError.errors()`` lists it.
-    form : Form
-        The kind of document.
-    document : Document
-    """
+    """One error that pydantic found, as ``ValidationError.errors()`` lists it, in plain words."""
     location = placed(error, document)
     kind, context, value = error["type"], error.get("ctx", {}), value_at(document.data, location)
     position = document.position_of(location)

@@ -18,19 +18,7 @@ from tasks.validation.suite import Check
 
 
 def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
-    """Ask Great Expectations which checks a table passes.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A prepared table, see ``tasks.validation.tables``.
-    checks : sequence of Check
-        Checks of this table.
-
-    Returns
-    -------
-    dict of str to bool
-        For each check's id, whether it passed.
+    """Ask Great Expectations which checks of a prepared table it passes, by the id of each.
 
     Raises
     ------

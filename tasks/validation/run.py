@@ -47,17 +47,11 @@ def validate(
     frame : DataFrame of shape (n_records, n_columns)
         The raw microdata, every column of string type, missing cells as NA; its structure was checked before.
     request : ReleaseRequest
-        What the columns are declared to be, and what the policy demands.
     covered : bool array of shape (n_records,)
         True where the record's quasi-identifiers occur in the population.
     confirmed : bool
         Whether Great Expectations evaluates the checks as well, as a release demands. Without it the outcome is the
         same, in a fraction of the time: the library takes seconds to import.
-
-    Returns
-    -------
-    ValidationOutcome
-        Counts for the record, positions for the steward. Where its fact has not passed, the release is blocked.
 
     Raises
     ------
@@ -67,8 +61,7 @@ def validate(
     Notes
     -----
     Columns are taken one at a time, so that memory grows by one column's distinct values. Whether a check passed is
-    Great Expectations' word; which records fail it is found by ``tasks.validation.run`` where it did not pass or
-    tolerates a share of failures. Unconfirmed, ``tasks.validation.run`` alone decides.
+    Great Expectations' word; where it did not pass, tolerates failures or is unconfirmed, they are found here.
     """
     try:
         return _validate(frame, request, covered, confirmed)
@@ -166,19 +159,9 @@ Mask = npt.NDArray[np.bool_]
 
 
 def failing(check: Check, table: pd.DataFrame) -> Mask:
-    """Mark what fails a check.
+    """Mark the rows of a prepared table, or for a check of its columns the columns, that fail a check.
 
-    Parameters
-    ----------
-    check : Check
-        What is expected, and of which field.
-    table : DataFrame
-        The prepared table that the check looks at.
-
-    Returns
-    -------
-    array of shape (n_rows,), or (n_columns,) for a check of the table's columns
-        True where the expectation is not met. A missing cell fails nothing but an expectation of presence.
+    A missing cell fails nothing but an expectation of presence.
     """
     if check.table is CheckedTable.RELEASE:
         return ~table.columns.isin(check.arguments["column_set"])

@@ -49,20 +49,10 @@ class PieceOrder:
 
 
 def code_by_dask(address: str, coder: PartCoder, cut: Sequence[Piece]) -> list[FilePart] | None:
-    """Have pieces coded by the workers of a cluster.
+    """Parts of a file coded by the workers of a cluster, in the order of the pieces.
 
-    Parameters
-    ----------
-    address : str
-        Of a running scheduler, such as ``tcp://10.0.0.5:8786``.
-    coder : PartCoder
-    cut : sequence of Piece
-
-    Returns
-    -------
-    list of FilePart, or None
-        In the order of the pieces; None where some record has a quasi-identifier that is missing or outside its
-        hierarchy.
+    None where some record has a quasi-identifier that is missing or outside its hierarchy. ``address`` is that of a
+    running scheduler, such as ``tcp://10.0.0.5:8786``.
 
     Raises
     ------

@@ -41,18 +41,8 @@ def can_count(path: Path, names: Sequence[str]) -> bool:
 def count_by_duckdb(coder: PartCoder, *, memory_limit_mb: int, folder: Path) -> Tuples | None:
     """Distinct tuples of a Parquet file.
 
-    Parameters
-    ----------
-    coder : PartCoder
-        The file, and the hierarchies of its quasi-identifiers.
-    memory_limit_mb : int
-        What DuckDB may take.
-    folder : Path
-        Private folder for what does not fit; made with rights for the owner alone, and removed.
-
-    Returns
-    -------
-    Tuples, or None where some record has a quasi-identifier that is missing or outside its hierarchy.
+    None where some record has a quasi-identifier that is missing or outside its hierarchy. What does not fit in memory
+    goes to a folder that is made with rights for the owner alone, and removed.
 
     Raises
     ------
