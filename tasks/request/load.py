@@ -97,7 +97,7 @@ class LoadedRequest:
         return f"{self.path}{line_and_column}, {name}"
 
     def resolve(self, relative: str, name: str) -> Path:
-        """The readable file that the request names, absolute, in the request's folder or one of the roots, links followed.
+        """The readable file that the request names, made absolute, in its folder or one of the roots, links followed.
 
         Parameters
         ----------
