@@ -27,7 +27,8 @@ def add(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     by_proxy: Annotated[
-        bool, typer.Option("--by-proxy", help="No password: only the proxy that the service trusts signs this one in.")
+        bool,
+        typer.Option("--by-proxy", help="Sign in through the proxy that the service trusts alone, without a password."),
     ] = False,
     as_json: JsonOption = False,
 ) -> int:

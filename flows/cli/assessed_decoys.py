@@ -196,9 +196,9 @@ def _collusion(facts: Sequence[CollusionFact], planned: float | None) -> Part:
 
 def _detection(who: str, fact: DetectabilityFact | None) -> Part:
     if fact is None:
-        return _line(f"{who}: too few cells to measure whether decoys can be told from real classes.")
+        return _line(f"{who}: too few cells to measure whether decoys can be distinguished from real classes.")
     return table(
-        f"{who}: whether decoys can be told from real classes",
+        f"{who}: whether decoys can be distinguished from real classes",
         ("what it sees", "classifier", ">area", ">95 % interval"),
         ((one.view, one.classifier, f"{one.area:.3f}", f"{one.low:.3f}–{one.high:.3f}") for one in fact.tried),
         f"area under the curve, 0.5 is guessing; {fact.decoys} decoy and {fact.real_classes:,} real classes",

@@ -127,7 +127,7 @@ def _shown(checked: CheckedRequest) -> Iterator[Block | str]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"attributes that an intruder is assumed to know: {', '.join(known_attributes(request))}\n"
+    yield f"assumed known to an attacker: {', '.join(known_attributes(request))}\n"
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
     for found in failed:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
@@ -28,7 +28,7 @@ from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
-from tasks.request.model import ReleaseRequest
+from tasks.request.model import Masking, ReleaseRequest
 
 
 def explain(
@@ -86,37 +86,33 @@ def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Ca
             got="another key" if key_file.is_file() else "no such file",
             fix="name that workspace with --workspace, or restore its key",
         )
-    made: dict[str, MaskedColumns] = {}
 
-    def masked_for(request: ReleaseRequest) -> MaskedColumns:
-        name = "\n".join(masking.model_dump_json() for masking in request.masking)
-        if name not in made:
-            made[name] = mask_columns(request, frame, partial(masking_generator, key_file))
-        return made[name]
+    @cache
+    def masked(masking: tuple[Masking, ...]) -> MaskedColumns:
+        request = recalled.loaded.request.model_copy(update={"masking": masking})
+        return mask_columns(request, frame, partial(masking_generator, key_file))
 
-    return masked_for
+    return lambda request: masked(request.masking)
 
 
 def _explained(
     recalled: Recalled, records: list[DecisionRecord], place: Workspace, say: Callable[[str], None]
 ) -> list[Explained]:
-    request, explained = recalled.loaded.request, []
+    request = recalled.loaded.request
     say("reading data and population")
     frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
     prepared = prepare(recalled.loaded, frame)
     candidates = Candidates(game_table(request, prepared), prepared, _masked_for(recalled, frame, place))
-    for record in records:
-        recipient = request.recipient(record.recipient.id)
+
+    def explained(record: DecisionRecord) -> Explained:
+        who = record.recipient.id
         decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
         found = explain_decision(
-            request,
-            recipient,
-            candidates,
-            decided,
-            lambda text, who=recipient.id: say(f"{who}: {text}"),  # type: ignore[misc]
+            request, request.recipient(who), candidates, decided, lambda step: say(f"{who}: {step}")
         )
-        explained.append(Explained(record, found, request.policy.gates))
-    return explained
+        return Explained(record, found, request.policy.gates)
+
+    return [explained(record) for record in records]
 
 
 def _notes(recalled: Recalled) -> list[str]:

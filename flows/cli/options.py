@@ -27,7 +27,7 @@ RecipientOption = Annotated[
     str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
 ]
 ReasonOption = Annotated[
-    str, typer.Option("--reason", help="Why; kept in the ledger for good. No value of the data.", show_default=False)
+    str, typer.Option("--reason", help="Reason, kept in the ledger for good. No value of the data.", show_default=False)
 ]
 RootsOption = Annotated[
     list[Path] | None,

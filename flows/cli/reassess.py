@@ -43,7 +43,7 @@ def reassess(
     every: Annotated[
         bool | None,
         typer.Option(
-            "--all/--due", help="Every copy that was released; or, of these, those that are due.", show_default=False
+            "--all/--due", help="Re-assess every released copy, or those of them that are due.", show_default=False
         ),
     ] = None,
     as_json: JsonOption = False,

@@ -149,7 +149,7 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block 
         f"  valid until {record.valid_until}": standing.state in _LETS_LEAVE,
         f"  supersedes  {record.supersedes}": record.supersedes,
         f"  decided as  {record.release_id}": record.release_id != made.release_id,
-        f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
+        f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review "
         f"{record.release_id[:12]} --recipient {who} takes the others": waits,
     }
     yield from (fact for fact, applies in facts.items() if applies)

@@ -29,7 +29,9 @@ def review(
     release: ReleaseArgument,
     recipient: Annotated[
         str | None,
-        typer.Option("--recipient", help="Whose release; needed where several await review.", show_default=False),
+        typer.Option(
+            "--recipient", help="Recipient of the release; needed where several await review.", show_default=False
+        ),
     ] = None,
     vote: Annotated[Vote | None, typer.Option("--vote", help="Your vote.", show_default=False)] = None,
     reviewer: Annotated[
@@ -37,7 +39,7 @@ def review(
     ] = None,
     reason: Annotated[
         str | None,
-        typer.Option("--reason", help="Why; kept in the ledger for good. No value of the data.", show_default=False),
+        typer.Option("--reason", help="Reason, kept in the ledger for good. No value of the data.", show_default=False),
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,

@@ -21,7 +21,7 @@ def revoke(
     reason: ReasonOption,
     recipient: Annotated[
         str | None,
-        typer.Option("--recipient", help="Whose release; every recipient's where not given.", show_default=False),
+        typer.Option("--recipient", help="Recipient of the release; all of them without it.", show_default=False),
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
@@ -40,7 +40,8 @@ def override(
     officer: Annotated[str, typer.Option("--as", help="Your name, as an officer of the policy.", show_default=False)],
     reason: ReasonOption,
     recipient: Annotated[
-        str | None, typer.Option("--recipient", help="Whose release; needed where it has several.", show_default=False)
+        str | None,
+        typer.Option("--recipient", help="Recipient of the release; needed where it has several.", show_default=False),
     ] = None,
     gate: Annotated[
         list[str] | None,

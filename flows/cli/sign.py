@@ -22,7 +22,9 @@ def sign(
     release: ReleaseArgument,
     recipient: Annotated[
         str | None,
-        typer.Option("--recipient", help="Whose determination; needed where there are several.", show_default=False),
+        typer.Option(
+            "--recipient", help="Recipient of the determination; needed where there are several.", show_default=False
+        ),
     ] = None,
     pkcs12: Annotated[
         Path | None,
@@ -31,7 +33,9 @@ def sign(
     pem: Annotated[
         list[Path] | None,
         typer.Option(
-            "--pem", help="Or: key, certificate and chain in PEM, in one file or several.", show_default=False
+            "--pem",
+            help="Key, certificate and chain in PEM, in one file or several; in place of --pkcs12.",
+            show_default=False,
         ),
     ] = None,
     by: Annotated[

@@ -180,7 +180,7 @@ def notes(traced: Traced) -> Iterator[str]:
     sentences_of = {
         f"decoys were compared with other recipients' alone, for {traced.without_population}; with the population as "
         "it was, fewer hits would name a recipient": traced.without_population is not None,
-        f"no column of {', '.join(traced.absent)}: taken as unknown, so less can be told": traced.absent,
+        f"no column of {', '.join(traced.absent)}: taken as unknown, so the result is less certain": traced.absent,
         f"{plural(unknown, 'id is', 'ids are')} missing or not in the register, and left out": unknown,
         f"{plural(repeated, 'row repeats', 'rows repeat')} an id; each person counts once": repeated,
         f"without decoys, so that nothing can point to them: {', '.join(traced.unmarked)}": traced.unmarked,

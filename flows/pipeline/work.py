@@ -17,9 +17,9 @@ import numpy as np
 
 from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
-from tasks.assessments.combined.combined_score import score_collected as collected_score
+from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
+from tasks.assessments.combined.assessment import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS
-from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageFailed

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from flows.pipeline.run import Run
+from tasks.assessments.assessment import load_figure
 from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.stored import load_figure
 from tasks.candidate.candidate import Candidate
 from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed

@@ -13,11 +13,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tasks.assessments.combined.combined_score import ScoreTable, score_figure, scored_names, scores
+from tasks.assessments.assessment import save_figure
+from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.identity import risk_view, transparent_risk
-from tasks.assessments.sequential.sequential import beliefs
-from tasks.assessments.stored import save_figure
+from tasks.assessments.sequential.assessment import beliefs
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
 from tasks.core.files import Written, artifact, written
@@ -33,6 +33,7 @@ from tasks.delivery.released_file import (
     delivered_table,
     read_cells,
     read_columns,
+    read_numbers,
     released_bytes,
     released_rows,
     write_released,
@@ -141,10 +142,7 @@ def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: Masked
     real = rows >= 0
     same: NDArray[np.bool_] = (cells[real] == expected).all(axis=1)
     if masked.names:
-        released = read_columns(path, masked.names)
-        for place, name in enumerate(masked.names):
-            values = pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce")
-            same &= values.to_numpy(dtype=np.float64, na_value=np.nan)[real] == masked.masked[rows[real], place]
+        same &= (read_numbers(path, masked.names)[real] == masked.masked[rows[real]]).all(axis=1)
     return int(same.sum())
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Effort
-from tasks.assessments.combined.combined_score import gate_figures as combined_figures
+from tasks.assessments.combined.assessment import gate_figures as combined_figures
 from tasks.assessments.identity.assessment import UNCERTAINTY
 from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
@@ -30,7 +30,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
+from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, released_rows
 from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
 from tasks.generalization.raised import matching_people
@@ -265,10 +265,7 @@ def _masked(delivered: Delivered, request: ReleaseRequest, frame: pd.DataFrame, 
     if not made.names:
         return made
     values, real = made.masked.copy(), rows >= 0
-    released = read_columns(delivered.source, made.names)
-    for place, name in enumerate(made.names):
-        column = pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce")
-        values[rows[real], place] = column.to_numpy(dtype=np.float64, na_value=np.nan)[real]
+    values[rows[real]] = read_numbers(delivered.source, made.names)[real]
     return replace(made, masked=values, facts=delivered.record.masking)
 
 
