@@ -41,6 +41,7 @@ def styled(text: str, style: str = "") -> Text:
         elif closes:
             styles.pop()
         else:
+            drawn.append("_" if name == "sub" else "")
             styles.append(_STYLES.get(css or name, ""))
     return drawn.append(unescape(text[place:]))
 
@@ -53,6 +54,8 @@ def show(blocks: Iterable[Block], console: Console) -> None:
             console.print(Text.assemble(words, ": ", styled(block.meaning)), soft_wrap=True)
         elif isinstance(block, Heading):
             console.print(styled(block.text, "bold"))
+        elif isinstance(block, str):
+            console.print(styled(block), soft_wrap=True)
         elif isinstance(block, Paragraph):
             # Styled paragraphs break between words; others may hold paths, which stay whole.
             console.print(styled(block.text, _STYLES.get(block.style, "")), soft_wrap=block.style == "")

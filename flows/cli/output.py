@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from reports.document import Block, Column, Paragraph, Table, text
+from reports.document import Block, Paragraph, Table, text
 from reports.terminal import show
 from tasks.core.errors import ReleasegateError, RequestError
 
@@ -44,7 +44,7 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def answer(
     document: Mapping[str, Any],
-    blocks: Iterable[Block | str],
+    blocks: Blocks,
     *,
     as_json: bool,
     code: ExitCode = ExitCode.APPROVED,
@@ -56,8 +56,8 @@ def answer(
     ----------
     document : mapping
         Fields of the JSON document after ``ok`` and ``exit_code``.
-    blocks : iterable of Block or str
-        A string is a paragraph. Not evaluated where JSON is required, if it is a generator.
+    blocks : iterable of Block
+        Not evaluated where JSON is required, if it is a generator.
     as_json : bool
     code : ExitCode
     notes : iterable of str
@@ -71,7 +71,7 @@ def answer(
     if as_json:
         print_json({"ok": code == ExitCode.APPROVED, "exit_code": int(code), **document})
         return code
-    show((Paragraph(block) if isinstance(block, str) else block for block in blocks), console)
+    show(blocks, console)
     for note in notes:
         notices.print(f"note: {note}")
     return code
@@ -94,9 +94,8 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], no
     rows : iterable of sequences of str
     note : str
     """
-    columns = [Column(one.removeprefix(">"), 0, "figure" if one.startswith(">") else "words") for one in headings]
-    drawn = Table(title, columns, tuple(rows))
-    return [drawn, *noted(note)]
+    head = " | ".join(f"{one.removeprefix('>')} 0{'r' if one.startswith('>') else ''}" for one in headings)
+    return [Table(title, head, tuple(rows)), *noted(note)]
 
 
 def noted(*notes: str) -> list[Block]:

@@ -4,7 +4,7 @@ The index of all releases rests on the ledger alone; it is kept until the ledger
 
 The ledger names the bundle's manifest, the manifest each file; an altered file is not shown. Signed determinations and
 additions by reviews are named by the ledger itself. Nothing is changed here; a vote verifies the whole bundle again
-(``flows.cases.open_release``).
+(``flows.cases.ReleaseAction``).
 """
 
 import hashlib
@@ -32,11 +32,10 @@ from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.delivery.additions import recorded_files, since_publication
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
-from tasks.delivery.verification import DECISIONS
+from tasks.delivery.verification import decision_path
 from tasks.ledger.entry import Entry, Event, Head
 from tasks.ledger.signing import RegisteredKey
 
-_UNKNOWN = "not recorded"
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -63,9 +62,9 @@ class IndexedRelease:
             release_id=case.release_id,
             recipient=case.recipient,
             state=case.outcome.state,
-            title=(case.requested and text(case.requested, "title")) or (case.kept.dataset if case.kept else _UNKNOWN),
-            organisation=case.kept.organisation if case.kept else case.recipient,
-            requested_by=case.requested_by or _UNKNOWN,
+            title=(case.requested and text(case.requested, "title")) or case.kept.dataset,
+            organisation=case.kept.organisation,
+            requested_by=case.kept.requested_by,
             voted=_voted(case.entries),
         )
 
@@ -76,7 +75,7 @@ class IndexedRelease:
 
     def is_by(self, name: str) -> bool:
         """Whether somebody is its requester."""
-        return self.case.requested_by is not None and same_person(self.case.requested_by, name)
+        return same_person(self.requested_by, name)
 
     def mentions(self, sought: str) -> bool:
         """Whether its title, its id or a name holds a text, in any case of letters."""
@@ -85,7 +84,7 @@ class IndexedRelease:
 
     def needs_vote_of(self, name: str) -> bool:
         """Whether somebody's vote is missing: a reviewer of its policy, not its requester, who has not voted."""
-        if not self.awaits or self.case.kept is None or self.is_by(name):
+        if not self.awaits or self.is_by(name):
             return False
         named = any(same_person(name, one) for one in self.case.kept.reviewers)
         return named and not any(same_person(name, one) for one in self.voted)
@@ -217,7 +216,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         own = tuple(entry for entry in entries if entry.recipient in {None, recipient})
         manifest = _manifest(bundle, entries)
         sealed = {fact.path: fact.sha256 for fact in manifest.files}
-        path = f"{DECISIONS}/{recipient}.json"
+        path = decision_path(recipient)
         decided = [entry for entry in own if entry.event is Event.DECIDED]
         if not decided or sealed.get(path) != decided[-1].body.get("record_sha256"):
             _differs(path)
@@ -260,7 +259,7 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
     papers = (
         ("report.pdf", "Determination", f"report/{recipient}.pdf"),
         ("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf"),
-        ("decision.json", "Decision record", f"{DECISIONS}/{recipient}.json"),
+        ("decision.json", "Decision record", decision_path(recipient)),
         ("approval.json", "Approval", f"approval/{recipient}.json"),
         *signed,
     )

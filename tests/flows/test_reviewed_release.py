@@ -658,7 +658,7 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     assert "Zwölf" not in shown.out + told.out + told.err
     asked = releasegate("release", waiting.world.request, *place)
     assert asked.code == 4
-    assert "1 of 2 votes are in" in asked.out
+    assert "1 of 2 votes cast" in asked.out
     assert releasegate(*voting, REQUESTER).code == 2
     assert releasegate(*line, "--vote", "approve").code == 2
     assert releasegate(*line, "--as", FIRST).code == 2

@@ -22,7 +22,7 @@ from tasks.assessments.identity.facts import (
     ZipTableFact,
 )
 from tasks.assessments.identity.score import THREATS
-from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import gate_figures, gate_intervals
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin
 from tasks.decision.gates import judge_gates
@@ -383,7 +383,7 @@ def _gates(
         _condition("stages.finished", "Every stage finished", "All 8 stages finished."),
         _condition(
             "released.rescored_equal",
-            "Risk of the file as written is the recorded one",
+            "Risk recomputed from the written file matches the record",
             "All 18 figures of the file as written are those recorded.",
         ),
     )
