@@ -20,8 +20,7 @@ from tasks.decision.record import CodeFact
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest
-from tasks.request.snapshot import named_files
+from tasks.request.load import LoadedRequest, named_files
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = ("flows", "tasks", "reports", "templates")

@@ -15,9 +15,8 @@ from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.overrides import overridable
-from tasks.decision.people import officer_of, revoking_roles
 from tasks.decision.record import GateResult, Verdict
-from tasks.decision.standing import Standing
+from tasks.decision.standing import Standing, officer_of, revoking_roles
 from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason

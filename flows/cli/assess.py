@@ -16,8 +16,7 @@ from flows.cli.output import JsonOption, answer
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from reports.document import Paragraph
 from tasks.assessments.assessment import Assessment, Finding
-from tasks.assessments.combined.assessment import COLLECTED
-from tasks.assessments.combined.combined_score import riskiest
+from tasks.assessments.combined.assessment import COLLECTED, riskiest
 from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of

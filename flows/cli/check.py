@@ -17,8 +17,7 @@ from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
 from tasks.decoys.records import outbound_columns, refuse_own_values
 from tasks.generalization.setting import check_setting
-from tasks.masking.fact import MaskingFact
-from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
+from tasks.masking.masked_columns import NOTHING_MASKED, MaskingFact, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata

@@ -49,7 +49,17 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from tasks.decoys.classes import Flags, Floats, Lineage, Rows, joined, looks, of_same_origin, same_origin_pairs
+from tasks.decoys.classes import (
+    Flags,
+    Floats,
+    Lineage,
+    Rows,
+    joined,
+    levels_of,
+    looks,
+    of_same_origin,
+    same_origin_pairs,
+)
 from tasks.decoys.manifest import DecoyManifest
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples, radix_strides
@@ -102,13 +112,10 @@ class DecoyChances:
 
     Parameters
     ----------
-    manifest : DecoyManifest
-    axes : sequence of Lineage
     real : array of shape (n_classes, n_attributes)
         Real classes of all copies, canonical.
     tuples : array of shape (n_tuples, n_attributes)
         Tuples of the incident that can come from no real class, and from decoys of one recipient at most.
-    population : Tuples or None
     """
 
     def __init__(
@@ -125,7 +132,7 @@ class DecoyChances:
         self._hit = of_same_origin(self._decoys.cells, tuples, axes)
         self._strides = radix_strides([len(line) for line in axes])
         self._numbers: Counts = self._decoys.cells.astype(np.int64) @ self._strides
-        self._levels = np.column_stack([line.levels[self._decoys.cells[:, axis]] for axis, line in enumerate(axes)])
+        self._levels = levels_of(self._decoys.cells, axes)
         self._nodes: dict[_Levels, _Node] = {}
 
     def chance(self, holder: int) -> float:
@@ -245,10 +252,8 @@ def single_hits(manifest: DecoyManifest, cells: Codes, axes: Sequence[Lineage]) 
 
     Parameters
     ----------
-    manifest : DecoyManifest
     cells : array of shape (n_cells, n_attributes)
         Distinct tuples of the incident, canonical.
-    axes : sequence of Lineage
     """
     found = []
     for table in manifest.versions[0].files:
@@ -263,7 +268,6 @@ def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags]) -> tuple[str, flo
 
     Parameters
     ----------
-    manifest : DecoyManifest
     hit : sequence of arrays of bool, shape (n_classes,)
         As of ``single_hits``.
 

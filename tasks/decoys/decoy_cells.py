@@ -105,7 +105,6 @@ def find_decoy_cells(release: LinkedRelease, minimum: int) -> DecoyCells:
 
     Parameters
     ----------
-    release : LinkedRelease
     minimum : int
         Smallest decoy class, k, from 1.
 
@@ -147,7 +146,6 @@ def ranked(
 
     Parameters
     ----------
-    cells : DecoyCells
     band : RiskBand
         Risk multiplication factors that decoys may have.
     generator : numpy.random.Generator
@@ -204,10 +202,8 @@ def offered(cells: DecoyCells, ordered: Rows, generator: np.random.Generator, *,
 
     Parameters
     ----------
-    cells : DecoyCells
     ordered : array of int
         As of ``ranked``.
-    generator : numpy.random.Generator
     most : int
         Cells to offer: as many as are asked for. There can be fewer.
     ratio : int

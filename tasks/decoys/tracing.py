@@ -118,8 +118,6 @@ def incident_of_labels(
         Text columns; those that are no quasi-identifiers are not looked at.
     hierarchies : mapping of str to Hierarchy
         By name, in the order of the axes.
-    axes : sequence of Lineage
-    kind : {"people", "rows"}
     where : str
         Name of the file, for messages.
     outside : mapping of str to sequence of str, optional
@@ -234,10 +232,8 @@ def trace(
 
     Parameters
     ----------
-    manifest : DecoyManifest
     axes : sequence of Lineage
         Of the hierarchies that the manifest was made with.
-    incident : Incident
     population : Tuples or None
         Leaf tuples of the population, or the register, with the people of each; None where it is gone, and decoys are
         compared with those of other holders alone.

@@ -153,7 +153,6 @@ class _Leaves:
         What is learned, and the column's own values.
     between : bool
         Whether values are drawn between neighbouring targets.
-    generator : numpy.random.Generator
     """
 
     def __init__(
