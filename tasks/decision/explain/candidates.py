@@ -29,7 +29,7 @@ import numpy as np
 from tasks.adversary.planning.deterrence import Term
 from tasks.assessments.assessment import Assessment
 from tasks.assessments.registry import COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
-from tasks.assessments.sequential.sequential import deterrents
+from tasks.assessments.sequential.assessment import deterrents
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.core.errors import ParameterError, StageFailed
