@@ -14,9 +14,9 @@ A cell of the population is comparable if it
   Where fewer than 100 cells do, the factor is widened by steps of 1.5, to about 5 at most.
 
 Decoys are drawn to look like real classes, so the cells are weighed by raking, or iterative proportional fitting
-(Deming & Stephan 1940; Ireland & Kullback 1968), until they are distributed as the real classes of the decoy's levels that hold
-about as many people. The decoy's own weight is the mean at least, so that an unlikely one weighs no more. What the draw
-depended on beyond that, such as suppressed records, is not known to the tracer.
+(Deming & Stephan 1940; Ireland & Kullback 1968), until they are distributed as the real classes of the decoy's levels
+that hold about as many people. The decoy's own weight is the mean at least, so that an unlikely one weighs no more.
+What the draw depended on beyond that, such as suppressed records, is not known to the tracer.
 
 Without the population the decoys of all holders of the same file are compared: of D decoys, n of them this
 recipient's, H hit, the chance is P(Hypergeometric(D, n, H) ≥ decoy classes hit), which is never small with few
