@@ -33,7 +33,8 @@ from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, played_against
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
-from tasks.microdata.prepared import Counting, prepare_file, save
+from tasks.microdata.counting import Counting
+from tasks.microdata.prepared import prepare_file, save
 
 
 def _stored(bench: Workbench, name: str, write: Callable[[Path], object]) -> Artifact:

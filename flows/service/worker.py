@@ -18,7 +18,7 @@ from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
-from tasks.microdata.counting.by_dask import check_cluster
+from tasks.microdata.counting import check_cluster
 from tasks.microdata.read import is_parquet
 from tasks.request.load import load_request
 

@@ -14,7 +14,7 @@ from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.utility.facts import UtilityFact
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
-from tasks.masking.fact import MaskingFact
+from tasks.masking.masked_columns import MaskingFact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
 
