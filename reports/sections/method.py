@@ -110,8 +110,9 @@ def method(view: RecordView) -> Iterator[Block]:
         yield Paragraph(
             _division(
                 game.division,
-                "person of the population" if game.cell_weights == "population" else "record",
+                "record" if game.cell_weights == "data" and words.partitions else "person of the population",
                 after=bool(game.k_anonymity),
+                whole=words.whole_cells,
             )
         )
     if game.budget:
@@ -168,20 +169,18 @@ def _sharing(view: RecordView, fact: SharingFact) -> str:
     )
 
 
-def _division(fact: DivisionFact, weighed: str, *, after: bool) -> str:
-    proof = "It is optimal: no division of the population into hierarchical cells pays more."
+def _division(fact: DivisionFact, weighed: str, *, after: bool, whole: bool) -> str:
+    proof = "It is optimal: no division of the population of its kind pays more."
     if fact.exact:
         proof = "It is optimal: all recursive divisions were compared, and none pays more."
     elif fact.gap > 0 and fact.bound is not None:
         proof = (
-            "There were too many cells to compare all divisions. It is proven to be at most "
-            f"{numbers.amount_up(fact.gap)} units per {weighed} below the best: no division of the population into "
-            f"hierarchical cells pays more than {numbers.amount_up(fact.bound)}."
+            f"It is proven to be at most {numbers.amount_up(fact.gap)} units per {weighed} below the best: no "
+            f"division of the population of its kind pays more than {numbers.amount_up(fact.bound)}."
         )
     before = ", before k-anonymity" if after else ""
-    return (
-        f"The partition pays {numbers.amount(fact.payoff)} units per {weighed} by the people who match{before}. {proof}"
-    )
+    what, whom = ("partition", "who match") if whole else ("division into classes", "in each class")
+    return f"The {what} pays {numbers.amount(fact.payoff)} units per {weighed} by the people {whom}{before}. {proof}"
 
 
 def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:

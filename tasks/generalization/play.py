@@ -105,7 +105,7 @@ def overlapping(table: CountIndex, method: Method) -> bool:
     further, whole cells stay apart if all records had one strategy; others may come to hold each other.
     """
     if table.demands is None:
-        return METHODS[method].per_record
+        return not METHODS[method].whole_cells
     if table.demands.local_recoding:
         return True
     if method is Method.SAFE_HARBOR:

@@ -61,7 +61,7 @@ def gain(units: float) -> Change:
 
 def test_every_policy_is_there_and_the_recipients_is_marked() -> None:
     _, _, rows = clinic()
-    fmdp = ["fmdp-partition-basic", "fmdp-partition"]
+    fmdp = ["fmdp-partition-basic", "fmdp-partition", "fmdp-remainder"]
     assert list(rows) == [one.name for one in POLICIES]
     assert sorted(rows) == sorted([*(method.value for method in Method), *fmdp])
     assert [name for name, one in rows.items() if one.chosen] == ["no-attack-partition"]
@@ -161,7 +161,14 @@ def test_a_policy_that_cannot_be_played_says_why_and_stops_no_other(tmp_path: Pa
     """With a gain of 600 groups of 60 would be needed; there are 27 people, and 6 records."""
     rows = compared(tmp_path, gain(600))
     reasons = {name: one.because for name, one in rows.items() if one.figures is None}
-    assert set(reasons) == {"k-anonymity", "no-attack", "no-attack-partition", "fmdp-partition"}
+    assert set(reasons) == {
+        "k-anonymity",
+        "no-attack",
+        "no-attack-partition",
+        "no-attack-remainder",
+        "fmdp-partition",
+        "fmdp-remainder",
+    }
     assert "at most 6 records, got 60" in reasons["k-anonymity"]
     assert "at least 60 people" in reasons["no-attack"]
     assert "at least 60 people" in reasons["no-attack-partition"]
