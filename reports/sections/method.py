@@ -269,15 +269,16 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
             "records alike and never less than the method does, to the combination of levels that loses least"
         )
     local = (
-        " or, where that loses less, released at more general levels together (local recoding)"
+        " Local recoding takes its place where it loses less: from the most specific cells on, every cell is released "
+        "in which enough records are left to meet the demands, and these are taken out (remainder classes)."
         if fact.local_recoding
         else ""
     )
     yield Heading(f"k-anonymity{' after it' if after else ''}")
     yield Paragraph(
         f"{sought} among all at which every remaining class has {'; '.join(fact.demands)}, and at most "
-        f"{numbers.percent(fact.suppression_limit)} of the records are in other classes, which are suppressed{local}. "
-        f"{proof}"
+        f"{numbers.percent(fact.suppression_limit)} of the records are in other classes, which are suppressed. "
+        f"{proof}{local}"
     )
     if after:
         linkage = view.linkage
@@ -301,6 +302,7 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
         f"{name}: {names[name][level] if level < len(names.get(name, ())) else f'level {level}'}"
         for name, level in fact.levels.items()
     )
+    local_gain = fact.value < fact.value_before_lifting
     yield Table(
         "k-anonymity: the levels chosen, and what they lose",
         (Column("What", 34), Column("Result", 66)),
@@ -308,7 +310,7 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
             ("Least level of each attribute", levels),
             ("Measure of loss", f"{fact.metric}: {_METRICS[fact.metric]}"),
             ("Loss of the file, suppressed records included", loss(fact.value)),
-            *([("The same without local recoding", loss(fact.value_before_lifting))] if fact.lifted_records else []),
+            *([("The same without local recoding", loss(fact.value_before_lifting))] if local_gain else []),
             ("Records suppressed by these demands", suppressed),
             *([("Records released by local recoding", lifted)] if fact.local_recoding else []),
         ],

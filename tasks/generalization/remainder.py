@@ -25,8 +25,8 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Admissible = Callable[[Ints, Ints, int], Bools]
-"""Whether each of some classes may be released, from its rows: rows, class of each (from 0), number of classes."""
+Admissible = Callable[[Ints, Ints, int, Ints], Bools]
+"""Whether each of some classes may be released: rows, class of each (from 0), number of classes, strategy of each."""
 Order = Callable[[Ints], Iterator[tuple[int, Ints]]]
 """Strategies one after the other, each with rows that may be released at it, from the strategies that rows have."""
 
@@ -113,17 +113,19 @@ class RemainderSearch:
         placed = np.flatnonzero(node != UNPLACED)
         return float(self.counts[placed] @ self.kept(self.codes[placed], node[placed]))
 
-    def find(self, *, everybody: bool = False) -> Ints:
+    def find(self, start: Ints | None = None, *, everybody: bool = False) -> Ints:
         """Strategy of each row by the best of some orders.
 
         Parameters
         ----------
+        start : array of shape (n_rows,), optional
+            Strategies of rows that are in a class already, ``UNPLACED`` for the others.
         everybody : bool
             Whether rows that are in no class (``UNPLACED``) join the class that releases nothing, with as many others
             as it needs. There must be ``least`` people in all, and no further demands.
         """
         strategies = self._useful()
-        found = [self._released(self._by_value(strategies, bias)) for bias in _BIASES]
+        found = [self._released(self._by_value(strategies, bias), start) for bias in _BIASES]
         best = max(map(self._filled, found) if everybody else found, key=self.worth)
         return self._divided(best)
 
@@ -160,36 +162,31 @@ class RemainderSearch:
         return blocks
 
     def holding(self, codes: Codes, node: Ints) -> Ints:
-        """The strategy of the most valuable class that holds each of some leaf codes, ``top`` where none does."""
-        found = np.full(len(codes), self.top)
-        best = np.full(len(codes), -np.inf)
-        for strategy in np.unique(node[node != UNPLACED]) if len(codes) else ():
-            levels = self.lattice.nodes[strategy]
-            both = np.concatenate(
-                [
-                    cells_at(self.codes[node == strategy], levels, self.hierarchies),
-                    cells_at(codes, levels, self.hierarchies),
-                ]
-            )
-            columns = [column.astype(np.int64) for column in both.T]
+        """The strategy of the first class that holds each of some leaf codes, ``UNPLACED`` where none does.
+
+        Strategies come in the order of their mean loss.
+        """
+        found, used = np.full(len(codes), UNPLACED), np.unique(node[node != UNPLACED])
+        for strategy in used[np.argsort(self.mean_loss[used], kind="stable")].tolist():
+            rows, levels = np.flatnonzero(found == UNPLACED), self.lattice.nodes[strategy]
+            both = np.concatenate([self.codes[node == strategy], codes[rows]])
+            columns = [column.astype(np.int64) for column in cells_at(both, levels, self.hierarchies).T]
             number, many = compact(*number_rows(columns, [tree.axis_length for tree in self.hierarchies], len(both)))
             there = np.zeros(many, dtype=np.bool_)
-            there[number[: -len(codes)]] = True
-            kept = np.where(there[number[-len(codes) :]], self.kept(codes, int(strategy)), -np.inf)
-            found = np.where(kept > best, strategy, found)
-            best = np.maximum(kept, best)
+            there[number[: len(both) - len(rows)]] = True
+            found[rows[there[number[len(both) - len(rows) :]]]] = strategy
         return found
 
-    def _released(self, order: Order) -> Ints:
+    def _released(self, order: Order, start: Ints | None = None) -> Ints:
         """Strategy of each row once an order is gone through."""
-        node = np.full(len(self.codes), UNPLACED, dtype=np.int64)
+        node = np.full(len(self.codes), UNPLACED, dtype=np.int64) if start is None else start.copy()
         for strategy, rows in order(node):
             cell, many = self._cells(rows, strategy)
             enough = np.bincount(cell, self.counts[rows], many) >= self.least
             if self.admissible is not None and enough.any():
                 within = enough[cell]
                 large, (number, many) = rows[within], compact((np.cumsum(enough) - 1)[cell[within]], int(enough.sum()))
-                enough[enough] = self.admissible(large, number, many)
+                enough[enough] = self.admissible(large, number, many, np.full(len(large), strategy))
             node[rows[enough[cell]]] = strategy
         return node
 
@@ -250,7 +247,7 @@ class RemainderSearch:
         starts = np.flatnonzero(np.diff(rank[order], prepend=-1))
 
         def events(node: Ints) -> Iterator[tuple[int, Ints]]:
-            rows, bounds = _by_profile(np.arange(len(node)), profile, len(member))
+            rows, bounds = _by_profile(np.flatnonzero(node == UNPLACED), profile, len(member))
             left = len(rows)
             for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(which)], strict=True):
                 if left < _COMPACTED * len(rows):
@@ -272,14 +269,14 @@ class RemainderSearch:
                 whole, n_whole = self._classes(node, rows)
                 group, n_groups = hierarchy.groups[self.codes[rows, axis], level], len(hierarchy.labels[level])
                 part, many = compact(whole * n_groups + group, n_whole * n_groups)
-                allowed = np.bincount(part, self.counts[rows], many) >= self.least
-                if self.admissible is not None and len(rows):
-                    allowed &= self.admissible(rows, part, many)
-                undivided = np.bincount(whole[~allowed[part]], minlength=n_whole) > 0
-                rows = rows[~undivided[whole]]
                 levels = self.lattice.nodes[node[rows]]
                 levels[:, axis] = level
-                node[rows] = self.lattice.number(levels)
+                divided = self.lattice.number(levels)
+                allowed = np.bincount(part, self.counts[rows], many) >= self.least
+                if self.admissible is not None and len(rows):
+                    allowed &= self.admissible(rows, part, many, divided)
+                undivided = (np.bincount(whole[~allowed[part]], minlength=n_whole) > 0)[whole]
+                node[rows[~undivided]] = divided[~undivided]
         return node
 
     def _filled(self, node: Ints) -> Ints:

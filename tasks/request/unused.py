@@ -106,10 +106,6 @@ def _of_k_anonymity(demands: KAnonymity, place: str) -> _Notes:
             trivial and given,
             f"{place} ({given}) is not used; every class has one record, and nothing else is demanded",
         ),
-        (
-            not trivial and demands.local_recoding and demands.suppression_limit == 0,
-            f"{place}.local_recoding is not used; no record may be suppressed, so that none is released again",
-        ),
     ]
 
 

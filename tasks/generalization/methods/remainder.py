@@ -4,7 +4,7 @@ import numpy as np
 
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.problem import Problem, all_attacked, safe_people
-from tasks.generalization.remainder import RemainderSearch
+from tasks.generalization.remainder import UNPLACED, RemainderSearch
 from tasks.generalization.table import CountIndex, DivisionOutcome
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import leaf_keys
@@ -39,7 +39,8 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
     def levels(codes: Codes) -> Codes:
         place = population.find(leaf_keys(codes, problem.hierarchies))
         chosen = np.where(place >= 0, node[place], search.top)
-        chosen[place < 0] = search.holding(codes[place < 0], node)
+        held = search.holding(codes[place < 0], node)
+        chosen[place < 0] = np.where(held == UNPLACED, search.top, held)
         found: Codes = search.lattice.nodes[chosen]
         return found
 
