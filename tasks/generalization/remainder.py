@@ -39,7 +39,11 @@ _REFINED = 3
 _STEP = 0.005
 """Values nearer than this are equal, and of equal cells the more general one comes first: it leaves fewer behind."""
 _BIASES = (0.0, 0.05)
-"""Share of a strategy's mean loss that is added to the value of its cells in each order that is tried."""
+"""Share of a strategy's mean loss that is added to the value of its cells in the orders that are always tried."""
+_ORDERED_ROWS = 2**25
+_MOST_ORDERS = 24
+"""Orders that are tried where tuples times strategies are few, with a share of each attribute's own."""
+_SPREAD = 0.2
 _COMPACTED = 0.7
 
 
@@ -70,13 +74,18 @@ class RemainderSearch:
         return len(self.lattice) - 1
 
     @cached_property
-    def mean_loss(self) -> Floats:
-        """Mean loss of each strategy over everybody, rounded."""
-        mean = np.zeros(len(self.lattice))
+    def _mean_losses(self) -> Floats:
+        """Mean loss of each strategy in each attribute over everybody, shape (n_strategies, n_attributes)."""
+        mean = np.empty(self.lattice.nodes.shape)
         for axis, lost in enumerate(self.lost):
             shares = np.bincount(self.codes[:, axis], self.counts, len(lost)) / self.counts.sum()
-            mean += (shares @ lost)[self.lattice.nodes[:, axis]]
-        return np.round(mean, 9)
+            mean[:, axis] = (shares @ lost)[self.lattice.nodes[:, axis]]
+        return mean
+
+    @cached_property
+    def mean_loss(self) -> Floats:
+        """Mean loss of each strategy over everybody, rounded."""
+        return np.asarray(np.round(self._mean_losses.sum(axis=1), 9))
 
     @cached_property
     def _strategies(self) -> Ints:
@@ -121,13 +130,17 @@ class RemainderSearch:
         start : array of shape (n_rows,), optional
             Strategies of rows that are in a class already, ``UNPLACED`` for the others.
         everybody : bool
-            Whether rows that are in no class (``UNPLACED``) join the class that releases nothing, with as many others
-            as it needs. There must be ``least`` people in all, and no further demands.
+            Whether rows that are in no class (``UNPLACED``) join others' classes, which are made to hold them. There
+            must be ``least`` people in all, and no further demands.
         """
-        strategies = self._useful()
-        found = [self._released(self._by_value(strategies, bias), start) for bias in _BIASES]
-        best = max(map(self._filled, found) if everybody else found, key=self.worth)
-        return self._divided(best)
+        strategies, rng, found = self._useful(), np.random.default_rng(0), list[Ints]()
+        many = np.clip(_ORDERED_ROWS // (len(self.codes) * len(strategies)), len(_BIASES), _MOST_ORDERS)
+        biases = [np.full(len(self.lost), bias) for bias in _BIASES]
+        biases += list(rng.normal(0.0, _SPREAD, (int(many) - len(biases), len(self.lost))))
+        for bias in biases:
+            node = self._released(self._by_value(strategies, bias), start)
+            found.append(self._divided(self._joined(node) if everybody else node))
+        return max(found, key=self.worth)
 
     def bound(self) -> float:
         """No classes are worth more: every row in the best cell of ``least`` people.
@@ -233,10 +246,10 @@ class RemainderSearch:
 
         return events
 
-    def _by_value(self, strategies: Ints, bias: float) -> Order:
+    def _by_value(self, strategies: Ints, bias: Floats) -> Order:
         """Cells in falling order of their value, each with those in it who are left."""
         profile, member = self._profiles
-        added = bias * self.mean_loss[strategies]
+        added = np.round(self._mean_losses[strategies] @ bias, 9)
         value = np.column_stack([self.kept(self.codes[member], int(node)) for node in strategies]) + added
         bucket = np.floor(value / _STEP + 1e-9).astype(np.int64)
         general = self.lattice.nodes[strategies].sum(axis=1)
@@ -279,34 +292,45 @@ class RemainderSearch:
                 node[rows[~undivided]] = divided[~undivided]
         return node
 
-    def _filled(self, node: Ints) -> Ints:
-        """Rows in no class withheld in everything, with one other class or with people whom classes can spare."""
-        alone = np.flatnonzero(node == UNPLACED)
+    def _joined(self, node: Ints) -> Ints:
+        """Rows in no class, one after the other, in the class that is worth most once it is made to hold the row."""
+        alone, placed = np.flatnonzero(node == UNPLACED), np.flatnonzero(node != UNPLACED)
         if len(alone) == 0:
             return node
-        node = node.copy()
-        node[alone] = self.top
-        placed = np.setdiff1d(np.arange(len(node)), alone)
-        classes, many = self._classes(node, placed)
-        sizes = np.bincount(classes, self.counts[placed], many)
-        worth = self.counts[placed] * self.kept(self.codes[placed], node[placed])
-        closed, spared = node.copy(), node.copy()
-        closed[placed[classes == np.argmin(np.bincount(classes, worth, many))]] = self.top
-        order = np.lexsort((worth / self.counts[placed], classes))
-        before = np.cumsum(self.counts[placed[order]]) - np.cumsum(np.append(0, sizes))[classes[order]]
-        spare = order[before <= (sizes - self.least)[classes[order]]]
-        spare = spare[np.argsort(worth[spare] / self.counts[placed[spare]], kind="stable")]
-        enough = np.cumsum(self.counts[placed[spare]]) >= self.least - self.counts[alone].sum()
-        if not enough.any():
-            return closed
-        spared[placed[spare[: np.argmax(enough) + 1]]] = self.top
-        return max(closed, spared, key=self.worth)
+        node, (classes, many) = node.copy(), self._classes(node, placed)
+        member = np.empty(many, dtype=np.int64)
+        member[classes] = placed
+        codes, levels = self.codes[member], self.lattice.nodes[node[member]]
+        people = np.bincount(classes, self.counts[placed], many)
+        chosen = np.empty(len(alone), dtype=np.int64)
+        for number in np.argsort(-self.counts[alone], kind="stable").tolist():
+            own, count = self.codes[alone[number]], self.counts[alone[number]]
+            holding = np.column_stack(
+                [
+                    _holding(tree, codes[:, axis], levels[:, axis], own[axis])
+                    for axis, tree in enumerate(self.hierarchies)
+                ]
+            )
+            before, after = (self.kept(codes, self.lattice.number(at)) for at in (levels, holding))
+            best = int(np.argmax((people + count) * after - people * before))
+            chosen[number], levels[best], people[best] = best, holding[best], people[best] + count
+        node[placed], node[alone] = self.lattice.number(levels)[classes], self.lattice.number(levels)[chosen]
+        return node
 
     def _classes(self, node: Ints, rows: Ints) -> tuple[Ints, int]:
         """Class of each of some rows by the label of its cell, numbered from 0, and how many there are."""
         cells = cells_at(self.codes[rows], self.lattice.nodes[node[rows]], self.hierarchies)
         columns = [tree.finest[cells[:, axis]].astype(np.int64) for axis, tree in enumerate(self.hierarchies)]
         return compact(*number_rows(columns, [tree.axis_length for tree in self.hierarchies], len(rows)))
+
+
+def _holding(tree: Hierarchy, leaves: Codes, levels: Codes, leaf: int) -> Codes:
+    """Least level at which the groups that some leaves have at some levels hold another leaf too."""
+    same = tree.groups[leaves] == tree.groups[leaf]
+    if tree.is_tree:
+        return np.asarray(np.maximum(levels, np.argmax(same, axis=1)), dtype=np.int32)
+    held = same[np.arange(len(leaves)), levels]
+    return np.asarray(np.where(held, levels, tree.n_levels - 1), dtype=np.int32)
 
 
 def _by_profile(rows: Ints, profile: Ints, number: int) -> tuple[Ints, Ints]:

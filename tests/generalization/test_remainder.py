@@ -80,12 +80,12 @@ def test_whoever_misses_k_by_one_drags_nobody_up() -> None:
     codes = tree.encode(["x", "y", "z", "u"])[:, None]
     lost = (np.log(tree.sizes[tree.positions]) / np.log(4),)
     search = RemainderSearch(codes, np.array([10.0, 3, 9, 5]), (tree,), lost, least=5)
-    # x, z and u alone; y has three people, and joins the cell of everybody with those of one other class.
+    # x, z and u alone; y has three people, and the class of x is made to hold them.
     node = search.find(everybody=True)
-    assert node.tolist() == [0, 2, 0, 2]
+    assert node.tolist() == [1, 1, 0, 0]
     assert search.find().tolist() == [0, UNPLACED, 0, 0]
     assert search.bound() == pytest.approx(10 + 3 / 2 + 9 + 5)
-    assert search.holding(tree.encode(["x", "y"])[:, None], node).tolist() == [0, 2]
+    assert search.holding(tree.encode(["x", "y"])[:, None], node).tolist() == [1, 1]
     assert search.holding(tree.encode(["y"])[:, None], search.find()).tolist() == [UNPLACED]
 
 

@@ -29,7 +29,7 @@ def check_divisible(table: CountIndex) -> None:
     StageFailed
     """
     trees = all(hierarchy.is_tree for hierarchy in table.hierarchies)
-    if not (trees and _cells_fit(table)):
+    if not divisible(table):
         raise StageFailed(
             "the domain cannot be divided into whole cells",
             where="policy.generalization.method",
@@ -39,10 +39,11 @@ def check_divisible(table: CountIndex) -> None:
         )
 
 
-def _cells_fit(table: CountIndex) -> bool:
-    """Whether all cells can be counted: densely, or those that the population has, strategy by strategy."""
+def divisible(table: CountIndex) -> bool:
+    """Whether no levels cross and all cells can be counted: densely, or those that the population has, one by one."""
     reached = len(table.population) * prod(hierarchy.n_levels for hierarchy in table.hierarchies)
-    return table.people.form == "dense" or reached * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)
+    counted = table.people.form == "dense" or reached * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)
+    return counted and all(hierarchy.is_tree for hierarchy in table.hierarchies)
 
 
 _PROMISE = (

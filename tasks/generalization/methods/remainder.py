@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from tasks.generalization.exact import Rule
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
+from tasks.generalization.methods.partitions import divisible
+from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem, all_attacked, safe_people
 from tasks.generalization.remainder import UNPLACED, RemainderSearch
 from tasks.generalization.table import CountIndex, DivisionOutcome
@@ -35,6 +38,9 @@ def remainder_search(table: CountIndex, problem: Problem) -> RemainderSearch:
 def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
     search, population = remainder_search(table, problem), table.population
     node = search.find(everybody=True)
+    if divisible(table):
+        whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)
+        node = max(node, search.lattice.number(whole).astype(np.int64), key=search.worth)
 
     def levels(codes: Codes) -> Codes:
         place = population.find(leaf_keys(codes, problem.hierarchies))
@@ -54,7 +60,8 @@ NO_ATTACK_REMAINDER = GeneralizationMethod(
     _recoding,
     "No-Attack game, remainder classes",
     "From the most specific cells to the most general ones, every cell is released in which enough people of the "
-    "population are left for nobody to attack, and they are taken out; whoever is left goes on to more general cells.",
+    "population are left for nobody to attack, and they are taken out; whoever is left goes on to more general cells. "
+    "Whole cells are released where the best partition into them pays more.",
     "A class is a cell less the people who were released before. Whoever knows the rule and the population finds the "
     "class itself: the effective group n_T is its size, which is never worth an attempt. They also learn that nobody "
     "in a class lies in a cell that was released before it, which narrows values but never the people of a class.",
