@@ -184,15 +184,13 @@ class _File:
     def most_local(self, optimum: Optimum, alike: Ints) -> tuple[Ints, float]:
         """Remainder classes of all, or of those the node suppresses, within the limit and if they lose less."""
         limit, counts = checked_limit(self.demands.suppression_limit, self.whole.n_records), self.remainder.counts
-        best, least = alike, optimum.value
-        starts: list[Ints | None] = [None, alike] if optimum.suppressed_records else [None]
-        for start in starts:
+        for start in (None, alike):
             found = self.remainder.find(start)
             if counts[found == UNPLACED].sum() > limit and not self.constraints:
                 found = self.remainder.find(start, everybody=True)
-            if counts[found == UNPLACED].sum() <= limit and (value := self._value(found)) < least:
-                best, least = found, value
-        return best, least
+            if counts[found == UNPLACED].sum() <= limit and (value := self._value(found)) < optimum.value:
+                return found, value
+        return alike, optimum.value
 
     def _value(self, node: Ints) -> float:
         """The metric of the file, by its released cells."""

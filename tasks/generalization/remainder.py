@@ -40,7 +40,7 @@ _STEP = 0.005
 """Values nearer than this are equal, and of equal cells the more general one comes first: it leaves fewer behind."""
 _BIASES = (0.0, 0.05)
 """Share of a strategy's mean loss that is added to the value of its cells in the orders that are always tried."""
-_ORDERED_ROWS = 2**25
+_ORDERED_ROWS = 2**23
 _MOST_ORDERS = 24
 """Orders that are tried where tuples times strategies are few, with a share of each attribute's own."""
 _SPREAD = 0.2
