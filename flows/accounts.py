@@ -120,13 +120,20 @@ class Accounts:
         """
         account, decoy = self.find(login), self._decoy
         kept = account.password if account is not None else None
-        with _AT_ONCE:
-            right = self._is_right(kept or decoy, _normal(password))
-        if account is None or kept is None or not right:
+        try:
+            with _AT_ONCE:
+                HASHER.verify(kept or decoy, _normal(password))
+        except (VerificationError, InvalidHashError):
             return None
-        if HASHER.check_needs_rehash(kept):
-            account = self._rehashed(account, password)
-        return account
+        if account is None or kept is None:
+            return None
+        if not HASHER.check_needs_rehash(kept):
+            return account
+        renewed = account.model_copy(update={"password": self._hash(password)})
+        with self._changing() as accounts:
+            if accounts.get(account.login) == account:  # and not changed meanwhile
+                accounts[account.login] = renewed
+        return renewed
 
     def add(
         self, login: str, name: str, duties: Iterable[Duty], password: str | None, *, clock: Clock = utc_now
@@ -151,13 +158,20 @@ class Accounts:
             If login, name or password is not valid, or login or person have an account already.
         """
         wanted = login.casefold()
-        if not LOGIN.fullmatch(wanted):
-            raise _unfit("LOGIN", "1 to 64 letters, digits and . _ @ + -, the first a letter or a digit")
-        if not is_name(name):
-            raise _unfit("--name", "printable text of one line, at most 200 characters, without spaces around it")
         chosen = frozenset(duties)
-        if not chosen:
-            raise _unfit("--role", "at least one role")
+        for where, fits, expected in (
+            ("LOGIN", LOGIN.fullmatch(wanted), "1 to 64 letters, digits and . _ @ + -, the first a letter or a digit"),
+            ("--name", is_name(name), "printable text of one line, at most 200 characters, without spaces around it"),
+            ("--role", chosen, "at least one role"),
+        ):
+            if not fits:
+                raise BadInput(
+                    "the account is not valid",
+                    where=where,
+                    expected=expected,
+                    got="a value of another form",
+                    fix="correct it",
+                )
         hashed = None if password is None else self._hash(password)
         with self._changing() as accounts:
             existing = [one.login for one in accounts.values() if one.login == wanted or same_person(one.name, name)]
@@ -197,20 +211,6 @@ class Accounts:
         with self._changing() as accounts:
             return accounts.pop(_known(accounts, login).login)
 
-    def _rehashed(self, account: Account, password: str) -> Account:
-        """The account with a new hash of the same password, unless it has changed meanwhile."""
-        changed = account.model_copy(update={"password": self._hash(password)})
-        with self._changing() as accounts:
-            if accounts.get(account.login) == account:
-                accounts[account.login] = changed
-        return changed
-
-    def _is_right(self, kept: str, password: str) -> bool:
-        try:
-            return HASHER.verify(kept, password)
-        except (VerificationError, InvalidHashError):
-            return False
-
     def _hash(self, password: str) -> str:
         normal = _normal(password)
         if not SHORTEST_PASSWORD <= len(normal) <= LONGEST_PASSWORD:
@@ -229,15 +229,22 @@ class Accounts:
             with self._path.open("rb") as stream:
                 mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
                 found = _AccountsFile.model_validate_json(stream.read()).accounts
+            if not mode & 0o077:
+                return {one.login: one for one in found}
+            got = f"permissions {mode:04o}"
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise self._damaged(error.strerror or "a refusal by the system") from None
+            got = error.strerror or "a refusal by the system"
         except ValidationError:
-            raise self._damaged("a file of another form") from None
-        if mode & 0o077:
-            raise self._damaged(f"permissions {mode:04o}")
-        return {one.login: one for one in found}
+            got = "a file of another form"
+        raise WorkspaceError(
+            "the accounts file cannot be trusted",
+            where=str(self._path),
+            expected="the file written by releasegate account, readable by its owner only",
+            got=got,
+            fix="correct its permissions, or restore it from a backup; until then nobody can sign in",
+        )
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Account]]:
@@ -255,25 +262,10 @@ class Accounts:
             changed = _AccountsFile(accounts=tuple(accounts.values()))
             write_whole(self._path, changed.model_dump_json(indent=1, by_alias=True).encode() + b"\n")
 
-    def _damaged(self, got: str) -> WorkspaceError:
-        return WorkspaceError(
-            "the accounts file cannot be trusted",
-            where=str(self._path),
-            expected="the file written by releasegate account, readable by its owner only",
-            got=got,
-            fix="correct its permissions, or restore it from a backup; until then nobody can sign in",
-        )
-
 
 def _normal(password: str) -> str:
     """The password in Unicode normalization form C."""
     return unicodedata.normalize("NFC", password)
-
-
-def _unfit(where: str, expected: str) -> BadInput:
-    return BadInput(
-        "the account is not valid", where=where, expected=expected, got="a value of another form", fix="correct it"
-    )
 
 
 def _known(accounts: Mapping[str, Account], login: str) -> Account:

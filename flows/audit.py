@@ -8,15 +8,12 @@ The steps of one call:
 4. Write the files into a hidden folder beside the target, then move it to its place.
 """
 
-import gc
-import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
@@ -30,6 +27,7 @@ from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.files import sync_folder
 from tasks.core.guard import guarded
+from tasks.delivery.manifest import flush
 from tasks.ledger.chain import Checkpoints
 
 PDF, JSON = "audit.pdf", "audit.json"
@@ -83,15 +81,13 @@ def run_audit(
         If what is in the ledger's place is no ledger at all.
     """
     now = clock()
-    period = _period(first_day, last_day, now)
+    period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
     folder = output.resolve() / f"audit-{period.first}-{period.last}"
     with guarded("audit"):
         _check_free(folder, force=force)
         report = _examined(workspace, period, now, checkpoints)
         files = {PDF: as_pdf(report), **as_data(report)}
-        with _replacing(folder) as draft:
-            for name, content in files.items():
-                _write(draft / name, content)
+        _write(folder, files)
     return Audited(folder, tuple(sorted(files)), report)
 
 
@@ -104,13 +100,9 @@ def audit_of(workspace: Workspace, first_day: str, last_day: str, *, clock: Cloc
         As in `run_audit`, which raises the same errors.
     """
     now = clock()
-    period = _period(first_day, last_day, now)
+    period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
     with guarded("audit"):
         return _examined(workspace, period, now, _NO_CHECKPOINTS)
-
-
-def _period(first_day: str, last_day: str, now: datetime) -> Period:
-    return checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
 
 
 def _examined(workspace: Workspace, period: Period, now: datetime, checkpoints: Checkpoints) -> AuditReport:
@@ -158,16 +150,17 @@ def _check_free(folder: Path, *, force: bool) -> None:
         )
 
 
+def month_before(day: date) -> tuple[date, date]:
+    """First and last day of the month before a day's."""
+    last = day.replace(day=1) - timedelta(days=1)
+    return last.replace(day=1), last
+
+
 def as_pdf(report: AuditReport) -> bytes:
     """The report as a PDF."""
     from reports.audit import render_audit  # noqa: PLC0415  WeasyPrint takes a second to import
 
-    # The report's many small objects need not be looked through again and again while pages are laid out.
-    gc.freeze()
-    try:
-        return render_audit(report)
-    finally:
-        gc.unfreeze()
+    return render_audit(report)
 
 
 def as_data(report: AuditReport) -> dict[str, bytes]:
@@ -177,15 +170,14 @@ def as_data(report: AuditReport) -> dict[str, bytes]:
     return {JSON: canonical_json(report), **csv_files(report)}
 
 
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """A new folder that is moved to its place when the block ends, and removed after an error."""
-    draft = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
-    old = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder, whole or not at all, in place of an earlier one."""
+    draft, old = (folder.with_name(f".{folder.name}-{secrets.token_hex(4)}") for _ in range(2))
     draft.mkdir(mode=0o750)
     try:
-        yield draft
-        sync_folder(draft)
+        for name, content in files.items():
+            (draft / name).write_bytes(content)
+        flush(draft)
         if folder.exists():
             folder.rename(old)
         try:
@@ -198,10 +190,3 @@ def _replacing(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("xb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())

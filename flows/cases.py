@@ -1,19 +1,19 @@
 """Opening a published release to act on it: its ledger, its lock, and its standing for each recipient."""
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger, recorder_of
-from flows.recall import find_bundle, read_records
+from flows.recall import find_bundle
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
-from tasks.core.files import file_sha256
+from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.seed import derive_seed
 from tasks.decision.changes import Author, Step, change, read_standing
@@ -21,11 +21,11 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.decision.verdict import is_over, utc_day
-from tasks.delivery.additions import finish, recorded_hashes
-from tasks.delivery.ballot_box import BallotBox
-from tasks.delivery.signed import finish_signed, since_publication
-from tasks.delivery.verification import DECISIONS, verify_bundle
-from tasks.ledger.entry import Entry, Event
+from tasks.delivery.additions import finish, since_publication
+from tasks.delivery.bundle import recover
+from tasks.delivery.pending import BallotBox
+from tasks.delivery.verification import BundleReport, decision_path, verify_bundle
+from tasks.ledger.entry import Event
 from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
 
@@ -54,15 +54,11 @@ class OpenRelease:
     release_id: str
     workspace: Workspace
     ledger: Ledger
+    report: BundleReport
     cases: Mapping[str, ReleaseCase]
     """By recipient."""
     now: datetime
     """Time of what is done to it."""
-
-    @property
-    def bundle(self) -> Path:
-        """Its folder."""
-        return self.workspace.bundle(self.release_id)
 
     def case(self, recipient: str | None) -> ReleaseCase:
         """The case of a recipient, or the only one.
@@ -89,14 +85,6 @@ class OpenRelease:
         author = Author(actor(), self.now, signer)
         return change(self.ledger, case.record, case.record_sha256, steps, author, expected=case.standing)
 
-    def ballots(self, recipient: str) -> BallotBox:
-        """The sealed votes of a recipient's release."""
-        return ballot_box(self.workspace, self.release_id, recipient)
-
-    def staged(self, recipient: str) -> Path:
-        """Folder in which an addition is staged."""
-        return self.workspace.additions(self.release_id) / recipient
-
 
 @dataclass(frozen=True)
 class ReleaseAction:
@@ -119,67 +107,66 @@ class ReleaseAction:
 
     @contextmanager
     def opened(self, stage: str) -> Iterator[OpenRelease]:
-        """The release, verified and locked; errors as of `open_release`, internal ones named after the stage."""
-        with guarded(stage), open_release(self.reference, self.workspace, self.clock()) as release:
-            yield release
+        """The release, verified and locked; internal errors are named after the stage.
+
+        Raises
+        ------
+        WorkspaceError
+            If there is no such release, it is outside its workspace, or another process acts on it.
+        TamperingFound
+            If the bundle or the ledger is not as recorded.
+        StageFailed
+            If the ledger's entries contradict each other.
+        """
+        with guarded(stage):
+            bundle = find_bundle(self.reference, self.workspace)
+            home = recorder_of(bundle, self.workspace)
+            if bundle != home.bundle(bundle.name).resolve():
+                raise WorkspaceError(
+                    "this bundle is a copy",
+                    where=str(bundle),
+                    expected=f"a release in its own workspace, below {home.releases}",
+                    got="a bundle elsewhere",
+                    fix="name the release by its id, and its workspace with --workspace",
+                )
+            with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
+                yield opened(home, ledger, bundle.name, self.clock())
 
     def signer(self, release: OpenRelease, name: str) -> Signer | None:
         """The person who acts, with their private key; None where they have no key in force."""
         return signer_of(release.ledger, name, self.key, self.ask)
 
 
-@contextmanager
-def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterator[OpenRelease]:
-    """Open a release: finish what an interrupted command left undone, verify it, and record expiries.
+def opened(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> OpenRelease:
+    """A release that is locked already: settled and verified, expiries recorded, and what they end removed."""
+    settle(workspace, ledger, release_id)
+    report = verify_bundle(workspace.bundle(release_id), ledger)
+    cases = cases_of(report, ledger, now)
+    for who, case in cases.items():
+        if case.standing.state is State.EXPIRED and not case.standing.expiry_recorded:
+            recorded = change(ledger, case.record, case.record_sha256, [], Author(actor(), now))
+            cases[who] = replace(case, standing=recorded)
+        if _is_past_delivery(case, now):
+            forget(workspace, release_id, who)
+    return OpenRelease(release_id, workspace, ledger, report, cases, now)
 
-    Parameters
-    ----------
-    reference : str
-        Release id, its first digits, or the bundle's folder.
-    workspace : Workspace
-        Where release ids are looked up.
-    now : datetime
+
+def settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
+    """Finish what interrupted commands have recorded of a locked release, and remove what they have not.
 
     Raises
     ------
-    WorkspaceError
-        If there is no such release, it is outside its workspace, or another process acts on it.
     TamperingFound
-        If the bundle or the ledger is not as recorded.
-    StageFailed
-        If the ledger's entries contradict each other.
+        If something is not what was recorded.
     """
-    bundle = find_bundle(reference, workspace)
-    home = recorder_of(bundle, workspace)
-    if bundle != home.bundle(bundle.name).resolve():
-        raise WorkspaceError(
-            "this bundle is a copy",
-            where=str(bundle),
-            expected=f"a release in its own workspace, below {home.releases}",
-            got="a bundle elsewhere",
-            fix="name the release by its id, and its workspace with --workspace",
-        )
-    with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
-        finish_additions(home, ledger, bundle.name)
-        verify_bundle(bundle, ledger)
-        yield OpenRelease(bundle.name, home, ledger, settled_cases(home, ledger, bundle.name, now), now)
+    finish_additions(workspace, ledger, release_id)
+    recover(workspace.staging / release_id, workspace.bundle(release_id), ledger)
 
 
-def settled_cases(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> dict[str, ReleaseCase]:
-    """Standing of a verified release by recipient; records expiries, removes what can no longer be delivered."""
-    cases = cases_of(workspace.bundle(release_id), ledger, now)
-    late = [
-        case for case in cases.values() if case.standing.state is State.EXPIRED and not case.standing.expiry_recorded
-    ]
-    if late:
-        with ledger.transaction():
-            for case in late:
-                change(ledger, case.record, case.record_sha256, [], Author(actor(), now))
-        cases = cases_of(workspace.bundle(release_id), ledger, now)
-    for case in cases.values():
-        if _is_past_delivery(case, now):
-            forget(workspace, release_id, case.recipient)
-    return cases
+def wait_and_settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
+    """Wait for a process that works on a release, then settle it; raises a `WorkspaceError` after a while."""
+    with workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+        settle(workspace, ledger, release_id)
 
 
 def _is_past_delivery(case: ReleaseCase, now: datetime) -> bool:
@@ -196,63 +183,45 @@ def forget(workspace: Workspace, release_id: str, recipient: str) -> None:
     """
     drop(workspace.pending(release_id, recipient))
     ballot_box(workspace, release_id, recipient).clear()
-    places = (workspace.bundle(release_id) / "delivery" / recipient, workspace.additions(release_id) / recipient)
-    if not any(place.exists() for place in places):
+    places = (workspace.bundle(release_id), workspace.additions(release_id))
+    if not any((place / "delivery" / recipient).exists() for place in places):
         drop(workspace.kept(release_id, recipient))
 
 
-def cases_of(bundle: Path, ledger: Ledger, now: datetime) -> dict[str, ReleaseCase]:
+def cases_of(report: BundleReport, ledger: Ledger, now: datetime) -> dict[str, ReleaseCase]:
     """Standing of a verified release by recipient."""
     cases = {}
-    for record in read_records(bundle):
-        sha256 = file_sha256(bundle / DECISIONS / f"{record.recipient.id}.json")
-        cases[record.recipient.id] = ReleaseCase(record, sha256, read_standing(ledger, record, sha256, now))
+    for recipient, record in report.records.items():
+        sha256 = report.record_sha256(recipient)
+        cases[recipient] = ReleaseCase(record, sha256, read_standing(ledger, record, sha256, now))
     return cases
+
+
+def case_of(workspace: Workspace, ledger: Ledger, release_id: str, recipient: str, now: datetime) -> ReleaseCase:
+    """Standing of one recipient's release, whose record must be the one in the ledger; the rest is not verified."""
+    content = (workspace.bundle(release_id) / decision_path(recipient)).read_bytes()
+    record, sha256 = DecisionRecord.model_validate_json(content), hashlib.sha256(content).hexdigest()
+    return ReleaseCase(record, sha256, read_standing(ledger, record, sha256, now))
 
 
 def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Move recorded additions into their bundle, and remove staged ones that are not recorded; repeating is harmless.
-
-    Additions are deliveries after review, and determinations that experts have signed.
 
     Raises
     ------
     TamperingFound
         If a recorded addition is not what was recorded.
     """
-    folder, bundle = workspace.additions(release_id), workspace.bundle(release_id)
-    if workspace.signed(release_id).is_dir():
-        entries = since_publication(ledger.entries(release_id=release_id))
-        finish_signed(workspace.signed(release_id), bundle, entries)
-    for staged in sorted(folder.iterdir()) if folder.is_dir() else ():
-        released = _released_after_review(ledger, release_id, staged.name)
-        if released is not None:
-            found = recorded_hashes(staged, bundle, staged.name)
-            if any(released.body.get(name) != sha256 for name, sha256 in found.items()):
-                raise TamperingFound(
-                    "an interrupted delivery cannot be finished: it is not what was recorded",
-                    where=str(staged),
-                    expected=f"the files that ledger entry {released.sequence} names",
-                    got="different files",
-                    fix="find out what changed them; restore the workspace's private folder from a backup",
-                )
-            finish(staged, bundle, staged.name)
-            drop(workspace.pending(release_id, staged.name))
-            ballot_box(workspace, release_id, staged.name).clear()
-        shutil.rmtree(staged)
-    if folder.is_dir():
-        folder.rmdir()
-
-
-def _released_after_review(ledger: Ledger, release_id: str, recipient: str) -> Entry | None:
-    """The entry that names the files of an addition; None where its recipient's decision in force has none."""
-    entries = ledger.entries(release_id=release_id, recipient=recipient)
-    for entry in reversed(entries):
-        if entry.event is Event.DECIDED:
-            return None
-        if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
-            return entry
-    return None
+    staging = workspace.additions(release_id)
+    if not staging.is_dir():
+        return
+    entries = since_publication(ledger.entries(release_id=release_id))
+    finish(staging, workspace.bundle(release_id), entries)
+    for entry in entries:
+        if entry.event is Event.RELEASED:
+            drop(workspace.pending(release_id, str(entry.recipient)))
+            ballot_box(workspace, release_id, str(entry.recipient)).clear()
+    shutil.rmtree(staging)
 
 
 def ballot_box(workspace: Workspace, release_id: str, recipient: str) -> BallotBox:

@@ -21,12 +21,11 @@ from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.decision import bodies
 from tasks.decision.states import State
-from tasks.delivery.manifest import MANIFEST_FILE, Manifest
-from tasks.delivery.signed import report_path, signed_path, stage_signed
-from tasks.delivery.verification import DECISIONS
+from tasks.delivery.additions import signed_path, stage_file
+from tasks.delivery.verification import report_path
 from tasks.ledger.entry import Event, Head
 from tasks.ledger.signing import is_name
-from tasks.signature.credentials import Credentials, check_credentials, fingerprint, holder
+from tasks.signature.credentials import Credentials, check_credentials, fingerprint, printed
 
 _ENDED = frozenset({State.EXPIRED, State.REVOKED, State.SUPERSEDED})
 
@@ -82,7 +81,8 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
         credentials = read_credentials()
         check_credentials(credentials, release.now)
         digits = fingerprint(credentials.certificate)
-        path = release.bundle / signed_path(case.recipient, digits)
+        relative = signed_path(case.recipient, digits)
+        path = release.report.folder / relative
         if path.exists():
             raise BadInput(
                 "this determination is already signed with this certificate",
@@ -102,9 +102,9 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
             by=signer.name if signer else action.by or None,
             record_sha256=case.record_sha256,
             report_sha256=_sha256(report),
-            signed_sha256=stage_signed(release.workspace.signed(release.release_id), case.recipient, digits, signed),
+            signed_sha256=stage_file(release.workspace.additions(release.release_id), relative, signed),
             certificate_sha256=digits,
-            subject=holder(credentials.certificate),
+            subject=printed(credentials.certificate.subject),
         )
         release.append(case, [(Event.SIGNED, body)], signer)
         finish_additions(release.workspace, release.ledger, release.release_id)
@@ -114,7 +114,7 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
             case.recipient,
             path,
             file_sha256(path),
-            holder(credentials.certificate),
+            printed(credentials.certificate.subject),
             digits,
             case.record.expert,
             entry.sequence,
@@ -125,15 +125,11 @@ def _recorded_report(release: OpenRelease, case: ReleaseCase) -> bytes:
     """The report that was sealed, which must hold the record that was decided."""
     from tasks.signature.inspection import inspect_pdf  # noqa: PLC0415  pyHanko takes a second to import
 
-    path = release.bundle / report_path(case.recipient)
+    path = release.report.folder / report_path(case.recipient)
     report = path.read_bytes()
     held = inspect_pdf(report).record
-    manifest = Manifest.model_validate_json((release.bundle / MANIFEST_FILE).read_bytes())
-    sealed = {fact.path: fact.sha256 for fact in manifest.files}
-    if held is None or (_sha256(report), _sha256(held)) != (
-        sealed.get(report_path(case.recipient)),
-        sealed.get(f"{DECISIONS}/{case.recipient}.json"),
-    ):
+    found = (_sha256(report), _sha256(held or b""))
+    if found != (release.report.hashes.get(report_path(case.recipient)), case.record_sha256):
         raise TamperingFound(
             "the report does not hold the decision that was recorded",
             where=str(path),

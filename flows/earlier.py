@@ -1,26 +1,37 @@
-"""Earlier releases of the same data: those that a release with decoys must continue, and those that forbid it.
+"""Earlier releases that matter to a request: the one it continues or supersedes, and those of the same data.
 
 A holder of copies of two releases can compare them. Decoys withstand that within one lineage of versions alone: later
 versions keep what the first one planned. So a release of data that were released before is refused where either of the
 two has decoys and the new one does not continue the other. Equal SHA-256 show that data are the same.
+
+A request that continues a version supersedes it; any other names what it supersedes. For a recipient of both, the
+earlier release ends in the ledger transaction in which the later one is released. For other recipients nothing changes.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from datetime import datetime
+from typing import Literal, Self
 
+from flows.actor import actor
+from flows.cases import ReleaseCase, case_of, cases_of, forget
 from flows.identity import Inputs
-from flows.recall import read_records
+from flows.ledger import last_body
 from flows.workspace import Workspace
 from tasks.core.errors import RequestError, StageFailed
+from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
+from tasks.decision.changes import Author, change
 from tasks.decision.record import DecisionRecord
-from tasks.delivery.verification import verify_bundle
+from tasks.decision.states import State, StateChange, can_follow
+from tasks.delivery.verification import BundleReport, verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest
 from tasks.request.model import PARAMETER_OF, ReleaseRequest
 
 _SHOWN = 12
+_ENDED = frozenset({State.REVOKED, State.SUPERSEDED})
 
 
 def what_was_asked(request: ReleaseRequest, inputs: Inputs) -> dict[str, object]:
@@ -56,10 +67,40 @@ def decoys_to_continue(
             fix=f"continue {found.siblings[-1]}",
         )
     if found.exposing:
-        raise _out_already(found, where)
-    if request.continues:
-        return _continued(request.continues, workspace, ledger, request, inputs, where=where)
-    return {} if _with_decoys(request) else None
+        fix = (
+            f"add “continues: {found.decoyed[-1]}”, which keeps the decoys of its recipients"
+            if found.decoyed
+            else "release this data without decoys; the next version of the data can have some from the beginning"
+        )
+        raise RequestError(
+            "copies of the same data are out that would give decoys away",
+            where=where,
+            expected="a first release of these data, or one that continues it",
+            got=f"{len(found.exposing)} earlier ({_short(found.exposing)})"
+            + ("" if found.decoyed else ", without decoys"),
+            fix=fix,
+        )
+    if not request.continues:
+        return {} if _with_decoys(request) else None
+    records = tuple(_named(workspace, ledger, loaded, "continues").records.values())
+    commitments = {record.decoys.commitment_sha256 for record in records if record.decoys}
+    if len(commitments) != 1:
+        raise RequestError(
+            "the version that is continued has no decoys",
+            where=f"{where}, continues",
+            expected="a release with decoys",
+            got="one without",
+            fix="leave “continues” out",
+        )
+    if not _masked_alike(request, inputs, records[0]):
+        raise RequestError(
+            "masked values of decoys would stay while those of real people change",
+            where=f"{where}, masking",
+            expected="no masking in any version; or the very same data and maskings, for new recipients alone",
+            got="masked columns, and other data or maskings",
+            fix="release the new version without “continues” and without decoys, or without masking",
+        )
+    return {"release": request.continues, "commitment": commitments.pop()}
 
 
 def check_still_apart(ledger: Ledger, release_id: str) -> None:
@@ -73,8 +114,7 @@ def check_still_apart(ledger: Ledger, release_id: str) -> None:
         If a version was released meanwhile that continues the same one, or copies of the same data that this release
         does not continue, where either of the two has decoys.
     """
-    own = ledger.entries(release_id=release_id, event=Event.REQUESTED)
-    found = _Earlier.of(own[-1].body if own else {}, ledger, release_id)
+    found = _Earlier.of(last_body(ledger, Event.REQUESTED, release_id), ledger, release_id)
     others = [*found.siblings, *found.exposing]
     if others:
         raise StageFailed(
@@ -100,92 +140,140 @@ class _Earlier:
     @classmethod
     def of(cls, own: Mapping[str, object], ledger: Ledger, but: str | None = None) -> Self:
         """Those that matter to a request, by its own facts; `but` is the request's own release."""
-        asked = {entry.release_id: entry.body for entry in ledger.entries(event=Event.REQUESTED) if entry.release_id}
+        asked = {str(entry.release_id): entry.body for entry in ledger.entries(event=Event.REQUESTED)}
         out = sorted({str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)} - {but})
         before, data = own.get("continues"), own.get("dataset_sha256")
-        lineage = _lineage(before, asked)
-        known = [(one, asked[one]) for one in out if one in asked]
-        same = [
-            (one, body) for one, body in known if one not in lineage and data and body.get("dataset_sha256") == data
-        ]
+        lineage, version = set[object](), before
+        while version is not None and version not in lineage:
+            lineage.add(version)
+            version = asked.get(str(version), {}).get("continues")
+        same = [one for one in out if one not in lineage and data and asked[one].get("dataset_sha256") == data]
         return cls(
-            siblings=[one for one, body in known if before and body.get("continues") == before],
-            exposing=[one for one, body in same if own.get("decoys") or body.get("decoys")],
-            decoyed=[one for one, body in same if body.get("decoys")],
+            siblings=[one for one in out if before and asked[one].get("continues") == before],
+            exposing=[one for one in same if own.get("decoys") or asked[one].get("decoys")],
+            decoyed=[one for one in same if asked[one].get("decoys")],
         )
+
+
+def what_is_superseded(
+    workspace: Workspace, ledger: Ledger, loaded: LoadedRequest, name: str, now: datetime
+) -> dict[str, str]:
+    """The release that a request supersedes, by recipient; recipients without one are left out.
+
+    Raises
+    ------
+    RequestError
+        If the request names a release that cannot be superseded: unknown, itself, of none of its recipients, revoked
+        or superseded for one of them, or blocked for all.
+    TamperingFound
+        If that release's bundle is not as recorded.
+    """
+    request = loaded.request
+    if request.supersedes is None and request.continues is None:
+        return {}
+    bundle = _named(workspace, ledger, loaded, "supersedes" if request.supersedes else "continues", own=name)
+    cases = cases_of(bundle, ledger, now)
+    common = [cases[recipient.id] for recipient in request.recipients if recipient.id in cases]
+    if request.supersedes:
+        _check_superseded(common, f"{loaded.path}, supersedes")
+    return {case.recipient: bundle.release_id for case in common if _can_end(case)}
+
+
+def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: datetime) -> None:
+    """End the release that a later one supersedes; within the transaction in which the later one is released.
+
+    Raises
+    ------
+    StageFailed
+        If it was revoked or superseded in the meantime.
+    """
+    if later.supersedes is None:
+        return
+    recipient = later.recipient.id
+    case = case_of(workspace, ledger, later.supersedes, recipient, at)
+    if case.standing.state in _ENDED:
+        raise StageFailed(
+            f"the release that is superseded was {case.standing.state.value} in the meantime",
+            where=f"release to {recipient}",
+            expected=f"{later.supersedes} as it stood when this release was decided",
+            got=case.standing.why,
+            fix="let this release be rejected or revoked; a new request supersedes the last one, or none",
+        )
+    if _can_end(case):
+        step = (Event.SUPERSEDED, bodies.superseded(later.release_id))
+        change(ledger, case.record, case.record_sha256, [step], Author(actor(), at))
+
+
+def forget_superseded(workspace: Workspace, later: DecisionRecord) -> None:
+    """Remove sealed material of a release that a later one supersedes; after a crash this is repeated later."""
+    if later.supersedes is not None:
+        forget(workspace, later.supersedes, later.recipient.id)
+
+
+def _named(
+    workspace: Workspace,
+    ledger: Ledger,
+    loaded: LoadedRequest,
+    term: Literal["continues", "supersedes"],
+    own: str | None = None,
+) -> BundleReport:
+    name: str = getattr(loaded.request, term)
+    bundle = workspace.bundle(name)
+    if name == own or not ledger.entries(release_id=name, event=Event.PUBLISHED) or not bundle.is_dir():
+        raise RequestError(
+            f"the release that “{term}” names is not a release of this workspace",
+            where=f"{loaded.path}, {term}",
+            expected="the full id of an earlier release that this workspace has published",
+            got="the release itself" if name == own else "none of that name",
+            fix="correct the id, or name the workspace of that release with --workspace",
+        )
+    return verify_bundle(bundle, ledger)
+
+
+def _check_superseded(common: list[ReleaseCase], where: str) -> None:
+    for case in common:
+        if case.standing.state is State.SUPERSEDED:
+            raise RequestError(
+                "the release that is superseded has been superseded already",
+                where=where,
+                expected="the last one for each recipient",
+                got=f"one that {case.standing.superseded_by} superseded for {case.recipient}",
+                fix=f"supersede {case.standing.superseded_by}",
+            )
+        if case.standing.state is State.REVOKED:
+            raise RequestError(
+                "the release that is superseded was revoked",
+                where=where,
+                expected="a release that was not revoked",
+                got=f"one that was revoked for {case.recipient}",
+                fix="remove “supersedes”, or ask for this recipient in a request of its own; a revoked release has "
+                "ended for good",
+            )
+    if not any(_can_end(case) for case in common):
+        raise RequestError(
+            "there is nothing to supersede",
+            where=where,
+            expected="a release to at least one of the same recipients that was not blocked",
+            got="one that was blocked for all of them" if common else "one to other recipients",
+            fix="correct the id, or remove “supersedes”",
+        )
+
+
+def _can_end(case: ReleaseCase) -> bool:
+    return can_follow(case.standing.state, StateChange.SUPERSEDE, WorkflowRole.GATE)
 
 
 def _with_decoys(request: ReleaseRequest) -> bool:
     return bool(request.continues) or any(recipient.decoys for recipient in request.recipients)
 
 
-def _lineage(release: object, asked: Mapping[str, Mapping[str, object]]) -> set[str]:
-    """The version that is named and those before it."""
-    lineage: set[str] = set()
-    while isinstance(release, str) and release not in lineage:
-        lineage.add(release)
-        release = asked.get(release, {}).get("continues")
-    return lineage
-
-
-def _continued(
-    release: str, workspace: Workspace, ledger: Ledger, request: ReleaseRequest, inputs: Inputs, *, where: str
-) -> dict[str, str]:
-    bundle = workspace.bundle(release)
-    if not ledger.entries(release_id=release, event=Event.PUBLISHED) or not bundle.is_dir():
-        raise RequestError(
-            "the version that is continued is not a release of this workspace",
-            where=f"{where}, continues",
-            expected="the full id of a release that this workspace has published",
-            got="none of that name",
-            fix="correct the id, or name the workspace of that release with --workspace",
-        )
-    verify_bundle(bundle, ledger)
-    records = read_records(bundle)
-    commitments = {record.decoys.commitment_sha256 for record in records if record.decoys}
-    if len(commitments) != 1:
-        raise RequestError(
-            "the version that is continued has no decoys",
-            where=f"{where}, continues",
-            expected="a release with decoys",
-            got="one without",
-            fix="leave “continues” out",
-        )
-    if not _masked_alike(request, inputs, records[0]):
-        raise RequestError(
-            "masked values of decoys would stay while those of real people change",
-            where=f"{where}, masking",
-            expected="no masking in any version; or the very same data and maskings, for new recipients alone",
-            got="masked columns, and other data or maskings",
-            fix="release the new version without “continues” and without decoys, or without masking",
-        )
-    return {"release": release, "commitment": commitments.pop()}
-
-
 def _masked_alike(request: ReleaseRequest, inputs: Inputs, before: DecisionRecord) -> bool:
     if not request.masking and not before.masking:
         return True
     now = [(one.attributes, one.method.value, one.strength) for one in request.masking]
-    then = []
-    for fact in before.masking:
-        named = next((name for name in PARAMETER_OF if name.value == fact.method), None)
-        then.append((fact.attributes, fact.method, None if named is None else fact.parameters.get(PARAMETER_OF[named])))
+    parameter = {method.value: name for method, name in PARAMETER_OF.items()}
+    then = [(one.attributes, one.method, one.parameters.get(parameter[one.method])) for one in before.masking]
     return now == then and inputs.dataset_sha256 == before.dataset.source_sha256
-
-
-def _out_already(found: _Earlier, where: str) -> RequestError:
-    fix = (
-        f"add “continues: {found.decoyed[-1]}”, which keeps the decoys of its recipients"
-        if found.decoyed
-        else "release this data without decoys; the next version of the data can have some from the beginning"
-    )
-    return RequestError(
-        "copies of the same data are out that would give decoys away",
-        where=where,
-        expected="a first release of these data, or one that continues it",
-        got=f"{len(found.exposing)} earlier ({_short(found.exposing)})" + ("" if found.decoyed else ", without decoys"),
-        fix=fix,
-    )
 
 
 def _short(releases: list[str]) -> str:

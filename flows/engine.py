@@ -1,12 +1,13 @@
 """The engine that flows run on: an embedded Prefect server for as long as one command runs.
 
-The server is a child process with its database, results and log in one folder of the workspace. It listens on the
-loopback interface behind a password made for the occasion, ends with the process that started it, and sends nothing
-anywhere. Prefect is imported inside functions only: settings are read when it is imported, and the server starts
-while the import runs.
+The server runs in a thread of this process, with its database, results and log in one folder of the workspace. It
+listens on the loopback interface behind a password made for the occasion, and sends nothing anywhere. Prefect is
+imported inside functions only: it reads its settings when it is imported.
 """
 
+import contextvars
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -21,7 +22,7 @@ import time
 import urllib.request
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -52,38 +53,22 @@ _IDLE_SERVICES = (
     "SCHEDULER",
     "TRIGGERS",
 )
-_BRIEF = {"PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false", "PREFECT__SERVER_EPHEMERAL": "1"}
+_SERVER_LOGGERS = ("prefect.server", "uvicorn", "docket", "sqlalchemy", "aiosqlite")
+_BRIEF = {
+    "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    "PREFECT__SERVER_EPHEMERAL": "1",
+}
 """Settings of a server that runs for one command."""
 
 
 @dataclass(frozen=True)
 class EmbeddedServer:
-    """An embedded server, which starts while its user does something else."""
+    """An embedded server that answers."""
 
     api_url: str
     home: Path
     """Folder of its database, results and log."""
-    process: "subprocess.Popen[bytes]"
-    deadline: float
-    """By the monotonic clock."""
-    ends: ExitStack
-    """Undoes everything at the end."""
-
-    def wait(self) -> None:
-        """Wait until the server answers; then Prefect in this process uses it.
-
-        Raises
-        ------
-        StageFailed
-            If the server does not start, or not in time.
-        """
-        self.ends.enter_context(_client_settings())
-        while not is_healthy(self.api_url, {}):
-            if self.process.poll() is not None:
-                raise _not_started(self.home, f"it ended with exit code {self.process.returncode}")
-            if time.monotonic() > self.deadline:
-                raise _not_started(self.home, "no answer in time")
-            time.sleep(_POLL_SECONDS)
 
 
 def template_database() -> Path:
@@ -92,20 +77,11 @@ def template_database() -> Path:
 
 
 @contextmanager
-def prefect_server(home: Path) -> Iterator[EmbeddedServer]:
-    """Run flows on an embedded Prefect server, which answers from the beginning; see `starting_server`."""
-    with starting_server(home) as engine:
-        engine.wait()
-        yield engine
+def prefect_server(home: Path, results: Path | None = None) -> Iterator[EmbeddedServer]:
+    """Run flows on an embedded Prefect server.
 
-
-@contextmanager
-def starting_server(home: Path, results: Path | None = None) -> Iterator[EmbeddedServer]:
-    """Start an embedded Prefect server, which can be used after ``EmbeddedServer.wait``.
-
-    Inside the context the environment points at the server; afterwards it is as before. The server stops at the end,
-    also after an exception, Ctrl-C or SIGTERM, and is ended by the system when this process is killed. Enter it from
-    the main thread: on Linux the server ends with the thread it was started from.
+    Inside the context the environment, and Prefect in this process, point at the server; afterwards they are as before.
+    The server stops at the end, also after an exception, Ctrl-C or SIGTERM.
 
     Parameters
     ----------
@@ -113,6 +89,11 @@ def starting_server(home: Path, results: Path | None = None) -> Iterator[Embedde
         Folder of the workspace for the server's database and log; made if absent.
     results : Path, optional
         Folder for the results of stages, ``results`` in `home` where not given; one a run, so that they go with it.
+
+    Raises
+    ------
+    StageFailed
+        If the server does not start, or not in time.
     """
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -125,11 +106,18 @@ def starting_server(home: Path, results: Path | None = None) -> Iterator[Embedde
         api_url = f"http://127.0.0.1:{listening.getsockname()[1]}/api"
         password = new_password()
         settings = client_settings(home, api_url, results) | server_settings(home, password, _IDLE_SERVICES) | _BRIEF
-        stack.enter_context(environment_of(settings | {"PREFECT_API_AUTH_STRING": password}))
-        process = spawn(home, "server.log", "server_process.py", os.environ, listening.fileno())
-        stack.callback(_stop, process)
-        listening.close()
-        yield EmbeddedServer(api_url, home, process, time.monotonic() + _LONGEST_START, stack)
+        settings |= {"PREFECT_API_AUTH_STRING": password}
+        stack.enter_context(environment_of(settings))
+        stack.enter_context(_prefect_settings())
+        stack.enter_context(_log_file(home / "server.log"))
+        stack.enter_context(_database(settings["PREFECT_SERVER_DATABASE_CONNECTION_URL"]))
+        stack.enter_context(_serving(listening, api_url, home))
+        # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
+        from prefect.settings import temporary_settings  # noqa: PLC0415
+
+        stack.enter_context(temporary_settings(updates={"flows.heartbeat_frequency": None}))
+        stack.callback(_send_last_events)
+        yield EmbeddedServer(api_url, home)
 
 
 def client_settings(home: Path, api_url: str, results: Path) -> dict[str, str]:
@@ -223,38 +211,83 @@ def environment_of(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _client_settings() -> Iterator[None]:
+def _prefect_settings() -> Iterator[None]:
     """Make Prefect in this process follow the environment, also where it was imported before."""
     before = getattr(sys.modules.get("prefect.context"), "GLOBAL_SETTINGS_CONTEXT", None)
     import prefect.context  # noqa: PLC0415 - reads its settings on import
-    from prefect.events.worker import EventsWorker  # noqa: PLC0415
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
-    from prefect.settings import temporary_settings  # noqa: PLC0415
 
     prefect.context.refresh_global_settings_context()
     # Settings of an outer server would go before the environment's: its context is covered by one of the environment.
     with prefect.context.root_settings_context():
         setup_logging()
-        # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
-        with temporary_settings(updates={"flows.heartbeat_frequency": None}):
-            try:
-                yield
-            finally:
-                EventsWorker.drain_all(timeout=_STOP_SECONDS)
-                if before is not None:  # threads without settings of their own have the outer server's again
-                    prefect.context.GLOBAL_SETTINGS_CONTEXT = before
+        try:
+            yield
+        finally:
+            if before is not None:  # threads without settings of their own have the outer server's again
+                prefect.context.GLOBAL_SETTINGS_CONTEXT = before
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
+def _database(url: str) -> AbstractContextManager[None]:
+    """Make Prefect's server code in this process, which keeps the first database it used, use this one."""
+    from prefect.server.database.configurations import AioSqliteConfiguration  # noqa: PLC0415
+    from prefect.server.database.dependencies import temporary_database_config  # noqa: PLC0415
+
+    return temporary_database_config(AioSqliteConfiguration(connection_url=url))
+
+
+@contextmanager
+def _serving(listening: socket.socket, api_url: str, home: Path) -> Iterator[None]:
+    """Serve Prefect's API in a thread of this process.
+
+    A process of its own would import for two seconds what this one has to import anyway.
+    """
+    import uvicorn  # noqa: PLC0415
+    from prefect.server.api.server import create_app  # noqa: PLC0415
+
+    server = uvicorn.Server(uvicorn.Config(create_app(ignore_cache=True), log_config=None, lifespan="on"))
+
+    def serve() -> None:
+        with suppress(SystemExit):  # how uvicorn says that it could not start; it has logged why
+            server.run([listening])
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(serve,), name="prefect-server", daemon=True)
+    thread.start()
+    deadline = time.monotonic() + _LONGEST_START
     try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        while not is_healthy(api_url, os.environ):
+            if not thread.is_alive():
+                raise _not_started(home, "it ended")
+            if time.monotonic() > deadline:
+                raise _not_started(home, "no answer in time")
+            time.sleep(_POLL_SECONDS)
+        yield
     finally:
-        if process.stdin is not None:
-            process.stdin.close()
+        server.should_exit = True
+        thread.join(_STOP_SECONDS)
+
+
+@contextmanager
+def _log_file(path: Path) -> Iterator[None]:
+    """Write what the server's libraries warn of to a file of the user's own."""
+    path.touch(mode=0o600)
+    handler = logging.FileHandler(path)
+    loggers = [logging.getLogger(name) for name in _SERVER_LOGGERS]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+        handler.close()
+
+
+def _send_last_events() -> None:
+    from prefect.events.worker import EventsWorker  # noqa: PLC0415
+
+    EventsWorker.drain_all(timeout=_STOP_SECONDS)
 
 
 def _not_started(home: Path, got: str) -> StageFailed:

@@ -14,21 +14,19 @@ The steps of one call, in order:
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import ReleaseCase, cases_of, drop, finish_additions, open_release, settled_cases
-from flows.earlier import decoys_to_continue, what_was_asked
-from flows.engine import starting_server
-from flows.identity import Inputs, code_fact, read_inputs, release_id
+from flows.cases import ReleaseCase, drop, opened, settle
+from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
+from flows.engine import prefect_server
+from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
 from flows.ledger import open_ledger
-from flows.overriding import Named, last_decided, named
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
-from flows.superseding import what_is_superseded
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import disk_full, guarded
@@ -39,13 +37,10 @@ from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed, utc_day
-from tasks.delivery.bundle import recover
 from tasks.delivery.manifest import printable
-from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request
-from tasks.request.snapshot import take_snapshot
+from tasks.request.load import LoadedRequest, load_request, take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
@@ -103,18 +98,14 @@ class _GateCall:
 def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     """A Prefect server of our own, and worker processes, for as long as one release runs.
 
-    Both start in the background; the first stage waits for them.
+    The workers start in the background, while this process imports Prefect.
     """
     from flows.pipeline.workers import working  # noqa: PLC0415
 
-    with starting_server(home, results) as server, working() as workers:
+    with working() as workers, prefect_server(home, results):
+        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
         def take(run: Run, terms: RunTerms) -> dict[str, Any]:
-            import prefect  # noqa: F401, PLC0415  while the server starts
-
-            from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
-
-            server.wait()
             return take_with(workers, run, terms)
 
         yield take
@@ -186,26 +177,18 @@ def run_release(
 
 def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     """The outcome of a release that nobody else works on: as decided before, or decided now."""
-    _recover(call.workspace, call.ledger, call.release_id)
-    if call.workspace.bundle(call.release_id).exists():
-        return _decided(call)
-    made = _run(call, engine, dask)
-    if call.named.overrides:
-        return replace(_decided(call), repeated=False, positions=made.positions)
-    return made
+    settle(call.workspace, call.ledger, call.release_id)
+    repeated = call.workspace.bundle(call.release_id).exists()
+    if not repeated:
+        _run(call, engine, dask)
+    return _decided(call, repeated=repeated)
 
 
-def _recover(workspace: Workspace, ledger: Ledger, name: str) -> None:
-    finish_additions(workspace, ledger, name)
-    recover(workspace.releases, workspace.staging / name, ledger)
-
-
-def _run(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
+def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
     requested_at = _requested(call)
     try:
         with guarded("release"):
-            _check_named(call.named)
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
             context = _context(call, requested_at)
@@ -215,9 +198,11 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
                 decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
                 context=CONTEXT.dump_python(context, mode="json"),
             )
-            return _taken(call, terms, context, engine, dask)
+            _take(call, terms, context, engine, dask)
     except ReleasegateError as error:
-        shown = _disk_full_instead(error, workspace)
+        # A disk that has run full shows in many ways, most of them in the orchestrator.
+        full = isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM
+        shown = disk_full(str(workspace.root)) if full else error
         _record_error(ledger, name, shown, call.clock())
         if not isinstance(shown, WorkspaceError):
             workspace.clear_run(name)
@@ -242,11 +227,11 @@ def _context(call: _GateCall, requested_at: datetime) -> DecisionContext:
     )
 
 
-def _taken(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> Outcome:
+def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
     if dask is not None:
-        from tasks.microdata.counting.by_dask import check_cluster  # noqa: PLC0415
+        from tasks.microdata.counting import check_cluster  # noqa: PLC0415
 
         check_cluster(dask)
     step("starting the orchestrator")
@@ -258,9 +243,7 @@ def _taken(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: E
         finished = take(run, terms)
     decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
     step("sealing and publishing the bundle")
-    records, standings, positions = publish_release(workspace, call.ledger, call.loaded.request, finished, context)
-    bundle = workspace.bundle(call.release_id)
-    return Outcome(call.release_id, bundle, records, repeated=False, standings=standings, positions=positions)
+    publish_release(workspace, call.ledger, call.loaded.request, finished, context)
 
 
 def _drop_undecided(call: _GateCall) -> None:
@@ -273,20 +256,17 @@ def _drop_undecided(call: _GateCall) -> None:
                 drop(call.workspace.kept(call.release_id, recipient))
 
 
-def _decided(call: _GateCall) -> Outcome:
+def _decided(call: _GateCall, *, repeated: bool) -> Outcome:
     """Earlier decisions: for each recipient, in the last release of these inputs that decided for it."""
     workspace, name, at = call.workspace, call.release_id, call.clock()
     last = last_decided(call.ledger, call.named.inputs)
     cases: dict[str, ReleaseCase] = {}
     for release in sorted({last[recipient] for recipient in call.recipients if recipient in last}):
         with nullcontext() if release == name else workspace.alone(release):
-            if release != name:
-                _recover(workspace, call.ledger, release)
-            verify_bundle(workspace.bundle(release), call.ledger)
-            found = settled_cases(workspace, call.ledger, release, at)
+            found = opened(workspace, call.ledger, release, at).cases
         cases |= {who: case for who, case in found.items() if last.get(who) == release}
     workspace.clear(name)
-    return _as_it_stands(name, workspace, [cases[who] for who in call.recipients if who in cases], at)
+    return _as_it_stands(name, workspace, [cases[who] for who in call.recipients if who in cases], at, repeated)
 
 
 def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = utc_now) -> Outcome:
@@ -301,19 +281,18 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
     """
     at = clock()
     with open_ledger(workspace) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
-        _recover(workspace, ledger, release_id)
-    with open_release(release_id, workspace, at) as opened:
-        return _as_it_stands(release_id, workspace, list(opened.cases.values()), at)
+        return _as_it_stands(release_id, workspace, list(opened(workspace, ledger, release_id, at).cases.values()), at)
 
 
-def _as_it_stands(name: str, workspace: Workspace, cases: Sequence[ReleaseCase], at: datetime) -> Outcome:
-    """Earlier decisions, and where they stand today."""
+def _as_it_stands(
+    name: str, workspace: Workspace, cases: Sequence[ReleaseCase], at: datetime, repeated: bool = True
+) -> Outcome:
     positions = workspace.positions(name)
     return Outcome(
         name,
         workspace.bundle(name),
         tuple(case.record for case in cases),
-        repeated=True,
+        repeated=repeated,
         standings={case.recipient: case.standing for case in cases},
         lapsed={case.recipient: why for case in cases if (why := _no_longer(case, utc_day(at)))},
         positions=positions if positions.is_file() else None,
@@ -328,26 +307,20 @@ def _no_longer(case: ReleaseCase, today: date) -> str:
     return case.standing.why if state in {State.REVOKED, State.SUPERSEDED} else lapsed(case.record, today)
 
 
-def _check_named(now: Named) -> None:
-    """Refuse to decide again what overrides were used up for."""
-    if now.release_id != now.inputs and not now.overrides:
+def _check_overrides(call: _GateCall) -> None:
+    """Verify the blocked releases whose overrides are to be used, and that these say what was recorded there."""
+    workspace, ledger = call.workspace, call.ledger
+    if call.release_id != call.named.inputs and not call.named.overrides:
         raise StageFailed(
             "a release that rests on overrides is not decided again",
-            where=f"release {now.release_id}",
+            where=f"release {call.release_id}",
             expected="its bundle, where it was published",
             got="none",
             fix="restore the bundle from a backup; an override is used once",
         )
-
-
-def _check_overrides(call: _GateCall) -> None:
-    """Verify the blocked releases whose overrides are to be used, and that these say what was recorded there."""
-    workspace, ledger = call.workspace, call.ledger
     for name in sorted({one.release_id for one in call.named.overrides}):
         with workspace.alone(name, wait_seconds=_LONGEST_WAIT):
-            _recover(workspace, ledger, name)
-            verify_bundle(workspace.bundle(name), ledger)
-            cases = cases_of(workspace.bundle(name), ledger, call.clock())
+            cases = opened(workspace, ledger, name, call.clock()).cases
         for one in call.named.overrides:
             if one.release_id == name and not (one.recipient in cases and is_of(one, cases[one.recipient].record)):
                 raise TamperingFound(
@@ -389,10 +362,3 @@ def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at:
     except WorkspaceError:
         if not isinstance(error, WorkspaceError):
             raise
-
-
-def _disk_full_instead(error: ReleasegateError, workspace: Workspace) -> ReleasegateError:
-    """Error to report for a failure: a disk that has run full shows in many ways, most of them in the orchestrator."""
-    if isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM:
-        return disk_full(str(workspace.root))
-    return error

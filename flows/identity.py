@@ -1,8 +1,13 @@
-"""Identity of a release: the hash of its request, data, population, hierarchies and the program that decides."""
+"""Identity of a release: the hash of its request, data, population, hierarchies and the program that decides.
+
+A release that rests on overrides of gates is named by the overrides too.
+"""
 
 import hashlib
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -10,9 +15,12 @@ from pathlib import Path
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.core.files import file_sha256
+from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overridden_id
 from tasks.decision.record import CodeFact
-from tasks.request.load import LoadedRequest
-from tasks.request.snapshot import named_files
+from tasks.decision.verdict import utc_day
+from tasks.ledger.entry import Event
+from tasks.ledger.store import Ledger
+from tasks.request.load import LoadedRequest, named_files
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = ("flows", "tasks", "reports", "templates")
@@ -68,6 +76,62 @@ def release_id(loaded: LoadedRequest, inputs: Inputs, code: CodeFact) -> str:
             "code": code.model_dump(mode="json"),
         }
     )
+
+
+@dataclass(frozen=True)
+class Named:
+    """The release that a request identifies today."""
+
+    release_id: str
+    inputs: str
+    """Release id of the same inputs without overrides."""
+    overrides: tuple[GateOverrides, ...] = ()
+    """In force and not used yet; the release is then a new one, or one that was interrupted."""
+
+    @property
+    def recipients(self) -> frozenset[str]:
+        """Recipients whom a release under overrides is decided for; empty for all of the request."""
+        return frozenset(one.recipient for one in self.overrides)
+
+
+def named(ledger: Ledger, inputs: str, today: date) -> Named:
+    """The release that a request identifies: one under overrides in force, or else the last one decided."""
+    overrides = [entry for entry in ledger.entries(event=Event.OVERRIDDEN) if entry.body.get("inputs") == inputs]
+    if not overrides:
+        return Named(inputs, inputs)
+    decided = ledger.entries(event=Event.DECIDED)
+    waiting = in_force(overrides, decided, inputs, today)
+    if waiting:
+        return Named(overridden_id(inputs, [one.entry_sha256 for one in waiting]), inputs, waiting)
+    last = [str(entry.release_id) for entry in decided if inputs_of(entry) == inputs]
+    return Named(last[-1] if last else inputs, inputs)
+
+
+def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetime) -> None:
+    """Refuse a decision under overrides that are no longer in force; within the transaction that records it.
+
+    Raises
+    ------
+    StageFailed
+        If one was used, or its last day has passed, while the gate was running.
+    """
+    for one in overrides:
+        entries, decided = ledger.entries(event=Event.OVERRIDDEN), ledger.entries(event=Event.DECIDED)
+        if one not in in_force(entries, decided, one.inputs, utc_day(at)):
+            raise StageFailed(
+                "an override that the release rests on is no longer in force",
+                where="ledger",
+                expected="overrides that are neither used nor past their last day",
+                got="one that was used, or has ended, while the gate was running",
+                fix="run the command again; an officer may override the gates again",
+            )
+
+
+def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:
+    """By recipient, the release that was last decided of some inputs."""
+    overridden = any(entry.body.get("inputs") == inputs for entry in ledger.entries(event=Event.OVERRIDDEN))
+    decided = ledger.entries(release_id=None if overridden else inputs, event=Event.DECIDED)
+    return {str(entry.recipient): str(entry.release_id) for entry in decided if inputs_of(entry) == inputs}
 
 
 @cache

@@ -12,7 +12,7 @@ import pandas as pd
 
 from tasks.core.errors import DataError, row_positions
 from tasks.core.files import file_sha256
-from tasks.decoys.incident import Kind
+from tasks.decoys.tracing import Kind
 from tasks.microdata.read import read_text
 
 _DELIMITERS = ",;\t|"
@@ -151,7 +151,6 @@ def _check_register(register: pd.DataFrame, source: RegisterSource, names: Colle
 
 
 def _ids(frame: pd.DataFrame, known: pd.Series, name: str, where: str) -> pd.Series:
-    """The incident's ids, NA where a row has none."""
     columns = list(frame.columns)
     if columns.count(name) == 1:
         return frame[name].str.strip()

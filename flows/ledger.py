@@ -6,12 +6,15 @@ otherwise a forgotten variable would begin a second ledger.
 """
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_new
+from tasks.ledger.entry import Event
 from tasks.ledger.postgresql import SCHEMES
 from tasks.ledger.store import Ledger, database_at
 
@@ -64,6 +67,12 @@ def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
             ledger.close()
             raise
     return ledger
+
+
+def last_body(ledger: Ledger, event: Event, release_id: str, recipient: str | None = None) -> Mapping[str, Any]:
+    """Body of the last entry of an event on a release, or on one recipient's; empty where there is none."""
+    entries = ledger.entries(release_id=release_id, recipient=recipient, event=event)
+    return entries[-1].body if entries else {}
 
 
 def ledger_address() -> str:

@@ -33,17 +33,24 @@ def alone(path: Path, refused: WorkspaceError, *, wait_seconds: float = 0.0, wai
     WorkspaceError
         `refused`.
     """
+    with held(path, wait_seconds=wait_seconds, waiting=waiting) as taken:
+        if not taken:
+            raise refused
+        yield
+
+
+@contextmanager
+def held(path: Path, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterator[bool]:
+    """Hold a lock for as long as the block runs; yields whether it could be had, see `alone`."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as lock:
         deadline = time.monotonic() + wait_seconds
         shown = False
-        while not _taken(lock.fileno()):
-            if time.monotonic() >= deadline:
-                raise refused
+        while not (taken := _taken(lock.fileno())) and time.monotonic() < deadline:
             if not shown:
                 step(waiting)
                 shown = True
             time.sleep(_POLL_SECONDS)
-        yield
+        yield taken
 
 
 def is_held(path: Path) -> bool:

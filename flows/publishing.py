@@ -9,9 +9,8 @@ from typing import Any
 
 from flows.actor import actor
 from flows.cases import pending_key
-from flows.earlier import check_still_apart
-from flows.overriding import check_unused
-from flows.superseding import forget_superseded, supersede
+from flows.earlier import check_still_apart, forget_superseded, supersede
+from flows.identity import check_unused
 from flows.workspace import Workspace
 from reports.validation_page import render_validation_page
 from tasks.core.canonical import digest
@@ -21,7 +20,6 @@ from tasks.decision import bodies
 from tasks.decision.changes import Author, change
 from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.standing import Standing
 from tasks.delivery.bundle import publish, seal
 from tasks.delivery.pending import seal_folder
 from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery
@@ -35,7 +33,7 @@ from tasks.request.model import ReleaseRequest
 
 def publish_release(
     workspace: Workspace, ledger: Ledger, request: ReleaseRequest, finished: Mapping[str, Any], context: DecisionContext
-) -> tuple[tuple[DecisionRecord, ...], dict[str, Standing], Path | None]:
+) -> None:
     """Publish a bundle with the decisions of a run.
 
     Parameters
@@ -47,14 +45,6 @@ def publish_release(
         Result of the pipeline.
     context : DecisionContext
 
-    Returns
-    -------
-    records : tuple of DecisionRecord
-    standings : dict of str to Standing
-        By recipient.
-    positions : Path or None
-        Row positions of validation failures, for the steward alone.
-
     Raises
     ------
     StageFailed
@@ -62,62 +52,50 @@ def publish_release(
         recorded then.
     """
     name, at = context.release_id, context.decided_at
-    staged = workspace.staging / name / name
+    staged = workspace.staging / name
     recipients = [_recipient_files(files) for files in finished["recipients"].values()]
-    records = tuple(files.record for files in recipients)
+    records = [files.record for files in recipients]
     page = render_validation_page(records[0].validation, request.title, request.policy.small_cell)
     hierarchies = load(checked(finished["prepared"])).hierarchies
     with _fresh(staged):
         lay_out(staged, request, recipients, hierarchies, page)
         for files in recipients:
             if files.record.decision is not Verdict.BLOCKED:
-                _keep(workspace, request, files, hierarchies, finished["recipients"][files.record.recipient.id]["kept"])
-        positions = _keep_positions(workspace.positions(name), checked(finished["validation"]["positions"]))
+                _keep(workspace, request, files, hierarchies)
+        _keep_positions(workspace.positions(name), checked(finished["validation"]["positions"]))
         manifest = seal(staged)
         verify_bundle(staged, None)
-    standings = {}
     author = Author(actor(), at)
+    approved = [record for record in records if record.decision is Verdict.APPROVED]
     with ledger.transaction():
         check_unused(ledger, context.overrides, at)
         for record in records:
-            decided = [(Event.DECIDED, bodies.decided(record))]
-            standings[record.recipient.id] = change(ledger, record, digest(record), decided, author)
-        for record in records:
-            if record.decision is Verdict.APPROVED:
-                body = bodies.released(str(record.dataset.output_sha256), record.delivered_sha256)
-                released = change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
-                standings[record.recipient.id] = released
-                check_still_apart(ledger, name)
-                supersede(workspace, ledger, record, at)
+            change(ledger, record, digest(record), [(Event.DECIDED, bodies.decided(record))], author)
+        for record in approved:
+            body = bodies.released(str(record.dataset.output_sha256), record.delivered_sha256)
+            change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
+            check_still_apart(ledger, name)
+            supersede(workspace, ledger, record, at)
         body = bodies.published(manifest.sha256)
         ledger.append(Event.PUBLISHED, release_id=name, recipient=None, actor=actor(), body=body, at=at)
     publish(staged, workspace.bundle(name))
     workspace.clear(name)
-    forget_superseded(workspace, {one.recipient.id: one for one in records if one.decision is Verdict.APPROVED})
-    return records, standings, positions
+    for record in approved:
+        forget_superseded(workspace, record)
 
 
 def _keep(
-    workspace: Workspace,
-    request: ReleaseRequest,
-    files: RecipientFiles,
-    hierarchies: dict[str, Hierarchy],
-    kept: Any,
+    workspace: Workspace, request: ReleaseRequest, files: RecipientFiles, hierarchies: dict[str, Hierarchy]
 ) -> None:
     """Keep what it takes to assess a copy again and, encrypted, the delivery that reviewers may still approve."""
     record = files.record
     name, who = record.release_id, record.recipient.id
-    if (
-        files.released is None
-        or kept is None
-        or record.dataset.output_sha256 is None
-        or file_sha256(files.released) != record.delivered_sha256
-    ):
+    if files.released is None or files.kept is None or file_sha256(files.released) != record.delivered_sha256:
         raise StageFailed(
             "a release that may be delivered has no file, or a different one from the one decided on",
             where=who,
             expected="the file that was written and scored again, and what was sealed with it",
-            got="none" if files.released is None or kept is None else "other bytes",
+            got="none" if files.released is None or files.kept is None else "other bytes",
             fix="nothing is released; run the release again",
         )
     if record.decision is Verdict.AWAITING_REVIEW:
@@ -127,7 +105,7 @@ def _keep(
             seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
         shutil.rmtree(delivery)
     with written(workspace.kept(name, who)) as partial:
-        shutil.copyfile(checked(kept), partial)
+        shutil.copyfile(files.kept, partial)
         partial.chmod(0o600)
 
 
@@ -143,20 +121,13 @@ def _fresh(folder: Path) -> Iterator[None]:
 
 
 def _recipient_files(files: Mapping[str, Any]) -> RecipientFiles:
-    record_file = checked(files["record"])
-    return RecipientFiles(
-        record=DecisionRecord.model_validate_json(record_file.read_bytes()),
-        record_file=record_file,
-        report=checked(files["report"]),
-        certificate=checked(files["certificate"]) if files["certificate"] else None,
-        released=checked(files["released"]) if files["released"] else None,
-    )
+    paths = {name: checked(stored) if stored else None for name, stored in files.items()}
+    record = DecisionRecord.model_validate_json(checked(files["record"]).read_bytes())
+    return RecipientFiles(record, checked(files["report"]), paths["certificate"], paths["released"], paths["kept"])
 
 
-def _keep_positions(target: Path, source: Path) -> Path | None:
+def _keep_positions(target: Path, source: Path) -> None:
     """Row positions stay with the steward: in the private folder, never in the bundle."""
-    if not any(json.loads(source.read_bytes()).values()):
-        return None
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    shutil.copyfile(source, target)
-    return target
+    if any(json.loads(source.read_bytes()).values()):
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        shutil.copyfile(source, target)

@@ -16,19 +16,19 @@ No lock is held while a copy is scored: votes and revocations go on. Nothing her
 reported, not executed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.delivered import Departures, Left, left_at, settle
-from flows.ledger import open_ledger
+from flows.cases import wait_and_settle
+from flows.delivered import Departures, Left, ReleasedCopy
+from flows.ledger import last_body, open_ledger
 from flows.progress import step
 from flows.reassessing_copy import AS_ASKED, CopyReassessment, TodaysFiles
-from flows.reassessment_records import keep_record, one_at_a_time
+from flows.reassessment_records import keep_record
 from flows.recall import find_bundle
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
@@ -38,7 +38,7 @@ from tasks.decision import bodies
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.reassessment import dates
+from tasks.reassessment import compare
 from tasks.reassessment.record import Reassessment, TodaysVerdict
 from tasks.reassessment.request import policy_from
 from tasks.request.load import load_request
@@ -94,7 +94,7 @@ def reassess(
     _check(options)
     release_id = find_bundle(reference, workspace).name
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
-        departures = Departures(workspace, ledger)
+        departures = Departures(ledger)
         copies = departures.of(release_id)
         if not copies:
             raise BadInput(
@@ -104,8 +104,9 @@ def reassess(
                 got="one that was not",
                 fix="name another; releasegate explain says why it was not approved",
             )
+        session = _Session(workspace, ledger, departures, options, clock)
         _settle(workspace, ledger, release_id)
-        return tuple(_reassessed(workspace, ledger, departures, copy, options, clock) for copy in copies)
+        return tuple(session.assess(copy) for copy in copies)
 
 
 def reassess_all(
@@ -146,19 +147,18 @@ def reassess_all(
     _check(options)
     found, passed_over = [], None
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
-        departures = Departures(workspace, ledger)
-        for copy in departures.copies:
-            if due_only and utc_day(clock()) < next_due(ledger, copy):
+        session = _Session(workspace, ledger, Departures(ledger), options, clock)
+        for copy in session.departures.copies:
+            if due_only and utc_day(clock()) < _next_due(ledger, copy):
                 continue
             try:
                 _settle(workspace, ledger, copy.release_id)
             except WorkspaceError as error:
                 passed_over = passed_over or error
                 continue
-            made = _reassessed(workspace, ledger, departures, copy, options, clock)
+            found.append(session.assess(copy))
             if tell is not None:
-                tell(made)
-            found.append(made)
+                tell(found[-1])
     if passed_over is not None:
         raise passed_over
     return tuple(found)
@@ -167,16 +167,10 @@ def reassess_all(
 def _settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Wait for other processes; an addition that is not as recorded is found with the bundle."""
     with suppress(TamperingFound):
-        settle(workspace, ledger, release_id)
+        wait_and_settle(workspace, ledger, release_id)
 
 
 def _check(options: TodaysFiles) -> None:
-    """Refuse unusable files before any copy is assessed.
-
-    Raises
-    ------
-    BadInput
-    """
     if options.policy is not None:
         policy_from(options.policy)
     if options.request is not None:
@@ -191,82 +185,77 @@ def _check(options: TodaysFiles) -> None:
         )
 
 
-def next_due(ledger: Ledger, copy: Left) -> date:
-    """The last day on which a copy may be assessed again without being late; today or before is due."""
-    last = _last(ledger, copy, Event.REASSESSED)
-    if last:
-        return date.fromisoformat(str(last["next_due"]))
-    return dates.due_on(utc_day(left_at(copy)), _days_then(ledger, copy))
+@dataclass(frozen=True)
+class _Session:
+    """Circumstances under which copies are assessed again."""
 
+    workspace: Workspace
+    ledger: Ledger
+    departures: Departures
+    options: TodaysFiles
+    clock: Clock
 
-def _reassessed(  # noqa: PLR0917
-    workspace: Workspace, ledger: Ledger, departures: Departures, copy: Left, options: TodaysFiles, clock: Clock
-) -> Reassessed:
-    step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
-    due, now = next_due(ledger, copy), clock()
-    late = max((utc_day(now) - due).days, 0)
-    before, path, repeated = _before(ledger, copy), None, False
-    decided = str(_last(ledger, copy, Event.DECIDED).get("record_sha256", ""))
-    verdict, changed, record = TodaysVerdict.CANNOT, list[str](), None
-    try:
-        with guarded("re-assessment"):
-            record = CopyReassessment(workspace, ledger, departures, copy, options, now).record(before, due)
-    except ReleasegateError as error:
-        because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
-        days = min(_TRY_AGAIN, _days_then(ledger, copy) or _TRY_AGAIN)
-    with one_at_a_time(workspace):
-        if record is not None:
-            before = _before(ledger, copy)  # another process may have assessed it meanwhile
-            record, path, repeated = keep_record(workspace, ledger, record.model_copy(update={"before": before}))
-            decided, verdict, because = record.inputs.record_sha256, record.verdict, record.because
-            changed, days = [gate.id for gate in record.gates if gate.changed], record.every_days
-        body = bodies.ReassessedBody(
-            record_sha256=decided,
-            verdict=verdict,
-            before=before,
-            reassessment_sha256=None if path is None else file_sha256(path),
-            gates=tuple(changed),
-            because=because,
-            due=due,
-            next_due=dates.due_on(utc_day(now), days),
+    def assess(self, copy: Left) -> Reassessed:
+        """Assess a copy, keep the record, and name it in the ledger."""
+        step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
+        ledger, now, due = self.ledger, self.clock(), _next_due(self.ledger, copy)
+        made: Reassessment | None = None
+        try:
+            with guarded("re-assessment"):
+                own = ReleasedCopy(self.workspace, ledger, copy)
+                made = CopyReassessment(own, self.departures, self.options, now).record(due)
+        except ReleasegateError as error:
+            because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
+            days = min(_TRY_AGAIN, _days_then(ledger, copy))
+        with ledger.transaction():
+            last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
+            before = TodaysVerdict(last.get("verdict", TodaysVerdict.HOLDS))  # the decision holds, before the first one
+            path, repeated = None, False
+            if made is not None:
+                made, path, repeated = keep_record(self.workspace, ledger, made.model_copy(update={"before": before}))
+                because, days = made.because, made.every_days
+            verdict = TodaysVerdict.CANNOT if made is None else made.verdict
+            body = bodies.ReassessedBody(
+                record_sha256=last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)["record_sha256"],
+                verdict=verdict,
+                before=before,
+                reassessment_sha256=None if path is None else file_sha256(path),
+                gates=() if made is None else tuple(gate.id for gate in made.gates if gate.changed),
+                because=because,
+                due=due,
+                next_due=compare.due_on(utc_day(now), days),
+                repeated=repeated,
+            )
+            ledger.append(
+                Event.REASSESSED,
+                release_id=copy.release_id,
+                recipient=copy.recipient,
+                actor=actor(),
+                body=bodies.reassessed(body),
+                at=self.clock(),
+            )
+        return Reassessed(
+            copy.release_id,
+            copy.recipient,
+            verdict,
+            before,
+            because,
             repeated=repeated,
+            record=made,
+            path=path,
+            late=max((utc_day(now) - due).days, 0),
         )
-        ledger.append(
-            Event.REASSESSED,
-            release_id=copy.release_id,
-            recipient=copy.recipient,
-            actor=actor(),
-            body=bodies.reassessed(body),
-            at=clock(),
-        )
-    return Reassessed(
-        copy.release_id,
-        copy.recipient,
-        verdict,
-        before,
-        because,
-        repeated=repeated,
-        record=record,
-        path=path,
-        late=late,
-    )
 
 
-def _before(ledger: Ledger, copy: Left) -> TodaysVerdict:
-    """Verdict of the last re-assessment; before the first one, that the decision holds."""
-    return TodaysVerdict(str(_last(ledger, copy, Event.REASSESSED).get("verdict", TodaysVerdict.HOLDS.value)))
-
-
-def _last(ledger: Ledger, copy: Left, event: Event) -> Mapping[str, object]:
-    """Body of the last entry of an event on a copy; empty where there is none."""
-    entries = ledger.entries(release_id=copy.release_id, recipient=copy.recipient, event=event)
-    return entries[-1].body if entries else {}
+def _next_due(ledger: Ledger, copy: Left) -> date:
+    """The last day on which a copy may be assessed again without being late; today or before is due."""
+    last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
+    if last:
+        return date.fromisoformat(last["next_due"])
+    return compare.due_on(utc_day(copy.released.at), _days_then(ledger, copy))
 
 
 def _days_then(ledger: Ledger, copy: Left) -> int:
-    """Days between assessments, by the policy at the release; 0 where it states none."""
-    body: Any = _last(ledger, copy, Event.DECIDED)
-    try:
-        return int(body["determined"]["policy"]["reassess_days"])
-    except (KeyError, TypeError):
-        return 0
+    """Days between assessments, by the policy at the release."""
+    decided = last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)
+    return int(decided["determined"]["policy"]["reassess_days"])

@@ -4,23 +4,19 @@ A record counts if the ledger names its bytes. Any other, left by a crash or put
 next re-assessment puts it aside, and ``releasegate verify ledger`` says that it is there.
 """
 
-import json
 import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.locking import alone
 from flows.workspace import Workspace
 from tasks.core.canonical import canonical_json, digest
-from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.files import file_sha256, written
+from tasks.core.errors import TamperingFound
+from tasks.core.files import file_sha256, write_whole
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.reassessment.record import Reassessment
 
-_LONGEST_WAIT = 60.0
 _ASIDE = ".unrecorded-"
 _OF_THE_DAY = ("before", "due", "next_due", "lapses", "unrelated")
 """Fields of a record that follow from the day or the ledger and not from its inputs."""
@@ -29,30 +25,10 @@ _PAUSE = 1.0
 """Seconds; what lies between the writing of a record and of its entry is far less."""
 
 
-def one_at_a_time(workspace: Workspace) -> AbstractContextManager[None]:
-    """Let one process at a time keep a record and name it in the ledger.
-
-    Raises
-    ------
-    WorkspaceError
-        If another one does not let go.
-    """
-    refused = WorkspaceError(
-        "another process is keeping a re-assessment",
-        where=str(workspace.root),
-        expected="one at a time, which takes moments",
-        fix="find out what holds it, and assess again",
-    )
-    return alone(
-        workspace.private / "reassessments.lock",
-        refused,
-        wait_seconds=_LONGEST_WAIT,
-        waiting="waiting for another process that keeps a re-assessment",
-    )
-
-
 def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> tuple[Reassessment, Path, bool]:
     """Keep a record under the digest of its inputs; one that is there already stays, and is the one reported.
+
+    Within the transaction of the ledger that names it, so that one process at a time keeps one.
 
     Returns
     -------
@@ -62,22 +38,16 @@ def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> t
     repeated : bool
         Whether one was there.
     """
-    path = workspace.reassessments(record.release_id, record.recipient) / f"{digest(record.inputs)}.json"
-    if path.is_file() and not _is_recorded(ledger, record, path):
-        path.rename(path.with_name(f"{path.stem}{_ASIDE}{file_sha256(path)[:12]}"))
+    path = workspace.reassessments / record.release_id / record.recipient / f"{digest(record.inputs)}.json"
     if path.is_file():
-        there = Reassessment.model_validate_json(path.read_bytes())
-        return there.model_copy(update={name: getattr(record, name) for name in _OF_THE_DAY}), path, True
-    with written(path) as partial:
-        partial.write_bytes(canonical_json(record))
-        partial.chmod(0o600)
+        entries = ledger.entries(release_id=record.release_id, recipient=record.recipient, event=Event.REASSESSED)
+        sha256 = file_sha256(path)
+        if any(entry.body.get("reassessment_sha256") == sha256 for entry in entries):
+            there = Reassessment.model_validate_json(path.read_bytes())
+            return there.model_copy(update={name: getattr(record, name) for name in _OF_THE_DAY}), path, True
+        path.rename(path.with_name(f"{path.stem}{_ASIDE}{sha256[:12]}"))
+    write_whole(path, canonical_json(record))
     return record, path, False
-
-
-def _is_recorded(ledger: Ledger, record: Reassessment, path: Path) -> bool:
-    entries = ledger.entries(release_id=record.release_id, recipient=record.recipient, event=Event.REASSESSED)
-    sha256 = file_sha256(path)
-    return any(entry.body.get("reassessment_sha256") == sha256 for entry in entries)
 
 
 @dataclass(frozen=True)
@@ -112,7 +82,7 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
 
 
 def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
-    root = workspace.all_reassessments
+    root = workspace.reassessments
     files = {(*path.parts[-3:-1], file_sha256(path)): path for path in sorted(root.glob("*/*/[!.]*.json"))}
     named: dict[tuple[str, ...], Entry] = {}
     for entry in ledger.entries(event=Event.REASSESSED):
@@ -136,13 +106,14 @@ def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
 
 
 def _wrong(path: Path, entry: Entry | None) -> str:
-    """Faults of a record; empty if there are none."""
     place = printable("/".join(path.parts[-3:]))
     if entry is None:
         return f"{place} is not what an entry of the ledger names"
-    # Its bytes are those of the entry, so that one of an earlier version need not fit the model of this one.
-    record = json.loads(path.read_bytes())
-    told = (record["release_id"], record["recipient"], record["verdict"])
-    if told != (entry.release_id, entry.recipient, entry.body.get("verdict")):
+    record = Reassessment.model_validate_json(path.read_bytes())
+    if (record.release_id, record.recipient, record.verdict) != (
+        entry.release_id,
+        entry.recipient,
+        entry.body.get("verdict"),
+    ):
         return f"{place} says something else than ledger entry {entry.sequence}"
-    return "" if path.stem == digest(record["inputs"]) else f"{place} does not bear the digest of its inputs"
+    return "" if path.stem == digest(record.inputs) else f"{place} does not bear the digest of its inputs"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.identity import read_inputs, release_id
+from flows.ledger import last_body
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.files import file_sha256
@@ -15,7 +16,6 @@ from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request
 
 _PREFIX = re.compile(r"[0-9a-f]{6,64}")
-_RUN_AGAIN = "a decision applies to the inputs it was made on; run a new release and explain that one"
 
 
 @dataclass(frozen=True)
@@ -76,57 +76,42 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
     BadInput
         If request, data, population or a hierarchy is missing or has changed since.
     """
-    name = verify_bundle(bundle, ledger).release_id
-    records = read_records(bundle)
-    loaded = request_of(name, records[0], ledger)
-    _check_inputs(loaded, records[0])
-    order = [recipient.id for recipient in loaded.request.recipients]
-    records.sort(key=lambda record: order.index(record.recipient.id))
-    return Recalled(name, bundle, tuple(records), loaded)
+    report = verify_bundle(bundle, ledger)
+    record = next(iter(report.records.values()))
+    loaded = request_of(record, ledger)
+    _check_inputs(loaded, record)
+    recipients = [recipient.id for recipient in loaded.request.recipients if recipient.id in report.records]
+    return Recalled(report.release_id, bundle, tuple(report.records[one] for one in recipients), loaded)
 
 
-def read_records(bundle: Path) -> list[DecisionRecord]:
-    """The decision records of a bundle that has been verified, in the order of their files."""
-    return [
-        DecisionRecord.model_validate_json(path.read_bytes()) for path in sorted((bundle / DECISIONS).glob("*.json"))
-    ]
-
-
-def request_of(name: str, record: DecisionRecord, ledger: Ledger) -> LoadedRequest:
+def request_of(record: DecisionRecord, ledger: Ledger) -> LoadedRequest:
     """The request of a release, unchanged, from its original place.
 
     Raises
     ------
+    WorkspaceError
+        If it is not there any more.
     BadInput
-        If it is missing or has changed since.
+        If it has changed since.
     """
-    path, roots = _place_of_request(ledger, name)
+    path, roots = place_of_request(ledger, record.release_id)
+    if not path.is_file():
+        raise WorkspaceError(
+            "the request of this release is not where it was",
+            where=str(path),
+            expected="the request that was decided on",
+            got="no such file",
+            fix="put it back, with the files it names",
+        )
     if file_sha256(path) != record.request_sha256:
         raise _changed("the request", str(path))
     return load_request(path, roots)
 
 
-def _place_of_request(ledger: Ledger, name: str) -> tuple[Path, list[Path]]:
-    entries = ledger.entries(release_id=name, event=Event.REQUESTED)
-    body = entries[0].body if entries else {}
-    path, roots = body.get("request_path"), body.get("roots")
-    if not isinstance(path, str) or not isinstance(roots, list):
-        raise WorkspaceError(
-            "the ledger does not record the place of this release's request",
-            where=ledger.place,
-            expected="an entry of the request with its path",
-            got="none",
-            fix="name the workspace that the release was made in with --workspace",
-        )
-    if not Path(path).is_file():
-        raise WorkspaceError(
-            "the request of this release is not where it was",
-            where=path,
-            expected="the request that was decided on",
-            got="no such file",
-            fix="put it back, with the files it names",
-        )
-    return Path(path), [Path(root) for root in roots]
+def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]:
+    """Path of a release's request, and the folders that it could name files in; they need not exist any more."""
+    body = last_body(ledger, Event.REQUESTED, release_id)
+    return Path(body["request_path"]), [Path(root) for root in body["roots"]]
 
 
 def _check_inputs(loaded: LoadedRequest, record: DecisionRecord) -> None:
@@ -146,5 +131,5 @@ def _changed(what: str, where: str, named: str = "") -> BadInput:
         where=where + (f" ({named})" if named else ""),
         expected="the SHA-256 in the decision record",
         got="a different SHA-256",
-        fix=_RUN_AGAIN,
+        fix="a decision applies to the inputs it was made on; run a new release and explain that one",
     )

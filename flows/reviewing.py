@@ -10,31 +10,26 @@ The steps of one vote:
    transaction, which also ends a release that this one supersedes; then move the staged files to their place.
 """
 
-import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from flows.actor import Clock, utc_now
-from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, finish_additions, pending_key
-from flows.earlier import check_still_apart
-from flows.superseding import forget_superseded, supersede
+from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, ballot_box, finish_additions, pending_key
+from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, ReleasegateError, StageFailed
+from tasks.core.errors import BadInput, StageFailed
 from tasks.decision import bodies
 from tasks.decision.changes import Step
 from tasks.decision.overrides import GateOverrides
-from tasks.decision.people import reviewer_of
 from tasks.decision.record import DecisionRecord, Review, Verdict
-from tasks.decision.standing import REVIEWER, Standing
+from tasks.decision.standing import REVIEWER, Standing, reviewer_of
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce
 from tasks.delivery.additions import stage_addition
 from tasks.delivery.pending import open_folder
-from tasks.ledger.entry import Event
+from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
 
@@ -54,21 +49,14 @@ class Voted:
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """An earlier release to the same recipient: two files that differ disclose more than each by itself."""
-
-    release_id: str
-    at: datetime
-
-
-@dataclass(frozen=True)
 class Overview:
     """One recipient's release as reviewers see it; shows no vote before all are in."""
 
     case: ReleaseCase
     voted: tuple[str, ...]
     """Reviewers whose votes are in."""
-    earlier: tuple[Earlier, ...]
+    earlier: tuple[Entry, ...]
+    """Releases of earlier files to the same recipient: two that differ disclose more than each by itself."""
 
 
 def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Voted:
@@ -105,7 +93,7 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
             nonce=new_nonce(),
         )
         signer = action.signer(release, ballot.reviewer)
-        box = release.ballots(case.recipient)
+        box = ballot_box(release.workspace, release.release_id, case.recipient)
         box.put(ballot)
         others = {name: sealed for name, sealed in case.standing.commitments.items() if name != ballot.reviewer}
         if len(others) + 1 < case.record.reviews_required:
@@ -135,17 +123,12 @@ def overview(reference: str, workspace: Workspace, *, clock: Clock = utc_now) ->
         )
 
 
-def _earlier(release: OpenRelease, case: ReleaseCase) -> tuple[Earlier, ...]:
-    found = {
-        entry.release_id: Earlier(entry.release_id, entry.at)
-        for entry in release.ledger.entries(recipient=case.recipient, event=Event.RELEASED)
-        if entry.release_id and entry.release_id != release.release_id
-    }
-    return tuple(found.values())
+def _earlier(release: OpenRelease, case: ReleaseCase) -> tuple[Entry, ...]:
+    entries = release.ledger.entries(recipient=case.recipient, event=Event.RELEASED)
+    return tuple({one.release_id: one for one in entries if one.release_id != release.release_id}.values())
 
 
 def _awaiting(release: OpenRelease, recipient: str | None) -> ReleaseCase:
-    """The case that a vote is about."""
     today = release.now.date()
     if recipient is None:
         waiting = [case for case in release.cases.values() if case.standing.state is State.AWAITING_REVIEW]
@@ -192,12 +175,9 @@ def _decide(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot], 
             after = release.append(case, [*votes, (Event.APPROVED, outcome), (Event.RELEASED, released)], signer)
             check_still_apart(release.ledger, release.release_id)
             supersede(release.workspace, release.ledger, case.record, release.now)
-    except BaseException:
-        with suppress(ReleasegateError):
-            finish_additions(release.workspace, release.ledger, release.release_id)
-        raise
-    finish_additions(release.workspace, release.ledger, release.release_id)
-    forget_superseded(release.workspace, {case.recipient: case.record})
+    finally:
+        finish_additions(release.workspace, release.ledger, release.release_id)
+    forget_superseded(release.workspace, case.record)
     return after
 
 
@@ -216,47 +196,37 @@ def _stage(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -
     """Stage the delivery that was sealed when it was decided; returns the body of its entry."""
     from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
 
-    staged = release.staged(case.recipient)
-    shutil.rmtree(staged, ignore_errors=True)
-    open_folder(
-        release.workspace.pending(release.release_id, case.recipient),
-        staged / "delivery",
-        pending_key(release.workspace, release.release_id),
-    )
+    workspace, name, record = release.workspace, release.release_id, case.record
+    staging = workspace.additions(name)
+    delivery, key = staging / "delivery" / case.recipient, pending_key(workspace, name)
+    open_folder(workspace.pending(name, case.recipient), delivery, key)
     reviews = _reviews(release, case, ballots)
-    approved = case.record.model_copy(update={"decision": Verdict.APPROVED, "reviews": reviews})
-    addition = stage_addition(
-        staged,
-        case.record,
+    approved = record.model_copy(update={"decision": Verdict.APPROVED, "reviews": reviews})
+    hashes = stage_addition(
+        staging,
+        record,
         case.record_sha256,
         reviews=reviews,
-        overrides=case.standing.overrides,
+        standing=case.standing,
         approved_at=release.now,
         certificate=render_certificate(approved, approved_at=release.now),
     )
-    return bodies.released(
-        str(case.record.dataset.output_sha256),
-        case.record.delivered_sha256,
-        manifest_sha256=addition.manifest_sha256,
-        certificate_sha256=addition.certificate_sha256,
-        approval_sha256=addition.approval_sha256,
-    )
+    return bodies.released(str(record.dataset.output_sha256), record.delivered_sha256, **hashes)
 
 
 def _reviews(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -> tuple[Review, ...]:
     """The votes as reviews; each at the time when it was cast."""
-    cast = {ballot.reviewer: release.now for ballot in ballots}
-    for entry in release.ledger.entries(release_id=release.release_id, recipient=case.recipient, event=Event.VOTED):
-        for ballot in ballots[:-1]:
-            if entry.body.get("commitment") == ballot.commitment:
-                cast[ballot.reviewer] = entry.at
+    cast = {
+        entry.body["commitment"]: entry.at
+        for entry in release.ledger.entries(release_id=release.release_id, recipient=case.recipient, event=Event.VOTED)
+    }
     return tuple(
         Review(
             reviewer=ballot.reviewer,
             role=REVIEWER,
             vote=ballot.vote,
             reason=ballot.reason,
-            at=cast[ballot.reviewer],
+            at=cast.get(ballot.commitment, release.now),
             record_sha256=ballot.record_sha256,
         )
         for ballot in ballots

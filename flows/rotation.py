@@ -12,9 +12,7 @@ from flows.ledger import open_ledger
 from flows.locking import alone, is_held
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
-from tasks.decoys.keys import VARIABLE, KeyRing, add_key, keep_newest_key
-from tasks.decoys.sealing import open_sealed
-from tasks.decoys.vault import Vault
+from tasks.decoys.vault import VARIABLE, KeyRing, Vault, add_key, keep_newest_key, open_sealed
 from tasks.ledger.entry import Event
 
 

@@ -1,7 +1,7 @@
-"""The embedded Prefect server, in a process of its own that never outlives the process which started it.
+"""The service's Prefect server, in a process of its own that never outlives the process which started it.
 
-Run by ``flows.engine`` as ``python -P flows/server_process.py SOCKET PARENT``, with standard input as a pipe whose
-other end only the parent holds.
+Run by ``flows.service.orchestrator`` as ``python -P flows/server_process.py SOCKET PARENT``, with standard input as a
+pipe whose other end only the parent holds.
 """
 
 import ctypes

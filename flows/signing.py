@@ -6,6 +6,7 @@ The private key is a file of its holder, never part of the workspace; the public
 import os
 import re
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,8 +126,7 @@ def create_key(
         check_passphrase(passphrase)
         signer, now = Signer(name, Ed25519PrivateKey.generate()), clock()
         body = registration(signer, roles, now)
-        written = False
-        try:
+        with ExitStack() as undo:
             with ledger.transaction():
                 ledger.append(
                     Event.KEY_REGISTERED,
@@ -138,11 +138,8 @@ def create_key(
                     signer=signer,
                 )
                 write_key(key_file, signer.key, passphrase)
-                written = True
-        except BaseException:
-            if written:
-                key_file.unlink(missing_ok=True)
-            raise
+                undo.callback(key_file.unlink, missing_ok=True)
+            undo.pop_all()
         return ledger.registered_keys()[-1]
 
 

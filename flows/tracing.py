@@ -6,20 +6,18 @@ is still the one that was decided on; without it, decoys are compared only with 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
-from flows.recall import read_records, request_of
+from flows.recall import request_of
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
-from tasks.decoys.incident import Incident, incident_of_labels
-from tasks.decoys.lineage import lineages
+from tasks.decoys.classes import lineages
 from tasks.decoys.manifest import DecoyManifest, hierarchies_digest
-from tasks.decoys.tracing import Trace, trace
+from tasks.decoys.tracing import Incident, Trace, incident_of_labels, trace
 from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
@@ -97,9 +95,10 @@ def trace_incident(
     """
     say("verifying the bundle")
     report = verify_bundle(bundle, ledger)
-    records = read_records(bundle)
+    records = tuple(report.records.values())
     commitment = _commitment(records, bundle)
-    hierarchies = _hierarchies(records[0], bundle)
+    names = [field.name for field in records[0].fields if field.role == Role.QUASI.value]
+    hierarchies = {name: read_arx(name, bundle / HIERARCHIES / arx_file(name)) for name in names}
     groups = safe_harbor_groups(records, hierarchies)
     axes = lineages(
         list(hierarchies.values()), [group.positions if group.extra_labels else None for group in groups.values()]
@@ -109,18 +108,26 @@ def trace_incident(
     outside = {name: group.extra_labels for name, group in groups.items() if group.extra_labels}
     incident = incident_of_labels(read.frame, hierarchies, axes, source.kind, source.path.name, outside=outside)
     say("reading the population")
-    population, reason = _population(report.release_id, records[0], hierarchies, ledger)
+    population, reason = _population(records[0], hierarchies, ledger)
     say("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
-    enter = partial(_enter, ledger, report.release_id, asked, clock)
+    outcome: dict[str, object] = {"verdict": "refused"}
     try:
         with guarded("trace"):
             manifest = _opened(vault, report.release_id, commitment, list(hierarchies.values()))
             found = trace(manifest, axes, incident, population, level=level)
+        outcome = {
+            "verdict": found.verdict,
+            "named": list(found.named),
+            "suspected": list(found.suspected),
+            "level": found.level,
+        }
     except ReleasegateError as error:
-        enter(verdict="refused", reason=error.what)
+        outcome["reason"] = error.what
         raise
-    enter(verdict=found.verdict, named=list(found.named), suspected=list(found.suspected), level=found.level)
+    finally:
+        body = {**asked, **outcome}
+        ledger.append(Event.TRACED, release_id=report.release_id, recipient=None, actor=actor(), body=body, at=clock())
     here = {record.recipient.id for record in records}
     return Traced(
         release_id=report.release_id,
@@ -135,24 +142,11 @@ def trace_incident(
     )
 
 
-def _enter(ledger: Ledger, release_id: str, asked: Mapping[str, object], clock: Clock, **outcome: object) -> None:
-    ledger.append(
-        Event.TRACED, release_id=release_id, recipient=None, actor=actor(), body={**asked, **outcome}, at=clock()
-    )
-
-
 def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
-    committed = {record.decoys.commitment_sha256 for record in records if record.decoys is not None}
-    if len(committed) == 1:
-        return committed.pop()
+    """Commitment to the one manifest of decoys of a release."""
+    committed = [record.decoys.commitment_sha256 for record in records if record.decoys is not None]
     if committed:
-        raise TamperingFound(
-            "the records of the release commit to different manifests of decoys",
-            where=str(bundle),
-            expected="one commitment in all of them",
-            got=f"{len(committed)}",
-            fix="restore the bundle from a backup",
-        )
+        return committed[0]
     raise BadInput(
         "the release has no decoys, so nothing can be traced to its recipients",
         where=str(bundle),
@@ -160,12 +154,6 @@ def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
         got=f"{len(records)} records without",
         fix="request decoys next time; delivered copies cannot be marked afterwards",
     )
-
-
-def _hierarchies(record: DecisionRecord, bundle: Path) -> dict[str, Hierarchy]:
-    """Hierarchies of the quasi-identifiers, in their order."""
-    names = [field.name for field in record.fields if field.role == Role.QUASI.value]
-    return {name: read_arx(name, bundle / HIERARCHIES / arx_file(name)) for name in names}
 
 
 def safe_harbor_groups(
@@ -196,12 +184,12 @@ def safe_harbor_groups(
 
 
 def _population(
-    release_id: str, record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger
+    record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger
 ) -> tuple[Tuples | None, str | None]:
     """Tuples of the population; or none, and why."""
     try:
         with guarded("population"):
-            loaded = request_of(release_id, record, ledger)
+            loaded = request_of(record, ledger)
             path = loaded.resolve(loaded.request.population.path, "population.path")
             if file_sha256(path) != record.population.sha256:
                 return None, "the population changed since the decision"

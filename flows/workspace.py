@@ -77,21 +77,13 @@ class Workspace:
         return self.private / "kept" / release_id / f"{recipient}.sealed"
 
     @property
-    def all_reassessments(self) -> Path:
-        """Folder of the re-assessments of all copies."""
+    def reassessments(self) -> Path:
+        """Folder of the re-assessments of all copies: a folder a release, and in it one a recipient."""
         return self.private / "reassessments"
 
-    def reassessments(self, release_id: str, recipient: str) -> Path:
-        """Folder of the re-assessments of a recipient's copy."""
-        return self.all_reassessments / release_id / recipient
-
     def additions(self, release_id: str) -> Path:
-        """Private folder of deliveries that reviewers have approved, until they are in their bundle."""
+        """Private folder of what reviews and signatures add to a release, until it is in the bundle."""
         return self.private / "additions" / release_id
-
-    def signed(self, release_id: str) -> Path:
-        """Private folder of determinations that an expert has signed, until they are in their bundle."""
-        return self.private / "signed" / release_id
 
     def alone(self, release_id: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[None]:
         """Let one process at a time work on a release; another waits for it, so long as it may.

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tasks.assessments.assessment import Effort, Finding
 from tasks.assessments.registry import ASSESSMENTS
-from tasks.candidate.source import CandidateSource
+from tasks.candidate.candidate import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.microdata.prepared import prepare

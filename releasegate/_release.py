@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.gate import Outcome, run_release
-from flows.pipeline.in_process import in_process
+from flows.pipeline.sequence import in_process
 
 
 def release(request_path: str | Path, workspace: str | Path, roots: Sequence[str | Path] = ()) -> Outcome:

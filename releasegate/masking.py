@@ -9,8 +9,7 @@
 from tasks.masking.method import Masked, MaskingMethod
 from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
-from tasks.masking.rank_swapping import RankSwapping, Reading
-from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
+from tasks.masking.rank_swapping import BucketSwapping, DistributionSwapping, RankSwapping, Reading
 
 __all__ = [
     "AdditiveNoise",

@@ -4,10 +4,10 @@ Only the format of figures is decided here, and there is no clock: the same repo
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sized
 
-from reports import audit_charts, numbers
-from reports.audit_tables import MOST_ROWS, listing
+from reports import numbers
+from reports.audit_tables import MOST_ROWS, activity, listing
 from reports.document import (
     Block,
     Document,
@@ -18,6 +18,7 @@ from reports.document import (
     VerdictBox,
     digest_text,
     failed,
+    kept,
     plural,
     sentence_start,
     strong,
@@ -65,8 +66,8 @@ def audit(report: AuditReport) -> Document:
             moment=report.made_at,
             version=report.program,
             sections=[
-                Section(key, title, tuple(write(report)), str(number))
-                for number, (key, title, write) in enumerate(_SECTIONS, start=1)
+                Section(key, title, tuple(_blocks(report, key)), str(number))
+                for number, (key, title) in enumerate(_SECTIONS.items(), start=1)
             ],
             guide=(),
         )
@@ -117,19 +118,19 @@ def _summary(report: AuditReport) -> Iterator[Block]:
     revocations = sum(row.what == REVOCATION for row in report.interventions)
     outcomes = ", ".join(f"{numbers.integer(count)} {name}" for name, count in report.outcomes.items())
     overridden = sum(bool(row.overridden) for row in report.files)
-    unfinished = (
-        f"; that day has not ended, and entries after {numbers.minute(report.made_at)} are missing"
-        if report.last_day == numbers.utc(report.made_at).date()
-        else ""
-    )
     unanswered = sum(row.response is None for row in report.traces)
-    files = (
-        text("; {} with overridden gates", failed(plural(overridden, "file was delivered", "files were delivered")))
-        if overridden
-        else ""
-    )
+    unfinished = files = ""
+    if report.last_day == numbers.utc(report.made_at).date():
+        unfinished = f"; that day has not ended, and entries after {numbers.minute(report.made_at)} are missing"
+    if overridden:
+        words = plural(overridden, "file was delivered", "files were delivered")
+        files = text("; {} with overridden gates", failed(words))
+
+    def warning(rows: Sized, one: str, many: str, template: str, otherwise: str) -> str:
+        return text(template, failed(plural(len(rows), one, many))) if rows else otherwise
+
     yield verdict_box(report.chain)
-    yield Paragraph(
+    yield (
         "Facts from the ledger of the gate only: no file of a release was opened for this report. It shows what was "
         f"known at the end of {numbers.day(report.last_day)}, in UTC{unfinished}."
     )
@@ -145,9 +146,7 @@ def _summary(report: AuditReport) -> Iterator[Block]:
             ("In force", f"{plural(len(report.certificates), 'determination')}; {_lapsing(report)}"),
             (
                 "Past their last day",
-                text("{} with the file still in use", failed(plural(len(report.past_due), "determination")))
-                if report.past_due
-                else "none",
+                warning(report.past_due, "determination", "", "{} with the file still in use", "none"),
             ),
             (
                 "Overrides",
@@ -169,18 +168,17 @@ def _summary(report: AuditReport) -> Iterator[Block]:
             ),
             (
                 "Destruction",
-                text(
+                warning(
+                    report.destructions,
+                    "copy",
+                    "copies",
                     "{} to be destroyed; no certificate of destruction is recorded",
-                    failed(plural(len(report.destructions), "copy", "copies")),
-                )
-                if report.destructions
-                else "no copy is due",
+                    "no copy is due",
+                ),
             ),
             (
                 "Separation of duties",
-                failed(plural(len(report.duties.exceptions), "exception"))
-                if report.duties.exceptions
-                else "no exception",
+                warning(report.duties.exceptions, "exception", "", "{}", "no exception"),
             ),
             (
                 "Head of the ledger",
@@ -209,191 +207,97 @@ def _lapsing(report: AuditReport) -> str:
     return "expiring within 30 days: {}, within 60: {}, within 90: {}".format(*counts)
 
 
-def _either(report: AuditReport, tables: tuple[str, ...], intro: str, otherwise: str) -> Iterator[Block]:
-    """Tables with their introduction; where the first has no rows, a sentence instead."""
-    shown = [listing(report, table) for table in tables]
-    if shown[0].rows:
-        yield Paragraph(intro, "intro")
-        yield from shown
-    else:
-        yield Paragraph(otherwise)
-
-
-def _requests(report: AuditReport) -> Iterator[Block]:
-    intro = (
-        "Requests that were made or reached their outcome in the period. A request for several recipients has a line "
-        "for each. Refused requests could not be used; failed ones were stopped by an error, and nothing was "
-        "delivered. The reason is the one given by the gate, the reviewers or an officer."
-    )
-    yield from audit_charts.outcomes(report)
-    yield from _either(report, ("requests",), intro, "No request was made or reached its outcome in the period.")
-
-
-def _exposure(report: AuditReport) -> Iterator[Block]:
-    intro = (
-        "All files delivered since the ledger began, because exposure accumulates: a recipient of several files of "
-        "the same data can compare them. Expected re-identifications are those by a recipient who knows how the file "
-        "was made and makes one attempt on each record where that pays; the sum over files assumes that attempts are "
-        "independent. Two files may contain records of the same people."
-    )
-    yield from audit_charts.exposure(report)
-    yield from _either(report, ("recipients", "files"), intro, "No file was delivered since the ledger began.")
+def _blocks(report: AuditReport, section: str) -> Iterator[Block]:
+    """A section: what is said of it in particular, then its tables, each group with its introduction."""
+    if section in _WRITERS:
+        yield from _WRITERS[section](report)
+    for tables, intro, otherwise in _LISTED.get(section, ()):
+        shown = [listing(report, table) for table in tables]
+        if shown[0].rows:
+            yield from [Paragraph(intro, "intro")] if intro else []
+            yield from (table for table in shown if table.rows)
+        elif otherwise:
+            yield otherwise
 
 
 def _validity(report: AuditReport) -> Iterator[Block]:
-    intro = (
-        "A certificate is in force while its determination is and its file has been delivered: "
-        f"{numbers.integer(len(report.certificates))} at the end of the period; {_lapsing(report)}."
-    )
-    yield from _either(
-        report, ("certificates",), intro, "No determination of a delivered file is in force at the end of the period."
-    )
+    if report.certificates:
+        yield (
+            "A certificate is in force while its determination is and its file has been delivered: "
+            f"{numbers.integer(len(report.certificates))} at the end of the period; {_lapsing(report)}."
+        )
+
+
+def _requests(report: AuditReport) -> Iterator[Block]:
+    table = activity(report)
+    if table.rows:
+        yield table
 
 
 def _reassessment(report: AuditReport) -> Iterator[Block]:
     made, renewed = "none recorded", "none in the period"
+    counts = [
+        (sum(row.days_late is not None for row in rows), sum(row.changed for row in rows))
+        for rows in (report.reassessed, report.renewals)
+    ]
     if report.reassessments:
-        late, changed = (
-            sum(row.days_late is not None for row in report.reassessed),
-            sum(row.changed for row in report.reassessed),
-        )
         made = (
             f"{numbers.integer(report.reassessments)} recorded up to the end of the period, "
-            f"{numbers.integer(len(report.reassessed))} of them in it: late: {late}; with a changed verdict: {changed}"
+            f"{numbers.integer(len(report.reassessed))} of them in it: late: {counts[0][0]}; with a changed verdict: "
+            f"{counts[0][1]}"
         )
     if report.renewals:
-        late, changed = (
-            sum(row.days_late is not None for row in report.renewals),
-            sum(row.changed for row in report.renewals),
-        )
         renewed = (
-            f"{numbers.integer(len(report.renewals))} in the period; late: {late}; blocked before and no longer "
-            f"blocked, or the reverse: {changed}"
+            f"{numbers.integer(len(report.renewals))} in the period; late: {counts[1][0]}; blocked before and no "
+            f"longer blocked, or the reverse: {counts[1][1]}"
         )
-    overdue = (
-        text(
-            "{} due for re-assessment before the last day.",
-            failed(plural(len(report.overdue), "copy was", "copies were")),
-        )
-        if report.overdue
-        else "No copy is overdue."
-    )
-    yield Paragraph(text("Re-assessments of delivered copies: {}. {}", made, overdue))
-    yield from (listing(report, name) for name in ("reassessed", "overdue") if getattr(report, name))
-    yield Paragraph(f"Renewed determinations of the same data for the same recipient: {renewed}.")
-    yield from (listing(report, name) for name in ("renewals",) if report.renewals)
-    yield from _either(
-        report,
-        ("past_due",),
-        "The determinations below have ended, but their files may still be in use, so that a re-assessment is due.",
-        "No determination has ended while its file may still be in use.",
-    )
-
-
-def _interventions(report: AuditReport) -> Iterator[Block]:
-    yield from _either(
-        report,
-        ("interventions",),
-        "All overrides are listed, also those from before the period: an officer has answered for failed gates, or "
-        "has reopened a release that its reviewers rejected. A name without a signature is only a claim; the login "
-        "is shown beside it.",
-        "No override is recorded since the ledger began, and no revocation in the period.",
-    )
-    yield from _either(
-        report,
-        ("policies",),
-        "Each request includes its policy. The table lists each decision whose policy differs from that of the "
-        "decision before it, with the requester.",
-        "No decision of the period was made under a different policy than the one before it.",
+    overdue: str = "No copy is overdue."
+    if report.overdue:
+        copies = failed(plural(len(report.overdue), "copy was", "copies were"))
+        overdue = text("{} due for re-assessment before the last day.", copies)
+    yield text(
+        "Re-assessments of delivered copies: {}. {} Renewed determinations of the same data for the same recipient: "
+        "{}.",
+        made,
+        overdue,
+        renewed,
     )
 
 
 def _thresholds(report: AuditReport) -> Iterator[Block]:
-    intro = (
-        f"A figure is near its threshold if it uses {numbers.percent(report.near_from)} or more of what the gate "
-        "allows: the measured figure over an upper bound, or a lower bound over the measured figure. Thresholds of 0 "
-        "are left out. Figures about fewer people than the policy's small cell are not compared."
-    )
-    yield from audit_charts.gates(report)
-    yield from _either(report, ("gates",), intro, "No figures of gates are recorded in the period.")
-    if report.near:
-        yield listing(report, "near")
-    elif report.gates:
-        yield Paragraph("No figure of a release that was not blocked was near its threshold.")
-
-
-def _attacks(report: AuditReport) -> Iterator[Block]:
-    intro = (
-        "Before delivery, each file is attacked as an intruder would who holds the original file. The table lists "
-        "the strongest attack of each kind of intruder, with the share of people whom it links to their own records "
-        "and the share that guessing links. Where the rows are a sample, the interval shows the uncertainty of the "
-        "share."
-    )
-    yield from audit_charts.attacks(report)
-    yield from _either(report, ("attacks",), intro, "No result of an attack is recorded in the period.")
-
-
-def _traces(report: AuditReport) -> Iterator[Block]:
-    yield from _either(
-        report,
-        ("traces",),
-        "Each attempt to open a sealed decoy manifest to find the source of an incident. Recipients appear where the "
-        "ledger names them; merely suspected recipients are known to the incident responder only. The response is "
-        "the first revocation after the trace, up to the end of the period: of the release to a named recipient, or "
-        "to any recipient where none was named. The time at which an incident was discovered is not recorded.",
-        "No trace is recorded in the period.",
-    )
-
-
-def _agreements(report: AuditReport) -> Iterator[Block]:
-    yield from _either(
-        report,
-        ("agreements",),
-        "Agreements that have ended or will end soon, under which files were delivered:",
-        "No agreement under which a file was delivered has ended or ends within 90 days.",
-    )
-    yield from _either(
-        report,
-        ("destructions",),
-        "Certificates bind recipients to destroy the file and all copies when the agreement ends, and to confirm it "
-        "in writing; a release that was revoked is listed from that day on. No confirmations are recorded: the "
-        "ledger has no entry for them, so compare this list with your files.",
-        "No copy is due to be destroyed. The ledger does not record certificates of destruction.",
-    )
+    if report.gates:
+        yield (
+            f"A figure is near its threshold if it uses {numbers.percent(report.near_from)} or more of what the gate "
+            "allows: the measured figure over an upper bound, or a lower bound over the measured figure. Thresholds of "
+            "0 are left out. Figures about fewer people than the policy's small cell are not compared."
+        )
 
 
 def _duties(report: AuditReport) -> Iterator[Block]:
     duties = report.duties
     found = text("{}.", failed(plural(len(duties.exceptions), "exception"))) if duties.exceptions else "No exception."
-    yield Paragraph(
-        text(
-            "Computed from {}, {} and {} of the period: whether the requester, the reviewers and the officers of "
-            "each release were different people named in its policy, and whether each delivered file had its "
-            "approvals. {}",
-            plural(duties.votes, "vote"),
-            plural(duties.overrides, "override"),
-            plural(duties.deliveries, "delivery", "deliveries"),
-            found,
-        )
+    yield text(
+        "Computed from {}, {} and {} of the period: whether the requester, the reviewers and the officers of each "
+        "release were different people named in its policy, and whether each delivered file had its approvals. {}",
+        plural(duties.votes, "vote"),
+        plural(duties.overrides, "override"),
+        plural(duties.deliveries, "delivery", "deliveries"),
+        found,
     )
     if duties.votes:
-        yield Paragraph(
+        yield (
             f"{numbers.integer(duties.unsigned_votes)} of the votes "
             f"{'carries' if duties.unsigned_votes == 1 else 'carry'} no signature; "
             f"{numbers.integer(duties.votes_from_requesters_login)} of these came from the login that made the "
             "request. Without a signature, a name is only a claim."
         )
-    if duties.exceptions:
-        yield listing(report, "exceptions")
 
 
 def _chain(report: AuditReport) -> Iterator[Block]:
     chain, outside = report.chain, "; none was given for this report"
     if chain.noted_outside:
-        outside = (
-            f", of which {numbers.integer(chain.noted_outside)} {'was' if chain.noted_outside == 1 else 'were'} "
-            "compared"
-        )
+        verb = "was" if chain.noted_outside == 1 else "were"
+        outside = f", of which {numbers.integer(chain.noted_outside)} {verb} compared"
     state = "Every entry, every link, every signature and the guards of the database are intact."
     if not chain.intact:
         state = (
@@ -406,90 +310,175 @@ def _chain(report: AuditReport) -> Iterator[Block]:
         f"ledger detects that{outside}.",
         "" if chain.intact else "failed",
     )
-    facts: list[tuple[str, str]] = [
-        ("Entries", f"{numbers.integer(chain.entries)}, of which {numbers.integer(chain.verified)} were found right"),
-        ("Last right entry", text("{}, SHA-256 {}", numbers.integer(chain.head), digest_text(chain.head_sha256))),
-        (
-            "Signatures",
-            f"{numbers.integer(chain.signatures)} found right; keys registered: {numbers.integer(chain.keys)}",
-        ),
-    ]
-    if chain.problem:
-        place = "" if chain.problem.entry is None else f", entry {numbers.integer(chain.problem.entry)}"
-        facts += [
-            ("What is wrong", strong(f"{chain.problem.what}{place}")),
-            ("Expected, found", f"{chain.problem.expected}; {chain.problem.got}"),
-        ]
-    if chain.unreadable:
-        facts.append(
+    problem, unreadable = chain.problem, map(numbers.integer, chain.unreadable[:1])
+    place = "" if problem is None or problem.entry is None else f", entry {numbers.integer(problem.entry)}"
+    yield Facts(
+        kept(
             (
-                "Unreadable entries",
-                f"{numbers.integer(len(chain.unreadable))}, missing from this report; the first is "
-                f"{numbers.integer(chain.unreadable[0])}",
-            )
+                "Entries",
+                f"{numbers.integer(chain.entries)}, of which {numbers.integer(chain.verified)} were found right",
+            ),
+            ("Last right entry", text("{}, SHA-256 {}", numbers.integer(chain.head), digest_text(chain.head_sha256))),
+            (
+                "Signatures",
+                f"{numbers.integer(chain.signatures)} found right; keys registered: {numbers.integer(chain.keys)}",
+            ),
+            ("What is wrong", strong(f"{problem.what}{place}")) if problem else None,
+            ("Expected, found", f"{problem.expected}; {problem.got}") if problem else None,
+            *(
+                (
+                    "Unreadable entries",
+                    f"{numbers.integer(len(chain.unreadable))}, missing from this report; the first is {first}",
+                )
+                for first in unreadable
+            ),
+            *(
+                ("Other entries", f"{numbers.integer(count)} “{kind}”, a kind that this version does not know")
+                for kind, count in chain.other_events.items()
+            ),
         )
-    facts += [
-        ("Other entries", f"{numbers.integer(count)} “{kind}”, a kind that this version does not know")
-        for kind, count in chain.other_events.items()
-    ]
-    yield Facts(facts)
-    if chain.contradictions:
-        yield listing(report, "contradictions")
-    yield from _either(
-        report, ("signed",), "Determinations that experts have signed:", "No determination was signed in the period."
-    )
-    yield from _either(
-        report,
-        ("keys",),
-        "Keys that were registered, retired or rotated:",
-        "No key was registered, retired or rotated in the period.",
     )
 
 
 def _reading(report: AuditReport) -> Iterator[Block]:
-    lacking = "every decision in this ledger has its figures."
-    if report.not_recorded:
-        lacking = (
-            f"{numbers.integer(report.not_recorded)} of the decisions {'was' if report.not_recorded == 1 else 'were'} "
-            "entered by a version that kept the verdict alone, so that figures, validity, agreement and policy are "
-            "missing here and sums are lower bounds (≥)."
-        )
-    yield Paragraph(
-        text(
-            "Times and days are in UTC. A release is named by the first twelve digits of its id; # is the number of "
-            "the entry that a line is based on, and `releasegate verify ledger` checks the entries. States are "
-            f"those at the end of the period. Long texts are shortened, and at most {numbers.integer(MOST_ROWS)} rows "
-            "of a table are printed: all rows, in full, are in the CSV files and in `audit.json`, which is attached "
-            "to this document."
-        )
+    yield text(
+        "Times and days are in UTC. A release is named by the first twelve digits of its id; # is the number of the "
+        "entry that a line is based on, and `releasegate verify ledger` checks the entries. States are those at the "
+        f"end of the period. Long texts are shortened, and at most {numbers.integer(MOST_ROWS)} rows of a table are "
+        "printed: all rows, in full, are in the CSV files and in `audit.json`, which is attached to this document."
     )
-    yield Paragraph(
-        f"“Not recorded” marks facts that the ledger does not hold: {lacking} “None recorded” marks actions that "
-        "would have an entry if they had been done through the gate."
-    )
-    yield Paragraph(
-        f"Numbers of people below the small cell of the policy ({numbers.integer(report.small_cell)} where none says "
-        "otherwise) are shown as bounds, and so are sums and shares that would disclose them. Numbers of requests, "
-        "releases and files are not numbers of people."
-    )
-    yield Paragraph(
-        "The report contains no value of the data, no record, and nothing about which records of a copy are decoys, "
-        "or how many."
+    yield (
+        "“Not recorded” marks facts that the ledger does not hold, “none recorded” actions that would have an entry if "
+        "they had been done through the gate. Numbers of people below the small cell of the policy "
+        f"({numbers.integer(report.small_cell)} where none says otherwise) are shown as bounds, and so are sums and "
+        "shares that would disclose them. Numbers of requests, releases and files are not numbers of people. The "
+        "report contains no value of the data, no record, and nothing about which records of a copy are decoys, or how "
+        "many."
     )
 
 
-_SECTIONS: tuple[tuple[str, str, Callable[[AuditReport], Iterator[Block]]], ...] = (
-    ("summary", "Summary", _summary),
-    ("requests", "Requests and their outcomes", _requests),
-    ("exposure", "Releases and cumulative exposure", _exposure),
-    ("validity", "Determinations in force", _validity),
-    ("reassessment", "Re-assessments", _reassessment),
-    ("interventions", "Overrides, revocations and policies", _interventions),
-    ("thresholds", "Releases near their thresholds", _thresholds),
-    ("attacks", "Results of attacks", _attacks),
-    ("traces", "Decoy sightings", _traces),
-    ("agreements", "Agreements and destruction", _agreements),
-    ("duties", "Separation of duties", _duties),
-    ("chain", "The ledger", _chain),
-    ("reading", "How to read this report", _reading),
-)
+_SECTIONS = {
+    "summary": "Summary",
+    "requests": "Requests and their outcomes",
+    "exposure": "Releases and cumulative exposure",
+    "validity": "Determinations in force",
+    "reassessment": "Re-assessments",
+    "interventions": "Overrides, revocations and policies",
+    "thresholds": "Releases near their thresholds",
+    "attacks": "Results of attacks",
+    "traces": "Decoy sightings",
+    "agreements": "Agreements and destruction",
+    "duties": "Separation of duties",
+    "chain": "The ledger",
+    "reading": "How to read this report",
+}
+"""Titles of the sections by key."""
+_WRITERS: Mapping[str, Callable[[AuditReport], Iterator[Block]]] = {
+    "summary": _summary,
+    "requests": _requests,
+    "validity": _validity,
+    "reassessment": _reassessment,
+    "thresholds": _thresholds,
+    "duties": _duties,
+    "chain": _chain,
+    "reading": _reading,
+}
+_LISTED: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
+    "requests": (
+        (
+            ("requests",),
+            "Requests that were made or reached their outcome in the period. A request for several recipients has a "
+            "line for each. Refused requests could not be used; failed ones were stopped by an error, and nothing was "
+            "delivered. The reason is the one given by the gate, the reviewers or an officer.",
+            "No request was made or reached its outcome in the period.",
+        ),
+    ),
+    "exposure": (
+        (
+            ("recipients", "files"),
+            "All files delivered since the ledger began, because exposure accumulates: a recipient of several files "
+            "of the same data can compare them. Expected re-identifications are those by a recipient who knows how "
+            "the file was made and makes one attempt on each record where that pays; the sum over files assumes that "
+            "attempts are independent. Two files may contain records of the same people.",
+            "No file was delivered since the ledger began.",
+        ),
+    ),
+    "validity": (
+        (("certificates",), "", "No determination of a delivered file is in force at the end of the period."),
+    ),
+    "reassessment": (
+        (("reassessed",), "", ""),
+        (("overdue",), "", ""),
+        (("renewals",), "", ""),
+        (
+            ("past_due",),
+            "The determinations below have ended, but their files may still be in use, so that a re-assessment is due.",
+            "No determination has ended while its file may still be in use.",
+        ),
+    ),
+    "interventions": (
+        (
+            ("interventions",),
+            "All overrides are listed, also those from before the period: an officer has answered for failed gates, "
+            "or has reopened a release that its reviewers rejected. A name without a signature is only a claim; the "
+            "login is shown beside it.",
+            "No override is recorded since the ledger began, and no revocation in the period.",
+        ),
+        (
+            ("policies",),
+            "Each request includes its policy. The table lists each decision whose policy differs from that of the "
+            "decision before it, with the requester.",
+            "No decision of the period was made under a different policy than the one before it.",
+        ),
+    ),
+    "thresholds": (
+        (("gates",), "", "No figures of gates are recorded in the period."),
+        (("near",), "", "No figure of a release that was not blocked was near its threshold."),
+    ),
+    "attacks": (
+        (
+            ("attacks",),
+            "Before delivery, each file is attacked as an intruder would who holds the original file. The table lists "
+            "the strongest attack of each kind of intruder, with the share of people whom it links to their own "
+            "records and the share that guessing links. Where the rows are a sample, the interval shows the "
+            "uncertainty of the share.",
+            "No result of an attack is recorded in the period.",
+        ),
+    ),
+    "traces": (
+        (
+            ("traces",),
+            "Each attempt to open a sealed decoy manifest to find the source of an incident. Recipients appear where "
+            "the ledger names them; merely suspected recipients are known to the incident responder only. The "
+            "response is the first revocation after the trace, up to the end of the period: of the release to a named "
+            "recipient, or to any recipient where none was named. The time at which an incident was discovered is not "
+            "recorded.",
+            "No trace is recorded in the period.",
+        ),
+    ),
+    "agreements": (
+        (
+            ("agreements",),
+            "Agreements that have ended or will end soon, under which files were delivered:",
+            "No agreement under which a file was delivered has ended or ends within 90 days.",
+        ),
+        (
+            ("destructions",),
+            "Certificates bind recipients to destroy the file and all copies when the agreement ends, and to confirm "
+            "it in writing; a release that was revoked is listed from that day on. No confirmations are recorded: the "
+            "ledger has no entry for them, so compare this list with your files.",
+            "No copy is due to be destroyed. The ledger does not record certificates of destruction.",
+        ),
+    ),
+    "duties": ((("exceptions",), "", ""),),
+    "chain": (
+        (("contradictions",), "", ""),
+        (("signed",), "Determinations that experts have signed:", "No determination was signed in the period."),
+        (
+            ("keys",),
+            "Keys that were registered, retired or rotated:",
+            "No key was registered, retired or rotated in the period.",
+        ),
+    ),
+}
+"""Tables of the sections in groups: with an introduction where the first has rows, and a sentence where it has none."""

@@ -1,4 +1,4 @@
-"""Tables of an audit in print, each declared once: caption, columns and the text of their cells.
+"""Tables of an audit in print, each declared once: caption, columns, and the cells of a row.
 
 A printed table shows a bounded number of rows; the CSV and JSON files hold all of them. Nothing is computed here.
 """
@@ -10,9 +10,9 @@ from operator import attrgetter
 from typing import Any
 
 from reports import numbers
-from reports.document import DASH, Column, Table
-from tasks.audit.report import AuditAttackRow, AuditReport, RecordRange
-from tasks.decision.kept import Intruder
+from reports.document import DASH, Row, Table
+from tasks.audit.report import AuditReport, RecordRange
+from tasks.decision.bodies import Intruder
 
 MOST_ROWS = 20
 """Rows of a table in print."""
@@ -22,72 +22,80 @@ INTRUDERS: Mapping[Intruder, str] = {
     "masked": "by masked numbers",
 }
 """Kinds of intruders, in words that follow “linked”."""
-_NOT_RECORDED = "not recorded"
+_NOT_RECORDED, _NONE = "not recorded", "none recorded"
 _LONGEST = 240
-
-Cell = Callable[[Any, str], str]
-"""Text of a cell, from its row and the row's entry number as it is printed."""
 
 
 @dataclass(frozen=True)
 class _Listing:
     """Declaration of a table."""
 
-    rows: str
-    """Attribute of the report that holds its rows; its last part names the CSV file."""
     caption: str
-    columns: tuple[tuple[Column, Cell], ...]
+    head: str
+    cells: Callable[[Any, str], Row]
+    """Cells of a row, from the row and its entry number as it is printed."""
     latest: bool = False
     """Whether the rows of the latest entries are printed, not the first rows."""
-    file: str = ""
-    """Name of the CSV file where it is not that of the attribute."""
+    rows: str = ""
+    """Attribute of the report that holds its rows, where it is not the table's name."""
 
 
 def listing(report: AuditReport, name: str) -> Table:
     """A table of a report; entries that are not proven are marked."""
     table, broken_at = _TABLES[name], report.chain.problem.entry if report.chain.problem else None
-    rows: Sequence[Any] = attrgetter(table.rows)(report)
-    rows = _by_file(rows) if name == "attacks" else rows
+    rows: Sequence[Any] = attrgetter(table.rows or name)(report)
+    if name == "attacks":
+        rows = [[row for row in rows if row.entry == entry] for entry in dict.fromkeys(row.entry for row in rows)]
 
-    def entry(row: Any) -> str:
-        number = getattr(row, "entry", 0)
-        return f"#{number}{' †' if broken_at is not None and number >= broken_at else ''}"
+    def number(row: Any) -> int:
+        return int(getattr(row[0] if isinstance(row, list) else row, "entry", 0))
 
     shown, which, caption = rows[:MOST_ROWS], "The first", table.caption
     if table.latest and len(rows) > MOST_ROWS:
-        latest = set(sorted(range(len(rows)), key=lambda place: rows[place].entry)[-MOST_ROWS:])
+        latest = set(sorted(range(len(rows)), key=lambda place: number(rows[place]))[-MOST_ROWS:])
         shown, which = [row for place, row in enumerate(rows) if place in latest], "The latest"
     if len(shown) < len(rows):
-        file = f"{table.file or table.rows.rpartition('.')[2]}.csv"
-        caption += f". {which} {len(shown)} of {numbers.integer(len(rows))} rows; all are in {file} and audit.json."
-    columns = [column for column, _ in table.columns]
-    return Table(caption, columns, [[cell(row, entry(row)) for _, cell in table.columns] for row in shown])
+        file = "duty_exceptions" if name == "exceptions" else name
+        caption += f". {which} {len(shown)} of {numbers.integer(len(rows))} rows; all are in {file}.csv and audit.json."
+    marks = [" †" if broken_at is not None and number(row) >= broken_at else "" for row in shown]
+    cells = [table.cells(row, f"#{number(row)}{mark}") for row, mark in zip(shown, marks, strict=True)]
+    return Table(caption, table.head, cells)
 
 
-@dataclass(frozen=True)
-class _AttackedFile:
-    """One file with the strongest attack of each kind of intruder."""
+def activity(report: AuditReport) -> Table:
+    """Requests and results of attacks over the period; days, weeks, months or years without any are left out."""
+    kinds = list(INTRUDERS)
 
-    entry: int
-    first: AuditAttackRow
-    by_intruder: Mapping[Intruder, AuditAttackRow]
+    def linked(interval: Any, kind: Intruder) -> str:
+        found = next((one for one in interval.attacks if one.intruder == kind), None)
+        return f"{numbers.percent(found.highest)} ({numbers.percent(found.median)})" if found else DASH
+
+    return Table(
+        "Requests made by outcome at the end of the period, and highest (median) share of people linked by the "
+        "strongest attack on each file, blocked files included; an upper bound where a share may not be shown",
+        "From 12 | To 12 | Requests, one for each recipient 31 | "
+        + " | ".join(f"Linked {INTRUDERS[kind]} 15p" for kind in kinds),
+        [
+            (
+                one.first_day.isoformat(),
+                one.last_day.isoformat(),
+                ", ".join(f"{numbers.integer(count)} {name}" for name, count in one.outcomes.items()) or DASH,
+                *(linked(one, kind) for kind in kinds),
+            )
+            for one in report.intervals
+            if one.outcomes or one.attacks
+        ],
+    )
 
 
-def _by_file(rows: Sequence[AuditAttackRow]) -> list[_AttackedFile]:
-    files: dict[int, dict[Intruder, AuditAttackRow]] = {}
-    for row in rows:
-        files.setdefault(row.entry, {})[row.intruder] = row
-    return [_AttackedFile(entry, next(iter(own.values())), own) for entry, own in files.items()]
-
-
-def part(used: float) -> str:
+def part(used: float | None) -> str:
     """Part used of what a gate allows, in percent; above 100 % for a figure that failed.
 
-    >>> part(0.5), part(1.25), part(40)
-    ('50%', '125%', 'over 1,000%')
+    >>> part(0.5), part(1.25), part(40), part(None)
+    ('50%', '125%', 'over 1,000%', '–')
     """
-    if used > 10:
-        return "over 1,000%"
+    if used is None or used > 10:
+        return DASH if used is None else "over 1,000%"
     return numbers.percent(used) if used < 1 else f"{used * 100:,.4g}%"
 
 
@@ -106,33 +114,19 @@ def written(count: RecordRange | None) -> str:
     return f"{numbers.integer(count.low)}–{numbers.integer(count.high)}"
 
 
-def summed(count: RecordRange, not_recorded: int) -> str:
-    """A sum, of which parts may not be recorded.
-
-    >>> summed(RecordRange(low=400, high=400), 1)
-    '≥ 400'
-    """
-    return f"{'≥ ' if not_recorded else ''}{written(count)}"
-
-
-def _linked(kind: Intruder) -> Cell:
+def _linked(row: Any) -> str:
     """The strongest attack of one kind of intruder on a file."""
-
-    def cell(file: _AttackedFile, _: str) -> str:
-        row = file.by_intruder.get(kind)
-        if row is None:
-            return DASH
-        share, words = row.share, numbers.percent(row.share.low)
-        if share.low != share.high:
-            words = f"<{numbers.percent(share.high)}" if share.low == 0 else f">{numbers.percent(share.low)}"
-        if row.interval:
-            words += f" ({numbers.percent_range(row.interval.low, row.interval.high)})"
-        return words if row.proves_something else f"{words}; as guessing"
-
-    return cell
+    if row is None:
+        return DASH
+    share, words = row.share, numbers.percent(row.share.low)
+    if share.low != share.high:
+        words = f"<{numbers.percent(share.high)}" if share.low == 0 else f">{numbers.percent(share.low)}"
+    if row.interval:
+        words += f" ({numbers.percent_range(row.interval.low, row.interval.high)})"
+    return words if row.proves_something else f"{words}; as guessing"
 
 
-def _release_id(release_id: str | None) -> str:
+def _id(release_id: str | None) -> str:
     """A release by the first digits of its id."""
     return numbers.short(release_id) if release_id else "no release"
 
@@ -141,397 +135,294 @@ def _time(moment: datetime) -> str:
     return f"{numbers.utc(moment):%Y-%m-%d %H:%M}"
 
 
-def _clipped(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+def _day(day: date | None) -> str:
+    return _NOT_RECORDED if day is None else day.isoformat()
 
 
-def _dataset(row: Any, _: str) -> str:
-    copy = row.copy_of_data or 1
-    again = f" (copy {numbers.integer(copy)} of these data)" if copy > 1 else ""
-    return f"{_release_id(row.release_id)}, {row.dataset or 'data ' + _NOT_RECORDED}{again}"
+def _clipped(*parts: str) -> str:
+    words = "; ".join(part for part in parts if part)
+    return (words if len(words) <= _LONGEST else words[: _LONGEST - 1].rstrip() + "…") or DASH
 
 
-def _policy_before(row: Any, _: str) -> str:
-    if row.before_version is None:
-        return DASH
-    same = "; same version, different contents" if row.same_version else ""
-    return f"{row.before_version}, {numbers.short(row.before_sha256 or '')}{same}"
+def _copy(row: Any) -> str:
+    return f"{_id(row.release_id)}, {row.recipient or 'all'}"
 
 
-def _response(row: Any, _: str) -> str:
+def _recipient(row: Any) -> str:
+    """A recipient with its organisation."""
+    return f"{row.organisation} ({row.recipient})"
+
+
+def _late(days: int | None) -> str:
+    return "in time" if days is None else numbers.integer(days)
+
+
+def _risk(value: float | None) -> str:
+    return _NOT_RECORDED if value is None else numbers.risk(value)
+
+
+def _response(row: Any) -> str:
     if row.response_at is None or row.response_hours is None:
-        return "none recorded"
+        return _NONE
     hours = row.response_hours
     after = f"{hours:,.1f} h" if hours < 72 else f"{hours / 24:,.1f} days"
     return f"{row.response} {_time(row.response_at)}, after {after}"
 
 
-def _column(heading: str, width: int, cell: Cell, *, pair: bool = False) -> tuple[Column, Cell]:
-    return Column(heading, width, "pair" if pair else "words"), cell
-
-
-def _moment(heading: str, moment: str = "at", width: int = 18) -> tuple[Column, Cell]:
-    """Entry with the time that an attribute of the row has."""
-    return _column(heading, width, lambda row, entry: f"{entry} {_time(getattr(row, moment))}")
-
-
-def _text(heading: str, width: int, name: str, absent: str = DASH) -> tuple[Column, Cell]:
-    """An attribute as text."""
-    return _column(heading, width, lambda row, _: getattr(row, name) or absent)
-
-
-def _day(heading: str, width: int, name: str) -> tuple[Column, Cell]:
-    def cell(row: Any, _: str) -> str:
-        day: date | None = getattr(row, name)
-        return _NOT_RECORDED if day is None else day.isoformat()
-
-    return _column(heading, width, cell)
-
-
-def _figure(
-    heading: str, width: int, name: str, absent: str = _NOT_RECORDED, *, write: Callable[[Any], str] = numbers.integer
-) -> tuple[Column, Cell]:
-    """An attribute as a figure."""
-
-    def cell(row: Any, _: str) -> str:
-        value = getattr(row, name)
-        return absent if value is None else write(value)
-
-    return _column(heading, width, cell, pair=True)
-
-
-def _login(heading: str, width: int, name: str, absent: str = DASH) -> tuple[Column, Cell]:
-    return _column(heading, width, lambda row, _: f"{getattr(row, name) or absent} ({row.login})")
-
-
-def _copy(width: int) -> tuple[Column, Cell]:
-    return _column(
-        "Release, recipient", width, lambda row, _: f"{_release_id(row.release_id)}, {row.recipient or 'all'}"
+def _file(row: Any, entry: str) -> Row:
+    copy = f" (copy {numbers.integer(row.copy_of_data)} of these data)" if row.copy_of_data > 1 else ""
+    overridden = f"; {numbers.integer(len(row.overridden))} overridden" if row.overridden else ""
+    return (
+        row.recipient,
+        numbers.integer(row.number),
+        f"{entry} {_time(row.released_at)}",
+        f"{_id(row.release_id)}, {row.dataset}{copy}",
+        written(row.records),
+        written(row.cumulative_records),
+        _risk(row.highest_risk),
+        f"{row.state}{overridden}",
     )
 
 
-def _recipient(width: int) -> tuple[Column, Cell]:
-    """A recipient with its organisation, where that is recorded."""
-    return _column(
-        "Recipient",
-        width,
-        lambda row, _: f"{row.organisation} ({row.recipient})" if row.organisation else row.recipient,
+def _policy(row: Any, entry: str) -> Row:
+    same = "; same version, different contents" if row.same_version else ""
+    before = DASH if row.before_version is None else f"{row.before_version}, {_id(row.before_sha256)}{same}"
+    return (
+        f"{entry} {_time(row.at)}",
+        f"{row.policy}, {row.version}",
+        numbers.short(row.sha256),
+        before,
+        _id(row.release_id),
+        f"{row.requested_by} ({row.login})",
     )
 
 
 _TABLES: Mapping[str, _Listing] = {
     "requests": _Listing(
-        "requests",
         "Requests and their outcomes",
-        (
-            _moment("Entry, requested", "requested_at"),
-            _column(
-                "Release, title",
-                21,
-                lambda row, _: f"{_release_id(row.release_id)}{', ' + row.title if row.title else ''}",
-            ),
-            _login("Requested by (login)", 13, "requested_by", _NOT_RECORDED),
-            _text("Recipient", 12, "recipient", "all"),
-            _column(
-                "Outcome",
-                18,
-                lambda row, _: f"{row.outcome}{' ' + _time(row.outcome_at) if row.outcome_at else ''}",
-            ),
-            _column("Reason", 18, lambda row, _: _clipped("; ".join(row.reasons)) or DASH),
+        "Entry, requested 18 | Release, title 21 | Requested by (login) 13 | Recipient 12 | Outcome 18 | Reason 18",
+        lambda row, entry: (
+            f"{entry} {_time(row.requested_at)}",
+            f"{_id(row.release_id)}{f', {row.title}' if row.title else ''}",
+            f"{row.requested_by or _NOT_RECORDED} ({row.login})",
+            row.recipient or "all",
+            f"{row.outcome}{f' {_time(row.outcome_at)}' if row.outcome_at else ''}",
+            _clipped(*row.reasons),
         ),
         latest=True,
     ),
     "recipients": _Listing(
-        "recipients",
         "Cumulative exposure by recipient, since the ledger began",
-        (
-            _recipient(26),
-            _figure("Files", 9, "files"),
-            _figure("in the period", 11, "files_in_period"),
-            _figure("Data sets", 9, "datasets"),
-            _column("Records", 15, lambda row, _: summed(row.records, row.not_recorded), pair=True),
-            _column(
-                "Expected re-identifications",
-                16,
-                lambda row, _: f"{'≥ ' if row.not_recorded else ''}{numbers.risk(row.expected)}",
-                pair=True,
-            ),
-            _figure("Highest risk", 14, "highest_risk", write=numbers.risk),
+        "Recipient 26 | Files 9p | in the period 11p | Data sets 9p | Records 15p | Expected re-identifications 16p | "
+        "Highest risk 14p",
+        lambda row, _: (
+            _recipient(row),
+            numbers.integer(row.files),
+            numbers.integer(row.files_in_period),
+            numbers.integer(row.datasets),
+            written(row.records),
+            numbers.risk(row.expected),
+            _risk(row.highest_risk),
         ),
     ),
     "files": _Listing(
-        "files",
         "Delivered files, by recipient",
-        (
-            _text("Recipient", 14, "recipient"),
-            _figure("No.", 5, "number"),
-            _moment("Entry, released", "released_at"),
-            _column("Release, data", 19, _dataset),
-            _column("Records", 10, lambda row, _: written(row.records), pair=True),
-            _column("so far", 11, lambda row, _: summed(row.cumulative_records, row.not_recorded), pair=True),
-            _figure("Highest risk", 12, "highest_risk", write=numbers.risk),
-            _column(
-                "State",
-                11,
-                lambda row, _: (
-                    row.state + (f"; {numbers.integer(len(row.overridden))} overridden" if row.overridden else "")
-                ),
-            ),
-        ),
+        "Recipient 14 | No. 5p | Entry, released 18 | Release, data 19 | Records 10p | so far 11p | Highest risk 12p "
+        "| State 11",
+        _file,
         latest=True,
     ),
     "certificates": _Listing(
-        "certificates",
         "Determinations in force, the first to expire first",
-        (
-            _column("Entry", 10, lambda _, entry: entry),
-            _column("Release", 17, lambda row, _: _release_id(row.release_id)),
-            _recipient(33),
-            _day("Valid until", 16, "valid_until"),
-            _figure("Days left", 11, "days_left"),
-            _column("Expires within", 13, lambda row, _: f"{row.lapses_within} days" if row.lapses_within else DASH),
+        "Entry 10 | Release 17 | Recipient 43 | Valid until 16 | Days left 14p",
+        lambda row, entry: (
+            entry,
+            _id(row.release_id),
+            _recipient(row),
+            _day(row.valid_until),
+            numbers.integer(row.days_left),
         ),
     ),
     "past_due": _Listing(
-        "past_due",
         "Past their last day, with the file still in use",
-        (
-            _column("Entry", 10, lambda _, entry: entry),
-            _column("Release", 17, lambda row, _: _release_id(row.release_id)),
-            _recipient(33),
-            _day("Valid until", 14, "valid_until"),
-            _figure("Days past", 10, "days_past"),
-            _column(
-                "Renewed by",
-                16,
-                lambda row, _: _release_id(row.renewed_by) if row.renewed_by else "none recorded",
-            ),
+        "Entry 10 | Release 17 | Recipient 33 | Valid until 14 | Days past 10p | Renewed by 16",
+        lambda row, entry: (
+            entry,
+            _id(row.release_id),
+            _recipient(row),
+            _day(row.valid_until),
+            numbers.integer(row.days_past),
+            _id(row.renewed_by) if row.renewed_by else _NONE,
         ),
     ),
     "reassessed": _Listing(
-        "reassessed",
         "Re-assessments",
-        (
-            _moment("Entry, time"),
-            _column("Release", 15, lambda row, _: _release_id(row.release_id)),
-            _text("Recipient", 15, "recipient"),
-            _column("Verdict", 17, lambda row, _: f"{row.verdict}{', unchanged' if row.repeated else ''}"),
-            _text("Before", 17, "before"),
-            _column("Gates changed", 18, lambda row, _: ", ".join(row.gates) or "none"),
-            _figure("Days late", 10, "days_late", "in time"),
+        "Entry, time 18 | Release 15 | Recipient 15 | Verdict 17 | Before 17 | Gates changed 18 | Days late 10p",
+        lambda row, entry: (
+            f"{entry} {_time(row.at)}",
+            _id(row.release_id),
+            row.recipient,
+            f"{row.verdict}{', unchanged' if row.repeated else ''}",
+            row.before,
+            ", ".join(row.gates) or "none",
+            _late(row.days_late),
         ),
         latest=True,
     ),
     "overdue": _Listing(
-        "overdue",
         "Overdue for re-assessment",
-        (
-            _column("Entry", 10, lambda _, entry: entry),
-            _column("Release", 17, lambda row, _: _release_id(row.release_id)),
-            _recipient(35),
-            _column("Last re-assessed", 16, lambda row, _: _time(row.last) if row.last else "never"),
-            _day("Due", 12, "due"),
-            _figure("Days late", 10, "days_late"),
+        "Entry 10 | Release 17 | Recipient 35 | Last re-assessed 16 | Due 12 | Days late 10p",
+        lambda row, entry: (
+            entry,
+            _id(row.release_id),
+            _recipient(row),
+            _time(row.last) if row.last else "never",
+            _day(row.due),
+            numbers.integer(row.days_late),
         ),
     ),
     "renewals": _Listing(
-        "renewals",
         "Renewed determinations of the same data",
-        (
-            _moment("Entry, decided", "decided_at"),
-            _text("Recipient", 15, "recipient"),
-            _column("Release, verdict", 20, lambda row, _: f"{_release_id(row.release_id)}, {row.verdict}"),
-            _column(
-                "Earlier one, verdict",
-                20,
-                lambda row, _: f"{_release_id(row.earlier_release_id)}, {row.earlier_verdict}",
-            ),
-            _column("Verdict changed", 12, lambda row, _: "yes" if row.changed else "no"),
-            _column(
-                "Days late",
-                15,
-                lambda row, _: (
-                    _NOT_RECORDED
-                    if row.earlier_valid_until is None
-                    else "in time"
-                    if row.days_late is None
-                    else numbers.integer(row.days_late)
-                ),
-                pair=True,
-            ),
+        "Entry, decided 18 | Recipient 15 | Release, verdict 20 | Earlier one, verdict 20 | Verdict changed 12 | Days "
+        "late 15p",
+        lambda row, entry: (
+            f"{entry} {_time(row.decided_at)}",
+            row.recipient,
+            f"{_id(row.release_id)}, {row.verdict}",
+            f"{_id(row.earlier_release_id)}, {row.earlier_verdict}",
+            "yes" if row.changed else "no",
+            _late(row.days_late),
         ),
         latest=True,
     ),
     "interventions": _Listing(
-        "interventions",
         "Overrides, since the ledger began, and revocations in the period",
-        (
-            _moment("Entry, time"),
-            _column("What", 11, lambda row, _: row.what if row.in_period else f"{row.what}, before the period"),
-            _copy(17),
-            _column(
-                "By (login)",
-                18,
-                lambda row, _: f"{row.by}, {row.role} ({row.login}; {'signed' if row.signed else 'not signed'})",
-            ),
-            _column(
-                "Reason",
-                24,
-                lambda row, _: _clipped(
-                    "; ".join((row.reason, *row.figures, *([f"until {row.until.isoformat()}"] if row.until else [])))
-                ),
-            ),
-            _text("State now", 12, "outcome"),
+        "Entry, time 18 | What 11 | Release, recipient 17 | By (login) 18 | Reason 24 | State now 12",
+        lambda row, entry: (
+            f"{entry} {_time(row.at)}",
+            row.what if row.in_period else f"{row.what}, before the period",
+            _copy(row),
+            f"{row.by}, {row.role} ({row.login}; {'signed' if row.signed else 'not signed'})",
+            _clipped(row.reason, *row.figures, f"until {row.until.isoformat()}" if row.until else ""),
+            row.outcome,
         ),
         latest=True,
     ),
     "policies": _Listing(
-        "policies",
         "Policies taken into use",
-        (
-            _moment("Entry, time"),
-            _column("Policy, version", 19, lambda row, _: f"{row.policy}, {row.version}"),
-            _column("SHA-256", 14, lambda row, _: numbers.short(row.sha256)),
-            _column("Before", 17, _policy_before),
-            _column("First release", 15, lambda row, _: _release_id(row.release_id)),
-            _login("Requested by (login)", 17, "requested_by"),
-        ),
+        "Entry, time 18 | Policy, version 19 | SHA-256 14 | Before 17 | First release 15 | Requested by (login) 17",
+        _policy,
         latest=True,
     ),
     "gates": _Listing(
-        "gates",
-        "Figures of the period by gate",
-        (
-            _text("Gate", 42, "title"),
-            _figure("Applied", 10, "judged"),
-            _figure("Failed", 10, "failed"),
-            _figure("Near", 10, "near"),
-            _figure("Part used, median", 14, "median", DASH, write=part),
-            _figure("highest", 14, "highest", DASH, write=part),
+        "Figures of the period by gate, and the part that they use of what the gate allows",
+        "Gate 40 | Applied 10p | Failed 10p | Near 8p | Least used 10p | Median 10p | Most used 12p",
+        lambda row, _: (
+            row.title,
+            *map(numbers.integer, (row.judged, row.failed, row.near)),
+            *map(part, (row.lowest, row.median, row.highest)),
         ),
     ),
     "near": _Listing(
-        "near",
         "Figures near their threshold, the nearest first",
-        (
-            _moment("Entry, decided", "decided_at"),
-            _copy(17),
-            _text("Gate", 24, "title"),
-            _column("Measured", 11, lambda row, _: row.measured, pair=True),
-            _text("Allowed", 12, "asked"),
-            _column("Part used", 8, lambda row, _: numbers.percent(row.used), pair=True),
-            _text("State", 10, "outcome"),
+        "Entry, decided 18 | Release, recipient 17 | Gate 24 | Measured 11p | Allowed 12 | Part used 8p | State 10",
+        lambda row, entry: (
+            f"{entry} {_time(row.decided_at)}",
+            _copy(row),
+            row.title,
+            row.measured,
+            row.asked,
+            numbers.percent(row.used),
+            row.outcome,
         ),
     ),
     "attacks": _Listing(
-        "attacks",
         "Share of people linked by the strongest attack, with its 95 % interval",
-        (
-            _column("Entry, decided", 18, lambda row, entry: f"{entry} {_time(row.first.decided_at)}"),
-            _column(
-                "Release, recipient",
-                16,
-                lambda row, _: f"{_release_id(row.first.release_id)}, {row.first.recipient}",
-            ),
-            *(_column(f"Linked {words}", 15, _linked(kind), pair=True) for kind, words in INTRUDERS.items()),
-            _column(
-                "Guessing",
-                10,
-                lambda row, _: numbers.percent(max(one.baseline for one in row.by_intruder.values())),
-                pair=True,
-            ),
-            _column("Verdict", 11, lambda row, _: row.first.verdict),
+        "Entry, decided 18 | Release, recipient 16 | Linked with the file alone 15p | Linked with rule and maskings "
+        "15p | Linked by masked numbers 15p | Guessing 10p | Verdict 11",
+        lambda rows, entry: (
+            f"{entry} {_time(rows[0].decided_at)}",
+            _copy(rows[0]),
+            *(_linked(next((row for row in rows if row.intruder == kind), None)) for kind in INTRUDERS),
+            numbers.percent(max(row.baseline for row in rows)),
+            rows[0].verdict,
         ),
         latest=True,
     ),
     "traces": _Listing(
-        "traces",
         "Traces and responses",
-        (
-            _moment("Entry, traced"),
-            _column(
-                "Release, first delivered",
-                18,
-                lambda row, _: (
-                    f"{_release_id(row.release_id)} {_time(row.released_at) if row.released_at else 'not delivered'}"
-                ),
-            ),
-            _column("By (login); of", 14, lambda row, _: f"{row.by}; {row.incident or _NOT_RECORDED}"),
-            _column("Verdict", 19, lambda row, _: f"{row.verdict}{': ' + _clipped(row.reason) if row.reason else ''}"),
-            _column("Named", 13, lambda row, _: ", ".join(row.named) or "no one"),
-            _column("Response", 18, _response),
+        "Entry, traced 18 | Release, first delivered 18 | By (login); of 14 | Verdict 19 | Named 13 | Response 18",
+        lambda row, entry: (
+            f"{entry} {_time(row.at)}",
+            f"{_id(row.release_id)} {_time(row.released_at) if row.released_at else 'not delivered'}",
+            f"{row.by}; {row.incident or _NOT_RECORDED}",
+            f"{row.verdict}{f': {_clipped(row.reason)}' if row.reason else ''}",
+            ", ".join(row.named) or "no one",
+            _response(row),
         ),
         latest=True,
     ),
     "agreements": _Listing(
-        "agreements",
         "Agreements that have ended or end within 90 days",
-        (
-            _column("Entry", 10, lambda _, entry: entry),
-            _text("Agreement", 22, "agreement"),
-            _recipient(32),
-            _day("Last day", 14, "expires"),
-            _column(
-                "Days left",
-                12,
-                lambda row, _: numbers.integer(row.days_left) if row.days_left >= 0 else "ended",
-                pair=True,
-            ),
-            _figure("Files in use", 10, "files"),
+        "Entry 10 | Agreement 22 | Recipient 32 | Last day 14 | Days left 12p | Files in use 10p",
+        lambda row, entry: (
+            entry,
+            row.agreement,
+            _recipient(row),
+            _day(row.expires),
+            numbers.integer(row.days_left) if row.days_left >= 0 else "ended",
+            numbers.integer(row.files),
         ),
     ),
     "destructions": _Listing(
-        "destructions",
         "Copies to be destroyed, the longest due first",
-        (
-            _column("Entry", 10, lambda _, entry: entry),
-            _column("Release", 16, lambda row, _: _release_id(row.release_id)),
-            _text("Recipient", 18, "recipient"),
-            _column("File, SHA-256", 16, lambda row, _: numbers.short(row.file_sha256)),
-            _text("Because", 16, "because"),
-            _day("Since", 13, "due"),
-            _figure("Days", 11, "days_past"),
+        "Entry 10 | Release 16 | Recipient 18 | File, SHA-256 16 | Because 16 | Since 13 | Days 11p",
+        lambda row, entry: (
+            entry,
+            _id(row.release_id),
+            row.recipient,
+            numbers.short(row.file_sha256),
+            row.because,
+            _day(row.due),
+            numbers.integer(row.days_past),
         ),
     ),
     "exceptions": _Listing(
-        "duties.exceptions",
         "Exceptions",
-        (_moment("Entry, time"), _copy(22), _text("What", 40, "what"), _text("Who", 20, "who")),
+        "Entry, time 18 | Release, recipient 22 | What 40 | Who 20",
+        lambda row, entry: (f"{entry} {_time(row.at)}", _copy(row), row.what, row.who),
         latest=True,
-        file="duty_exceptions",
+        rows="duties.exceptions",
     ),
     "keys": _Listing(
-        "keys",
         "Keys of the period",
-        (
-            _moment("Entry, time", width=20),
-            _text("What", 22, "what"),
-            _text("Holder", 25, "name"),
-            _column("Roles", 18, lambda row, _: ", ".join(row.roles) or DASH),
-            _text("Login", 15, "login"),
+        "Entry, time 20 | What 22 | Holder 25 | Roles 18 | Login 15",
+        lambda row, entry: (
+            f"{entry} {_time(row.at)}",
+            row.what,
+            row.name or DASH,
+            ", ".join(row.roles) or DASH,
+            row.login,
         ),
         latest=True,
     ),
     "signed": _Listing(
-        "signed",
         "Determinations signed in the period",
-        (
-            _moment("Entry, time"),
-            _copy(22),
-            _column("Certificate of", 26, lambda row, _: _clipped(row.subject)),
-            _login("Submitted by (login)", 20, "by"),
-            _column("Signed PDF", 14, lambda row, _: numbers.short(row.signed_sha256)),
+        "Entry, time 18 | Release, recipient 22 | Certificate of 26 | Submitted by (login) 20 | Signed PDF 14",
+        lambda row, entry: (
+            f"{entry} {_time(row.at)}",
+            _copy(row),
+            _clipped(row.subject),
+            f"{row.by or DASH} ({row.login})",
+            numbers.short(row.signed_sha256),
         ),
         latest=True,
     ),
     "contradictions": _Listing(
-        "chain.contradictions",
         "Entries that contradict each other",
-        (
-            _copy(30),
-            _text("Where", 25, "where"),
-            _column("What", 45, lambda row, _: _clipped(row.what)),
-        ),
+        "Release, recipient 30 | Where 25 | What 45",
+        lambda row, _: (_copy(row), row.where, _clipped(row.what)),
+        rows="chain.contradictions",
     ),
 }
 """Tables by name."""

@@ -14,7 +14,6 @@ from reports.document import (
     DASH,
     Block,
     Bullets,
-    Column,
     Document,
     Facts,
     Paragraph,
@@ -23,9 +22,7 @@ from reports.document import (
     Table,
     VerdictBox,
     digest_text,
-    figures,
-    lines,
-    strong,
+    kept,
     text,
 )
 from reports.pdf import write_document
@@ -103,19 +100,16 @@ def certificate(record: DecisionRecord, approved_at: datetime | None = None) -> 
 
 def _approval(view: RecordView, approved: datetime) -> Iterator[Block]:
     record, answering = view.record, view.record.answering
-    until = (
-        f"to {record.recipient.organisation}, from {numbers.day(record.valid_from)} until "
-        f"{numbers.day(record.valid_until)}."
-    )
-    yield VerdictBox("✓", "Approved for release", "approved", until)
-    yield Paragraph(
+    valid = f"from {numbers.day(record.valid_from)} until {numbers.day(record.valid_until)}"
+    yield VerdictBox("✓", "Approved for release", "approved", f"to {record.recipient.organisation}, {valid}.")
+    yield (
         "This certifies that the file described below has been de-identified and examined under the releasing "
         "organization's policy, that its release to the recipient named here was approved on "
         f"{numbers.minute(approved)}, and that it is released for the purpose and on the conditions stated. It is no "
         "permission to use the file otherwise, or to pass it on."
     )
     if answering:
-        yield Paragraph(
+        yield (
             f"It was approved by way of exception: {', '.join(answering)}, for the releasing organization, "
             f"{'answers' if len(answering) == 1 else 'answer'} for a departure from the limits that its policy sets. "
             "The exception holds for this release alone and relaxes none of the conditions below."
@@ -126,29 +120,23 @@ def _release(view: RecordView) -> Facts:
     record, recipient, dataset = view.record, view.record.recipient, view.record.dataset
     delivered: list[tuple[str, str]] = []
     if record.delivery:
-        delivered = (
-            delivery_rows(record.delivery)
-            if record.delivery.encrypted_to
-            else [("Delivered as", text("`{}`", record.delivery.file))]
-        )
+        delivered = delivery_rows(record.delivery)
+    extent = f"{view.cells.count(dataset.rows_out or 0)} records in {numbers.integer(dataset.columns_out)} columns"
     return Facts(
-        [
+        kept(
             ("Release id", digest_text(record.release_id)),
             ("Recipient", f"{recipient.organisation} ({recipient.id})"),
             ("Purpose", recipient.purpose),
             ("Agreement", f"{recipient.agreement.id}, expires on {numbers.day(recipient.agreement.expires)}"),
             *(("Reviewed by", f"{one.reviewer}, on {numbers.day(one.at)}") for one in record.reviews),
-            *([("Supersedes", text("release {}", digest_text(record.supersedes)))] if record.supersedes else []),
+            ("Supersedes", text("release {}", digest_text(record.supersedes))) if record.supersedes else None,
             ("Valid", f"{numbers.day(record.valid_from)} to {numbers.day(record.valid_until)}"),
             ("Dataset", dataset.title),
             ("Source and terms", dataset.source),
             ("File, SHA-256", digest_text(dataset.output_sha256 or "")),
             *delivered,
-            (
-                "Extent",
-                f"{view.cells.count(dataset.rows_out or 0)} records in {numbers.integer(dataset.columns_out)} columns",
-            ),
-        ]
+            ("Extent", extent),
+        )
     )
 
 
@@ -171,12 +159,8 @@ def _conditions(view: RecordView) -> Bullets:
 def _columns(view: RecordView) -> Iterator[Block]:
     yield Table(
         "",
-        (Column("Column", 26), Column("Type", 16), Column("Description", 58)),
-        [
-            (strong(one.name), one.type, one.description or DASH)
-            for one in view.record.fields
-            if one.role != Role.DIRECT
-        ],
+        "Column 26 | Type 16 | Description 58",
+        [(one.name, one.type, one.description or DASH) for one in view.record.fields if one.role != Role.DIRECT],
     )
     yield Paragraph(
         "Values may be given in coarser groups than they were collected in; the data dictionary delivered with the "
@@ -188,22 +172,15 @@ def _columns(view: RecordView) -> Iterator[Block]:
 def _statistics(view: RecordView) -> Iterator[Block]:
     rows = reported_changes(view)
     if rows:
-        yield Paragraph(
-            "De-identification changes what is computed from a file. The table gives, rounded, how far the columns "
-            "of this copy are from the data as collected: numbers by their mean, other values by their distribution, "
-            "as the share of records that would have to change value."
+        yield (
+            "De-identification changes what is computed from a file. The table gives, rounded, how far the columns of "
+            "this copy are from the data as collected: numbers by their mean, other values by their distribution, as "
+            "the share of records that would have to change value."
         )
         yield Table(
             "",
-            (
-                Column("Column", 34),
-                *figures(
-                    lines("Mean, in standard", "deviations"),
-                    lines("Distribution,", "share moved"),
-                    lines("Share of one", "value, at most"),
-                    width=22,
-                ),
-            ),
+            "Column 34 | Mean, in standard deviations 22r | Distribution, share moved 22r | Share of one value, at "
+            "most 22r",
             rows,
         )
 
@@ -211,32 +188,25 @@ def _statistics(view: RecordView) -> Iterator[Block]:
 def _check(view: RecordView) -> Iterator[Block]:
     record, delivery = view.record, view.record.delivery
     if delivery and delivery.encrypted_to:
-        clear, any_one = (
-            delivery.file.removesuffix(SUFFIX),
+        clear = delivery.file.removesuffix(SUFFIX)
+        yield text(
+            "The file is encrypted in the age format (age-encryption.org/v1). Decrypt it with the private half of the "
+            "public key named above{}, by age or a program that reads its format; an SSH key's is its `id_…` file. "
+            "Then compute the SHA-256 of the decrypted file and compare it with “File, SHA-256” above, digit by "
+            "digit. That of the encrypted file is the one under “Delivered as”. If the key named above is not yours, "
+            "do not ask for the file in clear: report it.",
             ", or of any one of them" if len(delivery.encrypted_to) > 1 else "",
-        )
-        yield Paragraph(
-            text(
-                "The file is encrypted in the age format (age-encryption.org/v1). Decrypt it with the private half "
-                "of the public key named above{}, by age or a program that reads its format; an SSH key's is its "
-                "`id_…` file. Then compute the SHA-256 of the decrypted file and compare it with “File, SHA-256” "
-                "above, digit by digit. That of the encrypted file is the one under “Delivered as”.",
-                any_one,
-            )
         )
         yield Paragraph(
             f"age --decrypt --identity KEY_FILE --output {clear} {delivery.file}\nsha256sum {clear}", "code"
         )
-        yield Paragraph("If the key named above is not yours, do not ask for the file in clear: report it.")
     else:
-        yield Paragraph("Compute the SHA-256 of the delivered file and compare it with the one above, digit by digit:")
+        yield "Compute the SHA-256 of the delivered file and compare it with the one above, digit by digit:"
         yield Paragraph(f"sha256sum {delivery.file if delivery else 'FILE'}", "code")
-    yield Paragraph(
-        text(
-            "The hashes of the files delivered beside it are in `manifest.json`. Whether this certificate is genuine "
-            "and still in force, the releasing organization confirms from its ledger under the release id. A file "
-            "whose hash differs is not the one certified: do not use it, and report it."
-        )
+    yield text(
+        "The hashes of the files delivered beside it are in `manifest.json`. Whether this certificate is genuine and "
+        "still in force, the releasing organization confirms from its ledger under the release id. A file whose hash "
+        "differs is not the one certified: do not use it, and report it."
     )
     yield Signatures(
         [

@@ -6,7 +6,7 @@ Nothing is measured or decided here, and there is no clock: the same record give
 from collections.abc import Mapping
 
 from reports import numbers
-from reports.charting import Chart
+from reports.charts import Chart
 from reports.document import Document
 from reports.pdf import Attachment, write_document
 from reports.record_view import RecordView

@@ -1,19 +1,20 @@
 """The document model: sections of statements, lists, tables of figures and charts, whatever draws them.
 
 Text is a plain string, or a `Markup` with inline elements alone (``b``, ``code``, ``sub``, ``br``, ``span``), which
-every renderer but HTML strips. Figures are formatted, and counts of people have passed the disclosure rule, before they
-come here: a renderer computes nothing.
+every renderer but HTML strips; a string among blocks is a paragraph. Figures are formatted, and counts of people have
+passed the disclosure rule, before they come here: a renderer computes nothing.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import ClassVar, Literal, TypeVar
 
 from markupsafe import Markup
 
-from reports.charting import Chart
+from reports.charts import Chart
 
 DASH = "–"
 _INLINE = (
@@ -21,6 +22,11 @@ _INLINE = (
     (re.compile(r"`(.+?)`"), r"<code>\1</code>"),
     (re.compile(r"\b([A-Za-z]{1,2})_([A-Za-z0-9]{1,4})\b"), r"\1<sub>\2</sub>"),
 )
+
+_MOST_WHOLE = 12
+"""Rows of the longest table that is kept on one page."""
+_STYLES: dict[str, Literal["figure", "pair"]] = {"r": "figure", "p": "pair"}
+_Item = TypeVar("_Item")
 
 ParagraphStyle = Literal["", "lead", "intro", "note", "label", "formula", "quote", "strong", "failed", "code"]
 Row = Sequence[str]
@@ -80,12 +86,24 @@ class Table:
 
     kind: ClassVar = "table"
     caption: str
-    columns: Sequence[Column]
+    head: str
+    """Titles with widths in percent, such as ``Gate 60 | Measured 40r``: r for figures, p for pairs of them."""
     rows: Sequence[Row] = ()
     groups: Sequence[Sequence[Row]] = ()
     """Rows that belong together, in place of single ones; a row of one cell goes across all columns."""
-    whole: bool = False
-    """Whether it stays on one page; where there are groups, whether each of them does."""
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns."""
+        parts = (part.strip().rpartition(" ")[::2] for part in self.head.split("|"))
+        return tuple(
+            Column(text(title), int(width.rstrip("rp")), _STYLES.get(width[-1], "words")) for title, width in parts
+        )
+
+    @property
+    def whole(self) -> bool:
+        """Whether it stays on one page; where there are groups, whether each of them does."""
+        return max(map(len, self.groups or (self.rows,)), default=0) <= _MOST_WHOLE
 
 
 @dataclass(frozen=True)
@@ -107,7 +125,7 @@ class Signatures:
     parties: Sequence[Sequence[str]]
 
 
-Block = Paragraph | Heading | Bullets | Facts | Table | VerdictBox | Signatures | Chart
+Block = str | Paragraph | Heading | Bullets | Facts | Table | VerdictBox | Signatures | Chart
 
 
 @dataclass(frozen=True)
@@ -200,9 +218,29 @@ def lines(*parts: str) -> Markup:
     return Markup("<br>").join(part for part in parts if part)
 
 
-def figures(*titles: str, width: int) -> tuple[Column, ...]:
-    """Columns of figures, all of one width."""
-    return tuple(Column(title, width, "figure") for title in titles)
+def kept(*items: _Item | None) -> list[_Item]:
+    """The items that there are."""
+    return [item for item in items if item is not None]
+
+
+def said(*sentences: str | None) -> str:
+    """Sentences as one text; those that are None or empty are left out.
+
+    >>> said("A file was made.", None, "It holds decoys.")
+    'A file was made. It holds decoys.'
+    """
+    words = [one for one in sentences if one]
+    return Markup(" ").join(words) if any(isinstance(one, Markup) for one in words) else " ".join(words)
+
+
+def listed(items: Iterable[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def plural(number: int, one: str, many: str = "") -> str:

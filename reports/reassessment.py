@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reports import numbers
-from reports.charting import Chart, Panel, line_key
 from reports.document import (
     DASH,
     Block,
     Bullets,
-    Column,
     Document,
     Facts,
     Heading,
@@ -26,13 +24,14 @@ from reports.document import (
     digest_text,
     failed,
     lines,
+    passed,
     plural,
+    said,
     sentence_start,
     small,
     strong,
     text,
 )
-from reports.marks import AFTER, ALARM, BAND, EDGE, INK, MUTED, Box, ChartAxis, Dots, Line, Mark, rows_axis, vertical
 from reports.pdf import Attachment, write_document
 from reports.smallcell import SmallCellRule
 from reports.templating import document_html, rendering
@@ -42,19 +41,34 @@ from tasks.reassessment.record import GateComparison, PooledCopies, Reassessment
 from tasks.request.model import Measure
 
 RECORD_NAME = "reassessment.json"
+_HEAD = "Gate 44 | Then 13p | Today 13p | Allowed 16p | Gate today 14"
 
 _KINDS = {
     "same recipient": "All copies that this recipient has; judged",
-    "declared": "Copies of recipients whom the policy takes to share; judged",
+    "declared": "Copies of recipients who share under the policy; judged",
     "compared": "Copies of recipients who might share; compared, and not judged",
 }
-_BEYOND = 1.25
-"""End of the chart's axis: figures beyond are drawn there."""
-_DOTS = (
-    ("then", Dots((), INK, filled=False, radius=3.0)),
-    ("today", Dots((), AFTER, radius=2.0)),
-    ("today, copies pooled", Dots((), ALARM, "diamond", radius=2.5)),
-)
+_VERDICTS = {
+    TodaysVerdict.HOLDS: VerdictBox(
+        "✓",
+        "The decision holds",
+        "approved",
+        "{} would be released today: every gate that passed then passes today.",
+    ),
+    TodaysVerdict.BLOCKED: VerdictBox(
+        "✗",
+        "It would be blocked today",
+        "blocked",
+        "{} would not be released today. It has been delivered; an officer decides what follows: to revoke it, to "
+        "have it destroyed, to change the agreement, or to leave it and state why.",
+    ),
+    TodaysVerdict.CANNOT: VerdictBox(
+        "!",
+        "It cannot be re-assessed",
+        "awaiting",
+        "{} fails no gate that could be judged, and not all could be. This blocks nothing and needs attention.",
+    ),
+}
 
 
 def render_reassessment(record: Reassessment) -> bytes:
@@ -71,7 +85,7 @@ def render_reassessment(record: Reassessment) -> bytes:
 
 
 def reassessment_html(record: Reassessment) -> str:
-    """The re-assessment as the HTML that the PDF is made from; its chart is referred to as ``asset:<name>.svg``."""
+    """The re-assessment as the HTML that the PDF is made from."""
     return document_html(reassessment(record))
 
 
@@ -79,23 +93,14 @@ def reassessment(record: Reassessment) -> Document:
     """The re-assessment as a document."""
     box = verdict_box(record)
     with rendering("re-assessment"):
+        missing = [text("**{}**: {}", one.stage, one.reason) for one in record.not_measured]
         sections = [
             ("decision", "", [box]),
             ("reasons", "Reasons", _reasons(record)),
             ("gates", "Gates then and today", _gates(record)),
-            *(
-                [
-                    (
-                        "missing",
-                        "What could not be measured",
-                        [Bullets([text("**{}**: {}", one.stage, one.reason) for one in record.not_measured])],
-                    )
-                ]
-                if record.not_measured
-                else []
-            ),
+            *([("missing", "Not measured", [Bullets(missing)])] if missing else []),
             ("coalitions", "Pooled copies", _coalitions(record)),
-            ("dates", "What ends", _dates(record)),
+            ("dates", "Dates that end", _dates(record)),
         ]
         return Document(
             kind="Re-assessment of a delivered release",
@@ -114,40 +119,17 @@ def reassessment(record: Reassessment) -> Document:
 
 def verdict_box(record: Reassessment) -> VerdictBox:
     """Verdict on the copy."""
-    file = f"The file that {record.organisation} has"
-    if record.verdict is TodaysVerdict.HOLDS:
-        return VerdictBox(
-            "✓",
-            "The decision holds",
-            "approved",
-            f"{file} would be released today: every gate that was open then is open today.",
-        )
-    if record.verdict is TodaysVerdict.BLOCKED:
-        return VerdictBox(
-            "✗",
-            "It would be blocked today",
-            "blocked",
-            f"{file} would not be released today. It has been delivered; an officer decides what follows: to revoke "
-            "it, to have it destroyed, to change the agreement, or to leave it and say why.",
-        )
-    return VerdictBox(
-        "!",
-        "It cannot be re-assessed",
-        "awaiting",
-        f"{file} fails no gate that could be judged, and not all could be. This blocks nothing; somebody has to look "
-        "into it.",
-    )
+    box = _VERDICTS[record.verdict]
+    return replace(box, meaning=box.meaning.format(f"The file that {record.organisation} has"))
 
 
 def _reasons(record: Reassessment) -> Iterator[Block]:
-    inputs, people = (
-        record.inputs,
-        f"{numbers.integer(record.people_then)} people when it was released; today's could not be read",
-    )
+    inputs, then = record.inputs, numbers.integer(record.people_then)
+    people = f"{then} people when it was released; today's could not be read"
     if record.people is not None:
-        people = f"{numbers.integer(record.people)} people; {numbers.integer(record.people_then)} when it was released"
-        if record.strangers:
-            people += f"; {numbers.integer(record.strangers)} more have values that the hierarchies of the release lack"
+        people = f"{numbers.integer(record.people)} people; {then} when it was released"
+    if record.people is not None and record.strangers:
+        people += f"; {numbers.integer(record.strangers)} more have values that the hierarchies of the release lack"
     changed = text(": {}", failed("the verdict has changed")) if record.changed else "; the verdict is the same"
     original = failed("not available: only the delivered bytes were scored")
     if inputs.dataset_sha256:
@@ -183,74 +165,23 @@ def _reasons(record: Reassessment) -> Iterator[Block]:
 
 
 def _gates(record: Reassessment) -> Iterator[Block]:
-    rounded = " Figures of this copy are rounded, as in its determination." if record.decoyed else ""
-    yield Paragraph(
-        "What was measured when the release was decided, and what the same bytes come to under today's population, "
-        f"policy, terms and program. How the file was made stays as it was.{rounded}"
+    yield said(
+        "What was measured when the release was decided, and the figures of the same bytes under today's population, "
+        "policy, terms and program. How the file was made stays as it was.",
+        "Figures of this copy are rounded, as in its determination." if record.decoyed else None,
     )
-    yield from thresholds_chart(record)
-    yield _table("Gates of this copy by itself", [_gate_row(gate, record) for gate in record.gates])
+    yield Table("Gates of this copy by itself", _HEAD, [_gate_row(gate, record) for gate in record.gates])
     chance = chances(record.uncertainty_then, record.uncertainty)
     if chance:
         judged = any(gate.id == Measure.PASSING_PROBABILITY and gate.threshold is not None for gate in record.gates)
-        rest = (
-            "a gate judges its lower end, the others the terms as declared"
-            if judged
-            else "the verdict follows from the terms as declared"
-        )
-        yield Paragraph(f"{chance} The interval is that of the draws; {rest}.")
-
-
-def _table(caption: str, rows: list[Row]) -> Table:
-    pairs = (Column(title, width, "pair") for title, width in (("Then", 13), ("Today", 13), ("Allowed", 16)))
-    return Table(caption, (Column("Gate", 44), *pairs, Column("Gate today", 14)), rows)
-
-
-def _used(gate: GateComparison, *, then: bool) -> float | None:
-    """Part of a threshold that is used; None of one that is 0, or asks for a least value."""
-    measured, threshold = (gate.measured_then, gate.threshold_then) if then else (gate.measured, gate.threshold)
-    if gate.comparison != "at most" or measured is None or not threshold or threshold < 0 or measured < 0:
-        return None
-    return measured / threshold
-
-
-def thresholds_chart(record: Reassessment) -> Iterator[Chart]:
-    """Share used of each threshold, then, today and with pooled copies; nothing where none can be used in part."""
-    gates = [gate for gate in record.gates if _used(gate, then=False) is not None or _used(gate, then=True) is not None]
-    judged = [one for one in record.coalitions if one.judged]
-    marks: list[Mark] = [Box((1, EDGE), (-EDGE, EDGE), BAND), vertical(1)]
-    pooled, beyond = False, []
-    for row, gate in enumerate(gates):
-        together = [_used(one, then=False) for seen in judged for one in seen.gates if one.id == gate.id]
-        worst = max((part for part in together if part is not None), default=None)
-        pooled |= worst is not None
-        parts = (_used(gate, then=True), _used(gate, then=False), worst)
-        ends = [part for part in parts if part is not None]
-        marks.append(Line(((min(ends), row), (max(ends), row)), MUTED, 1))
-        marks += [
-            replace(dots, points=((part, row),))
-            for part, (_, dots) in zip(parts, _DOTS, strict=True)
-            if part is not None
-        ]
-        if max(parts[1] or 0, worst or 0) > 1:
-            beyond.append(gate.title)
-    told = f"Beyond what is allowed today: {'; '.join(beyond)}." if beyond else "None is beyond what is allowed today."
-    ticks = ((0, "0"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1, "100%"), (_BEYOND, "125%\nor more"))
-    x = ChartAxis(-0.02, _BEYOND + 0.0, "part of what the gate allows", ticks)
-    if gates:
-        yield Chart(
-            "reassessment-thresholds",
-            f"For {len(gates)} gates the part of the threshold that is used, when released and today. {told}",
-            "What part of each threshold is used: hollow when it was released, filled "
-            f"today{', a diamond where several copies are pooled' if judged else ''}. Shaded: not allowed.",
-            [[Panel(x, rows_axis([gate.title for gate in gates]), marks)]],
-            66 + 17 * len(gates),
-            [line_key(words, dots) for words, dots in _DOTS[: 3 if pooled else 2]],
-        )
+        rest = "the verdict follows from the terms as declared"
+        if judged:
+            rest = "a gate judges its lower end, the others the terms as declared"
+        yield f"{chance} The interval is that of the draws; {rest}."
 
 
 def _gate_row(gate: GateComparison, record: Reassessment, *, judged: bool = True) -> Row:
-    """A row of the table; where nothing is judged, the gate is not said to open or to close."""
+    """A row of the table: part used of today's threshold; where nothing is judged, no gate passes or fails."""
     then, before = _written(gate, gate.measured_then, gate.threshold_then, record)
     today, allowed = _written(gate, gate.measured, gate.threshold, record)
     if gate.open is None:
@@ -258,9 +189,9 @@ def _gate_row(gate: GateComparison, record: Reassessment, *, judged: bool = True
     elif not judged:
         outcome = small("within" if gate.open else "beyond")
     elif gate.open:
-        outcome = failed("overridden") if gate.overridden else text('<span class="passed">✓ open</span>')
+        outcome = failed("overridden") if gate.overridden else passed(yes=True)
     else:
-        outcome = failed("✗ closed")
+        outcome = passed(yes=False)
     moved = gate.threshold_then is not None and gate.threshold is not None and gate.threshold != gate.threshold_then
     note = f"{before} allowed when it was released" if moved else gate.because if gate.comparison == "is" else ""
     return lines(gate.title, small(lines(text("`{}`", gate.id), note))), then, strong(today), allowed, outcome
@@ -278,56 +209,48 @@ def _written(
 
 def _coalitions(record: Reassessment) -> Iterator[Block]:
     if record.coalitions:
-        yield Paragraph(
-            "A recipient who has several copies of the same people's records is taken to know which rows are one "
-            "person's. A record then hides among the people who match all of its cells; whoever knows the rules "
-            "keeps only those to whom each rule gives exactly these. What depends on groups alone is measured of "
-            "several copies; linkage, attributes and utility are not. Copies that are only compared show what their "
-            "recipients would learn if they shared: no gate is judged by them."
+        yield (
+            "A recipient who has several copies of the same people's records is assumed to know which rows are one "
+            "person's. A record then hides among the people who match all of its cells; a recipient who knows the "
+            "rules keeps only those to whom each rule gives exactly these. Figures that depend on groups alone are "
+            "measured of several copies; linkage, attributes and utility are not. No gate is judged by copies that are "
+            "only compared."
         )
         for one in record.coalitions:
             yield from _coalition(one, record)
-    else:
-        yield Paragraph("No other copy of the same people has been delivered.")
-    if record.sets_left_out:
-        yield Paragraph(
-            f"Recipients who might share: {plural(record.sets_left_out, 'further set')} of them were not compared, "
-            "since they are too many."
-        )
-    if record.unrelated:
-        yield Paragraph(
-            "Releases to this recipient that nothing says are of the same people, and that were not pooled with it: "
-            f"{', '.join(map(numbers.short, record.unrelated))}."
-        )
+    notes = said(
+        None if record.coalitions else "No other copy of the same people has been delivered.",
+        f"Recipients who might share: {plural(record.sets_left_out, 'further set')} of them were not compared, since "
+        "they are too many."
+        if record.sets_left_out
+        else None,
+        "Releases to this recipient that are not recorded as of the same people, and were not pooled with it: "
+        f"{', '.join(map(numbers.short, record.unrelated))}."
+        if record.unrelated
+        else None,
+    )
+    yield from [notes] if notes else []
 
 
 def _coalition(found: PooledCopies, record: Reassessment) -> Iterator[Block]:
-    cells, said = SmallCellRule(record.policy.small_cell), f"They could not be pooled: {found.cannot}."
+    cells, words = SmallCellRule(record.policy.small_cell), f"They could not be pooled: {found.cannot}."
     if not found.cannot and found.shared is not None and found.narrowed is not None:
-        said = (
+        words = (
             f"Records that are in other copies too: {cells.count(found.shared)}. Of these, hidden among fewer people "
             f"than in this copy alone: {cells.part(found.narrowed, found.shared)}."
         )
     yield Heading(f"{', '.join(found.recipients)}: {plural(len(found.releases), 'release')}")
-    yield Paragraph(f"{_KINDS[found.kind]}. {said}", "intro" if found.gates else "")
+    yield Paragraph(f"{_KINDS[found.kind]}. {words}", "intro" if found.gates else "")
     if found.gates:
-        yield _table(
-            "Gates of this copy's records, pooled with the others",
-            [_gate_row(gate, record, judged=found.judged) for gate in found.gates],
-        )
+        rows = [_gate_row(gate, record, judged=found.judged) for gate in found.gates]
+        yield Table("Gates of this copy's records, pooled with the others", _HEAD, rows)
 
 
 def _dates(record: Reassessment) -> Iterator[Block]:
     if record.lapses:
         yield Table(
-            "What the release depends on that ends within 90 days or has ended",
-            (
-                Column("What", 17),
-                Column("Which", 33),
-                Column("Last day", 14),
-                Column("Days left", 12, "pair"),
-                Column("What follows", 24),
-            ),
+            "Agreements, validity and other dates that end within 90 days or have ended",
+            "Kind 17 | Name 33 | Last day 14 | Days left 12p | Consequence 24",
             [
                 (
                     sentence_start(one.what),
@@ -340,5 +263,5 @@ def _dates(record: Reassessment) -> Iterator[Block]:
             ],
         )
     else:
-        yield Paragraph("Nothing that the release depends on ends within 90 days.")
-    yield Signatures([("Seen by", "Date, signature"), ("What is done about it", "Date, signature of an officer")])
+        yield "Nothing that the release depends on ends within 90 days."
+    yield Signatures([("Seen by", "Date, signature"), ("Action taken", "Date, signature of an officer")])

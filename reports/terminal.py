@@ -1,6 +1,8 @@
 """Blocks of the document model for a terminal, drawn by Rich; charts and signatures are left to paper."""
 
+import re
 from collections.abc import Iterable
+from html import unescape
 
 from markupsafe import Markup
 from rich.console import Console
@@ -9,43 +11,69 @@ from rich.text import Text
 
 from reports.document import Block, Bullets, Facts, Heading, Paragraph, Table, VerdictBox
 
-_STYLES = {"approved": "bold green", "awaiting": "bold yellow", "blocked": "bold red"}
+_STYLES = {
+    "approved": "bold green",
+    "awaiting": "bold yellow",
+    "blocked": "bold red",
+    "passed": "green",
+    "failed": "red",
+    "strong": "bold",
+    "b": "bold",
+    "label": "italic",
+    "note": "dim",
+}
+"""Styles of verdicts, paragraphs and inline elements."""
+_TAG = re.compile(r'<(/?)(\w+)(?: class="(\w+)")?[^>]*>')
+_MANY_COLUMNS = 6
 
 
-def plain(text: str) -> str:
-    """Text without its inline markup.
-
-    >>> plain(Markup("<b>3</b> of<br>4 &lt; 5")), plain("a <b> c")
-    ('3 of 4 < 5', 'a <b> c')
-    """
-    return text.replace("<br>", " ").striptags() if isinstance(text, Markup) else text
+def styled(text: str, style: str = "") -> Text:
+    """Text with its inline markup as styles."""
+    drawn = Text(style=style)
+    if not isinstance(text, Markup):
+        return drawn.append(text)
+    styles, place = [""], 0
+    for tag in _TAG.finditer(text):
+        drawn.append(unescape(text[place : tag.start()]), styles[-1])
+        place, (closes, name, css) = tag.end(), tag.groups()
+        if name == "br":
+            drawn.append("\n")
+        elif closes:
+            styles.pop()
+        else:
+            drawn.append("_" if name == "sub" else "")
+            styles.append(_STYLES.get(css or name, ""))
+    return drawn.append(unescape(text[place:]))
 
 
 def show(blocks: Iterable[Block], console: Console) -> None:
     """Print blocks in their order."""
     for block in blocks:
         if isinstance(block, VerdictBox):
-            words = (f"{block.sign} {plain(block.words)}", _STYLES[block.css])
-            console.print(Text.assemble(words, f": {plain(block.meaning)}"), soft_wrap=True)
+            words = Text.assemble((f"{block.sign} ", _STYLES[block.css]), styled(block.words, _STYLES[block.css]))
+            console.print(Text.assemble(words, ": ", styled(block.meaning)), soft_wrap=True)
         elif isinstance(block, Heading):
-            console.print(Text(plain(block.text), style="bold"))
+            console.print(styled(block.text, "bold"))
+        elif isinstance(block, str):
+            console.print(styled(block), soft_wrap=True)
         elif isinstance(block, Paragraph):
-            console.print(Text(plain(block.text)), soft_wrap=True)
+            # Styled paragraphs break between words; others may hold paths, which stay whole.
+            console.print(styled(block.text, _STYLES.get(block.style, "")), soft_wrap=block.style == "")
         elif isinstance(block, Bullets):
-            console.print("\n".join(f"• {plain(item)}" for item in block.items), markup=False, soft_wrap=True)
+            console.print(Text("\n").join(Text.assemble("• ", styled(item)) for item in block.items), soft_wrap=True)
         elif isinstance(block, Facts | Table):
+            if block.caption:
+                console.print(styled(block.caption, "italic"))
             console.print(_grid(block))
 
 
 def _grid(block: Facts | Table) -> Grid:
-    grid = Grid(
-        box=None, pad_edge=False, padding=(0, 2, 0, 0), title=plain(block.caption) or None, title_justify="left"
-    )
-    grid.show_header = isinstance(block, Table)
     columns = block.columns if isinstance(block, Table) else ()
+    grid = Grid(box=None, pad_edge=False, padding=(0, 1 if len(columns) > _MANY_COLUMNS else 2, 0, 0))
+    grid.show_header = any(column.title for column in columns)
     for column in columns:
-        grid.add_column(plain(column.title), justify="left" if column.style == "words" else "right", overflow="fold")
+        grid.add_column(styled(column.title), justify="left" if column.style == "words" else "right", overflow="fold")
     groups = (block.groups or (block.rows,)) if isinstance(block, Table) else (block.rows,)
     for row in (row for rows in groups for row in rows):
-        grid.add_row(*(Text(plain(cell)) for cell in row))
+        grid.add_row(*map(styled, row))
     return grid

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from flows.cli.output import ExitCode, show_error, show_internal_error
+from flows.cli.output import ExitCode, show_error
 from tasks.core.errors import BadInput, ReleasegateError
 
 _INTERRUPTED = 130
@@ -118,7 +118,7 @@ def main() -> None:
         show_error(error, as_json=as_json)
         code = error.exit_code
     except TyperException as error:
-        if error.format_message():  # empty where the help was shown because nothing was asked for
+        if error.format_message():  # empty where the help was shown because no command was given
             misuse = BadInput(
                 error.format_message().rstrip("."),
                 expected="a command with the arguments and options that it has",
@@ -129,8 +129,13 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown place"
-        show_internal_error(error, place, as_json=as_json)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        failure = ReleasegateError(  # the message of the error might quote a data value
+            "the program failed; nothing was released",
+            where=f"{place.name}, line {place.lineno}",
+            got=type(error).__name__,
+            fix="run the command again, and report this message if it comes back",
+        )
+        show_error(failure, as_json=as_json)
         code = ExitCode.INTERNAL
     sys.exit(int(code))

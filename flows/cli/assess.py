@@ -1,75 +1,57 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
-from flows.cli.assessed import combined_tables, k_anonymity_tables, sequential_tables
-from flows.cli.assessed_linkage import linkage_tables, masking_tables
-from flows.cli.assessed_policies import policy_legend, policy_tables
-from flows.cli.assessed_utility import utility_tables
-from flows.cli.options import RequestArgument, RootsOption, check_recipient
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.assessed import Part, combined_tables, sequential_tables, solution_tables
+from flows.cli.assessed_decoys import assess_decoys
+from flows.cli.assessed_files import family_tables, linkage_tables, masking_tables, utility_tables
+from flows.cli.assessed_game import policy_legend, policy_tables, search_tables
+from flows.cli.options import RecipientOption, RequestArgument, RootsOption, check_recipient
+from flows.cli.output import JsonOption, answer
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from tasks.assessments.assessment import Assessment, Finding
-from tasks.assessments.combined.assessment import COLLECTED
-from tasks.assessments.combined.combined_score import riskiest
-from tasks.assessments.identity.policies import ComparedPolicy, Comparison
+from tasks.assessments.combined.assessment import COLLECTED, riskiest
+from tasks.assessments.identity.policies import Comparison
+from tasks.assessments.linkage.families import learn_family
+from tasks.assessments.linkage.holdings import holdings_of
 from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, UTILITY
-from tasks.candidate.candidate import Candidate
+from tasks.assessments.sequential.solvers import solve_plans
+from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.candidate.groups import collected_groups
-from tasks.candidate.source import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
+from tasks.generalization.paper_searches import search_games
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import Recipient
 
-
-class AssessedMethod(StrEnum):
-    """Methods that can be assessed alone."""
-
-    GAME = "game"
-    FMDP = "fmdp"
-    COMBINED = "combined"
-    LINKAGE = "linkage"
-    UTILITY = "utility"
-    DECOYS = "decoys"
-
-
+AssessedMethod = StrEnum("AssessedMethod", ["GAME", "FMDP", "COMBINED", "LINKAGE", "UTILITY", "DECOYS"])
+"""Methods that can be assessed alone."""
 ALGORITHMS = {
     AssessedMethod.GAME: ("exact", "bis", "lbs"),
     AssessedMethod.FMDP: ("recursion", "two-level-lp", "value-iteration"),
     AssessedMethod.LINKAGE: ("mean", "owa", "choquet", "bilinear", "mahalanobis"),
 }
-"""Algorithms of a method's paper, as named in its registry, which takes long to import."""
+"""Algorithms of a method's paper, as its registry names them."""
+
+Assessed = tuple[Any, Iterable[Part]]
+"""Findings of a method on one recipient, for programs and for people."""
 
 
-Tables = Iterable[RenderableType]
-
-
-@dataclass(frozen=True)
-class Assessed:
-    """Findings of a method on one recipient, for programs and for people."""
-
-    document: Any
-    tables: Tables
-
-
+@guarded("assessment")
 def assess(
-    method: Annotated[AssessedMethod, typer.Argument(help="What to assess.", show_default=False)],
+    method: Annotated[AssessedMethod, typer.Argument(help="Method to assess.", show_default=False)],
     request: RequestArgument,
     root: RootsOption = None,
     *,
-    recipient: Annotated[
-        str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
-    ] = None,
+    recipient: RecipientOption = None,
     top: Annotated[
         int, typer.Option(help="Records to explain with combined: those that score highest.", min=0, max=1000)
     ] = 5,
@@ -115,37 +97,6 @@ def assess(
     by itself; with ``--json`` the figures that gates use are given too, the worst of the copy alone and of any that
     recipients may pool.
     """
-    _check_algorithm(method, algorithm)
-    with guarded("assessment"):
-        loaded = load_request(request, root or [])
-        frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
-        source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
-        recipients = source.request.recipients
-        check_recipient(recipient, [one.id for one in recipients], "request")
-        chosen = [one for one in recipients if recipient in (None, one.id)]
-        tables: list[RenderableType] = []
-        if method is AssessedMethod.DECOYS:
-            from flows.cli.assessed_decoys import assess_decoys  # noqa: PLC0415  imports solvers
-
-            document, tables = assess_decoys(source, [one.id for one in chosen])
-        else:
-            assessed = _assessed(method, source, top, algorithm)
-            found = {one.id: assessed(one) for one in chosen}
-            document = {"recipients": {who: one.document for who, one in found.items()}}
-            tables = [table for one in found.values() for table in one.tables]
-            if method is AssessedMethod.GAME and algorithm is None:
-                tables += policy_legend()
-    if as_json:
-        named = {} if algorithm is None else {"algorithm": algorithm}
-        print_json({"ok": True, "exit_code": 0, "method": method.value, **named, **document})
-        return ExitCode.APPROVED
-    for table in tables:
-        console.print(table)
-        console.print()
-    return ExitCode.APPROVED
-
-
-def _check_algorithm(method: AssessedMethod, algorithm: str | None) -> None:
     names = ALGORITHMS.get(method, ())
     if algorithm is not None and algorithm not in names:
         raise BadInput(
@@ -155,6 +106,25 @@ def _check_algorithm(method: AssessedMethod, algorithm: str | None) -> None:
             got="another name",
             fix="name one of these, or leave the option out",
         )
+    loaded = load_request(request, root or [])
+    frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+    source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
+    recipients = source.request.recipients
+    check_recipient(recipient, [one.id for one in recipients], "request")
+    chosen = [one for one in recipients if recipient in (None, one.id)]
+    parts: list[Part] = []
+    if method is AssessedMethod.DECOYS:
+        document, parts = assess_decoys(source, [one.id for one in chosen])
+    else:
+        assessed = _assessed(method, source, top, algorithm)
+        found = {one.id: assessed(one) for one in chosen}
+        document = {"recipients": {who: figures for who, (figures, _) in found.items()}}
+        parts = [part for _, tables in found.values() for part in tables]
+        if method is AssessedMethod.GAME and algorithm is None:
+            parts.append(policy_legend())
+    named = {} if algorithm is None else {"algorithm": algorithm}
+    blocks = (block for part in parts if part for block in (*part, ""))
+    return answer({"method": method.value, **named, **document}, blocks, as_json=as_json)
 
 
 def _assessed(
@@ -165,7 +135,7 @@ def _assessed(
         return lambda recipient: _searched(source, recipient, algorithm)
     if method is AssessedMethod.GAME:
         comparison = Comparison(source.request, source.prepared, source.index)
-        return lambda recipient: _game(source, recipient, comparison.of(recipient))
+        return lambda recipient: _game(source, recipient, comparison)
     if algorithm is not None:
         by = _solved if method is AssessedMethod.FMDP else _learned
         return lambda recipient: by(source.candidate(recipient), algorithm)
@@ -175,11 +145,11 @@ def _assessed(
     return lambda recipient: _alone(source.candidate(recipient), assessment, tables)
 
 
-def _alone(candidate: Candidate, assessment: Assessment[Any], tables: Callable[[str, Any], Tables]) -> Assessed:
-    """What the gate finds by one assessment."""
+def _alone(candidate: Candidate, assessment: Assessment[Any], tables: Callable[[str, Any], Iterable[Part]]) -> Assessed:
+    """Finding of the gate by one assessment."""
     found = assessment.assess(candidate)
     shown = tables(candidate.recipient.id, found.fact)
-    return Assessed(_document(candidate, found), (*shown, *masking_tables(candidate.masked.facts)))
+    return _document(candidate, found), (*shown, *masking_tables(candidate.masked.facts))
 
 
 def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assessed:
@@ -188,7 +158,7 @@ def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assess
     source.known[COLLECTED] = found.fact.initial
     records = riskiest(candidate.request, candidate.as_masked, candidate.generalization, candidate.released, top)
     document = {**_document(candidate, found), "records": [record.document() for record in records]}
-    return Assessed(document, combined_tables(recipient.id, found.fact, records))
+    return document, combined_tables(recipient.id, found.fact, records)
 
 
 def _document(candidate: Candidate, found: Finding[Any]) -> dict[str, Any]:
@@ -202,49 +172,33 @@ def _masking(candidate: Candidate) -> dict[str, Any]:
     return {"masking": masking, "note": NOT_THE_RELEASES_OWN if masking else ""}
 
 
-def _game(source: CandidateSource, recipient: Recipient, policies: Sequence[ComparedPolicy]) -> Assessed:
-    recoded = [
-        (one.policy, outcome)
-        for one in policies
-        if source.index.demands is not None
-        and one.figures is not None
-        and (outcome := one.figures.played.k_anonymity) is not None
-    ]
-    tables = policy_tables(recipient, source.request, source.index, policies)
-    return Assessed([one.document() for one in policies], (*tables, *k_anonymity_tables(recoded)))
+def _game(source: CandidateSource, recipient: Recipient, comparison: Comparison) -> Assessed:
+    policies = comparison.of(recipient)
+    document = [one.document() for one in policies]
+    return document, policy_tables(recipient, source.request, source.index, policies)
 
 
 def _searched(source: CandidateSource, recipient: Recipient, name: str) -> Assessed:
-    from flows.cli.assessed_solvers import search_tables  # noqa: PLC0415  imports solvers
-    from tasks.generalization.paper_searches import search_games  # noqa: PLC0415
-
     searches = search_games(source.index, payoffs_of(recipient), weights_of(source.request), name)
-    return Assessed([asdict(one) for one in searches], search_tables(recipient.id, name, searches))
+    return [asdict(one) for one in searches], search_tables(recipient.id, name, searches)
 
 
 def _solved(candidate: Candidate, name: str) -> Assessed:
-    from flows.cli.assessed_solvers import solution_tables  # noqa: PLC0415  imports solvers
-    from tasks.assessments.sequential.solvers import solve_plans  # noqa: PLC0415
-
     profile = candidate.adversary.profile
     groups = {"collected": collected_groups(candidate.index, profile.prior), "released": candidate.groups}
     solutions = {stage: solve_plans(profile, found, name) for stage, found in groups.items()}
     document = {stage: [asdict(one) for one in found] for stage, found in solutions.items()}
-    return Assessed(document, solution_tables(candidate.recipient.id, name, tuple(solutions.items())))
+    return document, solution_tables(candidate.recipient.id, name, solutions)
 
 
 def _learned(candidate: Candidate, name: str) -> Assessed:
-    from flows.cli.assessed_solvers import family_tables  # noqa: PLC0415  imports solvers
-    from tasks.assessments.linkage.families import learn_family  # noqa: PLC0415
-    from tasks.assessments.linkage.holdings import holdings_of  # noqa: PLC0415
-
     who = candidate.recipient.id
     found = learn_family(holdings_of(candidate), name, candidate.randomness(f"learned distance {who}"))
     tables = *family_tables(who, found), *masking_tables(candidate.masked.facts)
-    return Assessed({**found.document(), **_masking(candidate)}, tables)
+    return {**found.document(), **_masking(candidate)}, tables
 
 
-_TABLES: dict[AssessedMethod, tuple[Assessment[Any], Callable[[str, Any], Tables]]] = {
+_TABLES: dict[AssessedMethod, tuple[Assessment[Any], Callable[[str, Any], Iterable[Part]]]] = {
     AssessedMethod.FMDP: (SEQUENTIAL, sequential_tables),
     AssessedMethod.LINKAGE: (LINKAGE, linkage_tables),
     AssessedMethod.UTILITY: (UTILITY, utility_tables),

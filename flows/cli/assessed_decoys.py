@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from rich.console import RenderableType
-from rich.text import Text
-
+from flows.cli.assessed import Part
+from flows.cli.output import table
 from flows.cli.randomness import generator_of_its_own
-from flows.cli.tables import between, listing, untitled_table
 from reports import numbers
-from tasks.candidate.candidate import Candidate
-from tasks.candidate.source import CandidateSource
+from reports.document import Paragraph
+from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
 from tasks.decoys.planning import copies_to_mark
@@ -24,7 +22,7 @@ _NO_RELEASE = "0" * 64
 NOTE = "drawn with randomness of its own; a release has other decoys"
 
 
-def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[str, Any], list[RenderableType]]:
+def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[str, Any], list[Part]]:
     """Work out what decoys a release could have; they concern all recipients together, whichever of them are shown.
 
     Parameters
@@ -51,7 +49,7 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
     chosen = [name for name in chosen if name not in without_copy]
     with_terms = [one for one in copies_to_mark(candidates) if one.classes]
     each = with_terms[0].classes
-    table = room_table(candidates[0], with_terms[0].band)
+    room = room_table(candidates[0], with_terms[0].band)
     paid = ratio_costs(candidates, generator_of_its_own)
     refused, facts = "", dict[str, DecoyFact]()
     try:
@@ -70,7 +68,7 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
         "terms_assumed": terms_assumed,
         "refused": refused,
         "without_copy": without_copy,
-        "room": [{**asdict(row), "recipients": row.in_band // each} for row in table],
+        "room": [{**asdict(row), "recipients": row.in_band // each} for row in room],
         "costs": [asdict(cost) for cost in paid],
         "recipients": {
             one.recipient: {
@@ -82,28 +80,33 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
             for one in shown
         },
     }
-    parts: list[RenderableType] = [_room_table(table, each, request), _cost_table(paid, len(with_terms))]
     alike = [
         [one.recipient for one in shown if one.offer == offer] for offer in dict.fromkeys(one.offer for one in shown)
     ]
-    for names in alike:
-        one = next(one for one in shown if one.recipient == names[0])
-        parts.append(_supported_text(", ".join(names), one.classes, able[names[0]], request))
-    parts += [Text(f"{name} has no copy: {why}") for name, why in without_copy.items()]
-    if refused:
-        parts.append(Text(f"Decoys cannot be had on these terms: {refused}"))
-    for number, names in enumerate(alike):
-        if names[0] in facts:
-            parts += _fact_tables(", ".join(names), facts[names[0]], first=number == 0)
-    none = [name for name in chosen if name not in {one.recipient for one in shown}]
-    if none:
-        parts.append(Text(f"{', '.join(none)}: no decoys are asked for."))
     notes = [NOTE.capitalize() + "."]
     if request.continues:
         notes.append("The request continues a release, whose decoys stay; these are those of a first version.")
     if terms_assumed:
-        notes.append(f"No recipient asks for decoys; {_ASSUMED.classes} decoy classes each are assumed.")
-    return document, [*parts, Text(" ".join(notes))]
+        notes.append(f"No recipient is to have decoys; {_ASSUMED.classes} decoy classes each are assumed.")
+    first = facts.get(alike[0][0]) if alike else None
+    classes = {one.recipient: one.classes for one in shown}
+    none = [name for name in chosen if name not in classes]
+    parts = [
+        _room_table(room, each, request),
+        _cost_table(paid, len(with_terms)),
+        *(_supported(", ".join(names), classes[names[0]], able[names[0]], request) for names in alike),
+        *(_line(f"{name} has no copy: {why}") for name, why in without_copy.items()),
+        _line(f"Decoys cannot be had on these terms: {refused}") if refused else (),
+        () if first is None else _collusion(first.collusion, first.planned_probability),
+        *(_detection(", ".join(names), facts[names[0]].detectability) for names in alike if names[0] in facts),
+        _line(f"{', '.join(none)}: no decoys are required.") if none else (),
+        _line(" ".join(notes)),
+    ]
+    return document, parts
+
+
+def _line(sentence: str) -> Part:
+    return (Paragraph(sentence, "lead"),)
 
 
 def _candidates(source: CandidateSource, assumed: DecoyTerms | None) -> tuple[list[Candidate], dict[str, str]]:
@@ -125,30 +128,33 @@ def _candidates(source: CandidateSource, assumed: DecoyTerms | None) -> tuple[li
     return candidates, {name: error.in_one_line() for name, error in failed.items()}
 
 
-def _room_table(table: Sequence[Room], each: int, request: ReleaseRequest) -> RenderableType:
-    shown = untitled_table((), ("k", "limit", "levels", "classes", "near k", "minLink", "paper's", "strict", "band"))
-    shown.add_column("recipients", justify="right")
-    for row in table:
-        figures = (row.classes, row.close_to_minimum, row.least_linked, row.published)
-        shown.add_row(
+def _room_table(room: Sequence[Room], each: int, request: ReleaseRequest) -> Part:
+    rows = (
+        (
             str(row.k),
             numbers.percent(row.suppression_limit),
             "".join(map(str, row.levels)) if max(row.levels) < 10 else " ".join(map(str, row.levels)),
-            *("–" if figure is None else f"{figure:,}" for figure in figures),
-            f"{row.riskier:,}",
-            f"{row.in_band:,}",
-            f"{row.in_band // each:,}",
+            *map(_count, (row.classes, row.close_to_minimum, row.least_linked, row.published, row.riskier)),
+            *map(_count, (row.in_band, row.in_band // each)),
         )
-    return between(
+        for row in room
+    )
+    headings = "k", "limit", "levels", "classes", "near k", "minLink", "paper's", "strict", "band", "recipients"
+    return table(
         "Room that k-anonymous releases leave for decoys",
-        shown,
+        [f">{heading}" for heading in headings],
+        rows,
         f"levels of {', '.join(request.quasi_identifiers)} at the optimum by Loss; near k: classes of k to 1.1 k; "
         "minLink: fewest people a class links to; paper's: its candidates; strict: those without any record; band: "
         f"cells without any record in the band of risk factors; recipients: at {each} decoy classes each",
     )
 
 
-def _cost_table(paid: Sequence[RatioCost], recipients: int) -> RenderableType:
+def _count(number: int | None) -> str:
+    return "–" if number is None else f"{number:,}"
+
+
+def _cost_table(paid: Sequence[RatioCost], recipients: int) -> Part:
     rows = (
         (
             str(cost.ratio),
@@ -157,50 +163,43 @@ def _cost_table(paid: Sequence[RatioCost], recipients: int) -> RenderableType:
         )
         for cost in paid
     )
-    return listing(
+    return table(
         f"Records that the worst-off of the copies misses, {recipients} with decoys",
-        (),
-        ("t", "P(decoy)", "records"),
+        (">t", ">P(decoy)", ">records"),
         rows,
         "t: real classes that one copy alone keeps, for each decoy class; P(decoy): of what stands alone, to who "
         "compares copies",
     )
 
 
-def _supported_text(who: str, classes: int, found: Supported | str, request: ReleaseRequest) -> Text:
+def _supported(who: str, classes: int, found: Supported | str, request: ReleaseRequest) -> Part:
     if isinstance(found, str):
-        return Text(f"{who}: no decoys can be offered. {found}")
-    return Text(
+        return _line(f"{who}: no decoys can be offered. {found}")
+    return _line(
         f"{who}: {found.recipients:,} recipients of this generalization could have {classes} decoy classes each at "
         f"t = {request.policy.decoys.kept_per_decoy} (what limits: {found.limit})."
     )
 
 
-def _fact_tables(who: str, fact: DecoyFact, *, first: bool) -> list[RenderableType]:
-    parts: list[RenderableType] = [_collusion(fact.collusion, fact.planned_probability)] if first else []
-    if fact.detectability is None:
-        return [*parts, Text(f"{who}: too few cells to measure whether decoys can be told from real classes.")]
-    return [*parts, _detection(who, fact.detectability)]
-
-
-def _collusion(facts: Sequence[CollusionFact], planned: float | None) -> RenderableType:
+def _collusion(facts: Sequence[CollusionFact], planned: float | None) -> Part:
     rows = (
-        (
-            str(one.colluders),
-            *map(numbers.percent, (one.probability, one.worst, one.informed, one.worst_informed)),
-        )
+        (str(one.colluders), *map(numbers.percent, (one.probability, one.worst, one.informed, one.worst_informed)))
         for one in facts
     )
-    caption = "" if planned is None else f"planned for two and more: {numbers.percent(planned)}"
-    headings = ("colluders", "mean", "worst", "with population", "worst")
-    return listing("Probability that a class is a decoy, to who compares copies", (), headings, rows, caption)
+    return table(
+        "Probability that a class is a decoy, to who compares copies",
+        (">colluders", ">mean", ">worst", ">with population", ">worst"),
+        rows,
+        "" if planned is None else f"planned for two and more: {numbers.percent(planned)}",
+    )
 
 
-def _detection(who: str, fact: DetectabilityFact) -> RenderableType:
-    return listing(
-        f"{who}: whether decoys can be told from real classes",
-        ("what it sees", "classifier"),
-        ("area", "95 % interval"),
+def _detection(who: str, fact: DetectabilityFact | None) -> Part:
+    if fact is None:
+        return _line(f"{who}: too few cells to measure whether decoys can be distinguished from real classes.")
+    return table(
+        f"{who}: whether decoys can be distinguished from real classes",
+        ("what it sees", "classifier", ">area", ">95 % interval"),
         ((one.view, one.classifier, f"{one.area:.3f}", f"{one.low:.3f}–{one.high:.3f}") for one in fact.tried),
         f"area under the curve, 0.5 is guessing; {fact.decoys} decoy and {fact.real_classes:,} real classes",
     )

@@ -5,12 +5,11 @@ from typing import Annotated
 
 import typer
 
-from flows.audit import JSON, Audited, run_audit
+from flows.audit import JSON, run_audit
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
-from flows.cli.output import ExitCode, JsonOption, console, print_json
+from flows.cli.output import ExitCode, JsonOption, answer
 from flows.workspace import Workspace
 from reports.audit import audit as audit_document
-from reports.terminal import show
 
 
 def audit(
@@ -39,32 +38,19 @@ def audit(
     traces, agreements, separation of duties, and whether the ledger is unchanged. Exit code 3 if the ledger is broken;
     the audit is written all the same, and says so.
     """
+    checkpoints = checkpoints_of(anchor or [])
     audited = run_audit(
-        Workspace(workspace.resolve()),
-        first_day,
-        last_day,
-        output,
-        force=force,
-        checkpoints=checkpoints_of(anchor or []),
+        Workspace(workspace.resolve()), first_day, last_day, output, force=force, checkpoints=checkpoints
     )
-    code = ExitCode.APPROVED if audited.report.chain.intact else ExitCode.BLOCKED
-    if as_json:
-        report = audited.report.model_dump(mode="json", include={"first_day", "last_day", "outcomes", "chain"})
-        print_json(
-            {
-                "ok": audited.report.chain.intact,
-                "exit_code": int(code),
-                "folder": str(audited.folder),
-                "files": list(audited.files),
-                **report,
-            }
-        )
-    else:
-        _show(audited)
-    return code
-
-
-def _show(audited: Audited) -> None:
-    show(audit_document(audited.report).sections[0].blocks, console)
-    tables = len([name for name in audited.files if name.endswith(".csv")])
-    console.print(f"\n{audited.folder}: audit.pdf, {JSON} and {tables} CSV files", soft_wrap=True)
+    report, folder = audited.report, audited.folder
+    tables = sum(name.endswith(".csv") for name in audited.files)
+    return answer(
+        {
+            "folder": str(folder),
+            "files": list(audited.files),
+            **report.model_dump(mode="json", include={"first_day", "last_day", "outcomes", "chain"}),
+        },
+        [*audit_document(report).sections[0].blocks, f"\n{folder}: audit.pdf, {JSON} and {tables} CSV files"],
+        as_json=as_json,
+        code=ExitCode.APPROVED if report.chain.intact else ExitCode.BLOCKED,
+    )

@@ -5,23 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from flows.cli.options import RequestArgument, RootsOption
-from flows.cli.output import ExitCode, JsonOption, answer, notices
+from flows.cli.output import ExitCode, JsonOption, answer, table
 from flows.cli.randomness import generator_of_its_own
+from reports.document import Block, text
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
+from tasks.decoys.records import outbound_columns, refuse_own_values
 from tasks.generalization.setting import check_setting
-from tasks.masking.fact import MaskingFact
-from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import absent_values
+from tasks.masking.masked_columns import NOTHING_MASKED, MaskingFact, mask_columns
+from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
@@ -52,7 +49,7 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block.
     """
     checked = checked_request(request, root or [])
-    asked, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
+    loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     document = {
         "records": prepared.data.total,
         "distinct_tuples": len(prepared.data),
@@ -63,20 +60,16 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
         "deliveries": [
             {
                 "recipient": one.id,
-                "format": asked.format_for(one).value,
+                "format": loaded.format_for(one).value,
                 "encrypted_to": [{"kind": kind_of(key), "fingerprint": fingerprint(key)} for key in one.encrypt_to],
             }
-            for one in asked.recipients
+            for one in loaded.recipients
         ],
-        "known": list(known_attributes(asked)),
+        "known": list(known_attributes(loaded)),
         "notes": list(checked.notes),
     }
     code = ExitCode.APPROVED if validation.passed else ExitCode.BLOCKED
-    answer(document, _lines(checked), as_json=as_json, code=code)
-    if not as_json:
-        for note in checked.notes:
-            notices.print(f"note: {note}")
-    return code
+    return answer(document, _shown(checked), as_json=as_json, code=code, notes=checked.notes)
 
 
 def checked_request(path: Path, roots: list[Path]) -> CheckedRequest:
@@ -106,28 +99,22 @@ def checked_request(path: Path, roots: list[Path]) -> CheckedRequest:
 
 
 def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
-    """Notes on why recipients might not get the decoys asked for, as far as they show without generalizing."""
+    """Notes on why recipients might not get the required decoys, as far as they show without generalizing."""
     if not any(recipient.decoys for recipient in request.recipients):
         return
-    from tasks.decoys.outbound import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
-
     try:
         refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))
     except ParameterError as error:
         yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
 
 
-def _lines(checked: CheckedRequest) -> Iterator[RenderableType]:
+def _shown(checked: CheckedRequest) -> Iterator[Block]:
     request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
-    fields = Table(box=None, padding=(0, 2), show_edge=False)
-    for heading in ("column", "role", "type", "distinct", "hierarchy"):
-        fields.add_column(heading, justify="right" if heading == "distinct" else "left")
-    for name, attribute in request.attributes.items():
-        tree = prepared.hierarchies.get(name)
-        groups = " → ".join(str(len(level)) for level in tree.labels) if tree else ""
-        groups += ", levels cross" if tree and not tree.is_tree else ""
-        fields.add_row(name, attribute.role.value, attribute.type.value, f"{prepared.distinct_values[name]:,}", groups)
-    yield fields
+    columns = (
+        (name, one.role.value, one.type.value, f"{prepared.distinct_values[name]:,}", _levels(prepared, name))
+        for name, one in request.attributes.items()
+    )
+    yield from table("", ("column", "role", "type", ">distinct", "hierarchy"), columns)
     yield (
         f"\n{prepared.data.total:,} records in {len(prepared.data):,} distinct quasi-identifier tuples; "
         f"population of {prepared.population.total:,} people"
@@ -135,20 +122,25 @@ def _lines(checked: CheckedRequest) -> Iterator[RenderableType]:
     for masking in request.masking:
         parameter = f"{PARAMETER_OF[masking.method]} = {masking.strength:g}"
         yield f"masked: {', '.join(masking.attributes)} by {masking.method.value}, {parameter}"
-    for recipient in request.recipients:
-        if recipient.decoys:
-            yield f"decoys: {recipient.decoys.classes:,} classes for {recipient.id}"
-    for recipient in request.recipients:
-        if recipient.encrypt_to:
-            keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in recipient.encrypt_to)
-            yield f"encrypted: {request.format_for(recipient).value} for {recipient.id} to {keys}"
-    yield f"taken to be held by an intruder: {', '.join(known_attributes(request))}\n"
+    yield from (f"decoys: {one.decoys.classes:,} classes for {one.id}" for one in request.recipients if one.decoys)
+    for one in request.recipients:
+        if one.encrypt_to:
+            keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
+            yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
+    yield f"assumed known to an attacker: {', '.join(known_attributes(request))}\n"
     failed = [one for one in validation.checks if not one.passed]
-    for one in failed:
-        rows = ", ".join(str(row + 1) for row in checked.positions.get(one.id, ())[:5])
+    cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
+    for found in failed:
+        rows = ", ".join(str(row + 1) for row in checked.positions.get(found.id, ())[:5])
         where = f", rows {rows}" if rows else ""
-        line = f" {one.column or 'table'}: {one.expectation}: {one.failed:,} of {one.checked:,}{where}"
-        yield Text.assemble(("✗", "red"), line)
-    passed = len(validation.checks) - len(failed)
-    mark = ("✗", "red") if failed else ("✓", "green")
-    yield Text.assemble(mark, f" {passed} of {len(validation.checks)} checks passed")
+        yield text(cross, found.column or "table", found.expectation, found.failed, found.checked, where)
+    number, (mark, style) = len(validation.checks), ("✗", "failed") if failed else ("✓", "passed")
+    yield text(f'<span class="{style}">{mark}</span> {{}} of {{}} checks passed', number - len(failed), number)
+
+
+def _levels(prepared: Prepared, name: str) -> str:
+    """Sizes of the levels of an attribute's hierarchy."""
+    tree = prepared.hierarchies.get(name)
+    if tree is None:
+        return ""
+    return " → ".join(str(len(level)) for level in tree.labels) + ("" if tree.is_tree else ", levels cross")

@@ -1,20 +1,17 @@
 """``releasegate explain``: why this verdict, and the smallest change that would reverse it."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
-from typing import Annotated, Any
+from functools import cache, partial
+from typing import Any
 
 import pandas as pd
-import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
 from flows.cli.explained_records import documents
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, check_recipient
-from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
+from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgument, WorkspaceOption, check_recipient
+from flows.cli.output import JsonOption, answer, progress
 from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import Recalled, find_bundle, recall
@@ -31,18 +28,12 @@ from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
-from tasks.request.model import ReleaseRequest
-
-Say = Callable[[str], None]
+from tasks.request.model import Masking, ReleaseRequest
 
 
 def explain(
-    release: Annotated[
-        str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
-    ],
-    recipient: Annotated[
-        str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
-    ] = None,
+    release: ReleaseArgument,
+    recipient: RecipientOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
@@ -54,7 +45,7 @@ def explain(
     is named was tried. Figures marked ≈ are estimates: record linkage was tried anew, on other people than a release
     would draw.
     """
-    with guarded("explanation"), _progress(quiet=as_json) as say:
+    with guarded("explanation"), progress(quiet=as_json) as say:
         say("verifying the bundle")
         place = Workspace(workspace.resolve())
         bundle = find_bundle(release, place)
@@ -64,31 +55,17 @@ def explain(
         chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
         explained = _explained(recalled, chosen, place, say)
     notes = _notes(recalled)
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "exit_code": 0,
-                "release_id": recalled.release_id,
-                "bundle": str(bundle),
-                "notes": notes,
-                "recipients": [_document(one) for one in explained],
-            }
-        )
-        return ExitCode.APPROVED
-    for one in explained:
-        console.print(rendered(one))
-    for note in notes:
-        notices.print(f"note: {note}")
-    return ExitCode.APPROVED
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Say]:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=notices, transient=True, disable=quiet) as progress:
-        shown = progress.add_task("", total=None)
-        yield lambda text: progress.update(shown, description=text)
+    return answer(
+        {
+            "release_id": recalled.release_id,
+            "bundle": str(bundle),
+            "notes": notes,
+            "recipients": [_document(one) for one in explained],
+        },
+        (block for one in explained for block in rendered(one)),
+        as_json=as_json,
+        notes=notes,
+    )
 
 
 def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:
@@ -109,45 +86,42 @@ def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Ca
             got="another key" if key_file.is_file() else "no such file",
             fix="name that workspace with --workspace, or restore its key",
         )
-    made: dict[str, MaskedColumns] = {}
 
-    def masked_for(request: ReleaseRequest) -> MaskedColumns:
-        name = "\n".join(masking.model_dump_json() for masking in request.masking)
-        if name not in made:
-            made[name] = mask_columns(request, frame, partial(masking_generator, key_file))
-        return made[name]
+    @cache
+    def masked(masking: tuple[Masking, ...]) -> MaskedColumns:
+        request = recalled.loaded.request.model_copy(update={"masking": masking})
+        return mask_columns(request, frame, partial(masking_generator, key_file))
 
-    return masked_for
+    return lambda request: masked(request.masking)
 
 
-def _explained(recalled: Recalled, records: list[DecisionRecord], place: Workspace, say: Say) -> list[Explained]:
-    request, explained = recalled.loaded.request, []
+def _explained(
+    recalled: Recalled, records: list[DecisionRecord], place: Workspace, say: Callable[[str], None]
+) -> list[Explained]:
+    request = recalled.loaded.request
     say("reading data and population")
     frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
     prepared = prepare(recalled.loaded, frame)
     candidates = Candidates(game_table(request, prepared), prepared, _masked_for(recalled, frame, place))
-    for record in records:
-        recipient = request.recipient(record.recipient.id)
+
+    def explained(record: DecisionRecord) -> Explained:
+        who = record.recipient.id
         decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
         found = explain_decision(
-            request,
-            recipient,
-            candidates,
-            decided,
-            lambda text, who=recipient.id: say(f"{who}: {text}"),  # type: ignore[misc]
+            request, request.recipient(who), candidates, decided, lambda step: say(f"{who}: {step}")
         )
-        explained.append(Explained(record, found, request.policy.gates))
-    return explained
+        return Explained(record, found, request.policy.gates)
+
+    return [explained(record) for record in records]
 
 
 def _notes(recalled: Recalled) -> list[str]:
     decided_by = recalled.records[0].code
     if decided_by == code_fact():
         return []
-    told = f"decided by version {decided_by.version}, commit {decided_by.commit[:12]}, and explained by another"
-    if any(record.decoys for record in recalled.records):
-        return [told]
-    return [f"{told}, which finds the same figures for the terms decided on"]
+    note = f"decided by version {decided_by.version}, commit {decided_by.commit[:12]}, and explained by another"
+    same = not any(record.decoys for record in recalled.records)
+    return [note + (", which finds the same figures for the terms decided on" if same else "")]
 
 
 def _document(one: Explained) -> dict[str, Any]:

@@ -2,19 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
-
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from flows.cli.explained_records import rendered_records
-from tasks.assessments.linkage.facts import AttackFact
-from tasks.assessments.linkage.judged import judged_attack
+from flows.cli.output import noted, outcome, table
+from reports.document import Block, Paragraph, lines, text
+from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
 from tasks.decision.explain.result import Explanation, Figures, Flip, NoFlip, Reason, Switch, TermChange
 from tasks.decision.gates import judge_gates
@@ -24,7 +19,7 @@ from tasks.request.model import Gate, Measure
 
 _RANKED = "Ranked by how far the figure is beyond its threshold, relative to the threshold."
 _TIGHT = "Ranked by what is left to the threshold, relative to it."
-_STYLES = {Verdict.APPROVED: "bold green", Verdict.AWAITING_REVIEW: "bold yellow", Verdict.BLOCKED: "bold red"}
+_STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
 _FAMILIES = {"sequential", "combined", "linkage", "utility", "uncertain"}
 _ESTIMATED = (
     "≈ estimated: record linkage was tried anew, on other people than a release would draw and without learned "
@@ -34,10 +29,6 @@ _DRAWN = (
     "≈ estimated: uncertain terms were drawn anew, others than a release would draw and fewer of them; a release "
     "decides."
 )
-_RIGHT: Mapping[str, Any] = {"justify": "right"}
-_WHOLE: Mapping[str, Any] = {"no_wrap": True}
-_FIGURE: Mapping[str, Any] = {"justify": "right", "overflow": "fold"}
-_WIDE: Mapping[str, Any] = {"min_width": 22, "overflow": "fold"}
 
 
 @dataclass(frozen=True)
@@ -72,36 +63,30 @@ class Explained:
         return (name if names[name] == 1 and family not in _FAMILIES else f"{family} {name}").replace("_", " ")
 
 
-def rendered(one: Explained) -> Group:
+def rendered(one: Explained) -> Iterator[Block]:
     """Verdict, reasons, the answer in a sentence; then what changes the verdict, other methods, and what does not."""
     record, explanation, agreement = one.record, one.explanation, one.explanation.agreement
     flips = (*((agreement,) if isinstance(agreement, Flip) else ()), *explanation.flips)
     unchanged = (*((agreement,) if isinstance(agreement, NoFlip) else ()), *explanation.no_flips)
     estimated = {measure for result in (*flips, *explanation.switches) for measure in result.after.estimated}
-    notes = {
-        _ESTIMATED: bool(estimated & LINKAGE.gate_measures),
-        _DRAWN: bool(estimated - LINKAGE.gate_measures),
-        explanation.note: bool(explanation.note),
-    }
     attacks = (
         f"{one.short(gate.id).capitalize()}: by the attack “{attack.title}”, with {', '.join(attack.attributes)}."
         for gate, attack in closing_attacks(record)
     )
-    blocks: list[Sequence[RenderableType]] = [
-        [*_reasons(one), *map(Text, attacks)],
-        *([part] for part in rendered_records(record, explanation.at_stake)),
-        [Text(sentence, style="bold") for sentence in sentences(explanation)],
-        [_levers(one, flips)] if flips else [],
-        [_methods(one)] if explanation.switches else [],
-        [_unchanged(unchanged)] if unchanged else [],
-        *([Text(note, style="dim")] for note, applies in notes.items() if applies),
+    parts: list[Sequence[Block]] = [
+        [*_reasons(one), *(Paragraph(attack, "lead") for attack in attacks)],
+        rendered_records(record, explanation.at_stake),
+        [Paragraph(sentence, "strong") for sentence in sentences(explanation)],
+        _levers(one, flips) if flips else [],
+        _methods(one) if explanation.switches else [],
+        _unchanged(unchanged) if unchanged else [],
+        noted(_ESTIMATED if estimated & LINKAGE.gate_measures else ""),
+        noted(_DRAWN if estimated - LINKAGE.gate_measures else ""),
+        noted(explanation.note),
     ]
-    head = Text.assemble(
-        (record.decision.value.upper(), _STYLES[record.decision]),
-        f"  {record.recipient.id}",
-        (f"  {record.recipient.organisation}", "dim"),
-    )
-    return Group(head, *(Padding(Group(*block, Text()), (0, 0, 0, 2)) for block in blocks if block))
+    who, organisation = f"  {record.recipient.id}", f"  {record.recipient.organisation}"
+    yield outcome(record.decision.value.upper(), who, _STYLES[record.decision], organisation)
+    yield from (block for part in parts if part for block in (*part, ""))
 
 
 def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact]]:
@@ -173,46 +158,41 @@ def _in_words(flip: Flip) -> str:
     return f"{flip.lever}: {', '.join(f'{change.where} {_step(change)}' for change in flip.changes)}{size}"
 
 
-def _reasons(one: Explained) -> list[RenderableType]:
+def _reasons(one: Explained) -> Iterator[Block]:
     """The reasons as recorded, where no gate failed; the strongest ones with their figures."""
-    explanation, strongest = one.explanation, one.explanation.strongest
+    strongest = one.explanation.strongest
     failed = [reason for reason in strongest if reason.failed]
-    parts: list[RenderableType] = [] if failed else [Text(reason) for reason in explanation.reasons]
+    if not failed:
+        yield from (Paragraph(reason, "lead") for reason in one.explanation.reasons)
     if not strongest:
-        return parts
-    table = _table(
-        {"gate": _WIDE, "measured": _FIGURE, "asked for": _WHOLE, "beyond" if failed else "left": {**_WHOLE, **_RIGHT}}
+        return
+    yield from table(
+        "Strongest reasons" if failed else "Tightest gates",
+        ("gate", ">measured", "required", ">beyond" if failed else ">left"),
+        [_strength(one, reason) for reason in strongest],
     )
-    table.title, table.title_justify = "Strongest reasons" if failed else "Tightest gates", "left"
-    for reason in strongest:
-        measured, asked = one.written(reason.gate)
-        interval = "" if one.is_bound(reason.gate) else write_interval(reason.gate)
-        figure = f"{measured}\n({interval})" if interval else measured
-        table.add_row(reason.gate.title, figure, asked, beyond(one, reason))
     more = sum(not gate.passed for gate in one.record.gates) - len(failed)
-    notes = [f"{reason.gate.title}: {reason.gate.because}" for reason in failed if reason.gate.comparison == "is"]
-    if failed and more > 0:
-        notes.append(f"{more} more {'gate is' if more == 1 else 'gates are'} closed.")
-    notes.append(_RANKED if failed else _TIGHT)
-    return [*parts, table, *(Text(note, style="dim") for note in notes)]
-
-
-def _levers(one: Explained, flips: Sequence[Flip]) -> Table:
-    table = _table(
-        {
-            "change": {**_WHOLE, **_RIGHT},
-            "what would change the verdict": _WIDE,
-            "now → needed": _WHOLE,
-            "then": {"min_width": 22},
-        }
+    yield from noted(
+        *(f"{reason.gate.title}: {reason.gate.because}" for reason in failed if reason.gate.comparison == "is"),
+        f"{more} more {'gate is' if more == 1 else 'gates are'} closed." if failed and more > 0 else "",
+        _RANKED if failed else _TIGHT,
     )
+
+
+def _strength(one: Explained, reason: Reason) -> Sequence[str]:
+    measured, required = one.written(reason.gate)
+    interval = "" if one.is_bound(reason.gate) else write_interval(reason.gate)
+    return reason.gate.title, lines(measured, interval and f"({interval})"), required, beyond(one, reason)
+
+
+def _levers(one: Explained, flips: Sequence[Flip]) -> list[Block]:
+    rows: list[Sequence[str]] = []
     for flip in flips:
         size = "" if flip.relative_change is None else _percent(flip.relative_change)
         alone = len(flip.changes) == 1
-        table.add_row(size, flip.lever, _step(flip.changes[0]) if alone else "", _then(one, flip))
-        for change in () if alone else flip.changes:
-            table.add_row("", change.where, _step(change), "")
-    return table
+        rows.append((size, flip.lever, _step(flip.changes[0]) if alone else "", _then(one, flip)))
+        rows += [("", change.where, _step(change), "") for change in flip.changes if not alone]
+    return table("", (">change", "what would change the verdict", "now → needed", "then"), rows)
 
 
 def _then(one: Explained, flip: Flip) -> str:
@@ -228,35 +208,32 @@ def _then(one: Explained, flip: Flip) -> str:
     return "\n".join(changed) or "the same figures"
 
 
-def _methods(one: Explained) -> Table:
-    headings = (one.short(gate.measure.value).replace(" ", "\n") for gate in one.gates)
-    table = _table({"other methods": {}, "decision": {}} | dict.fromkeys(headings, _RIGHT))
-    for switch in one.explanation.switches:
-        figures = one.figures(switch.after.figures, switch.after.estimated)
-        decision = Text(switch.after.verdict.value, style=_STYLES[switch.after.verdict])
-        table.add_row(switch.method.value, decision, *(figures.get(gate.measure.value, "–") for gate in one.gates))
-    return table
-
-
-def _unchanged(results: Sequence[NoFlip]) -> Table:
-    table = _table(
-        {"what does not change it": {"min_width": 22}, "now": _WHOLE, "tried": _WHOLE, "why": {"min_width": 20}},
-        header_style="dim",
-        style="dim",
+def _methods(one: Explained) -> list[Block]:
+    headings = (">" + one.short(gate.measure.value).replace(" ", "\n") for gate in one.gates)
+    return table(
+        "", ("other methods", "decision", *headings), [_method(one, switch) for switch in one.explanation.switches]
     )
-    for result in results:
-        ends = _number(result.searched_from), _number(result.searched_to)
-        tried = " to ".join(ends) if result.searched_from != result.searched_to else ""
-        table.add_row(result.lever, _number(result.current), tried, result.reason)
-    return table
 
 
-def _table(columns: Mapping[str, Mapping[str, Any]], **options: Any) -> Table:
-    """An empty table; the options of each column by its heading."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, **options)
-    for heading, style in columns.items():
-        table.add_column(heading, **style)
-    return table
+def _method(one: Explained, switch: Switch) -> Sequence[str]:
+    figures, verdict = one.figures(switch.after.figures, switch.after.estimated), switch.after.verdict
+    decision = text(f'<span class="{_STYLES[verdict]}">{{}}</span>', verdict.value)
+    return switch.method.value, decision, *(figures.get(gate.measure.value, "–") for gate in one.gates)
+
+
+def _unchanged(results: Sequence[NoFlip]) -> list[Block]:
+    rows = (
+        (
+            result.lever,
+            _number(result.current),
+            f"{_number(result.searched_from)} to {_number(result.searched_to)}"
+            if result.searched_from != result.searched_to
+            else "",
+            result.reason,
+        )
+        for result in results
+    )
+    return table("", ("what does not change it", "now", "tried", "why"), rows)
 
 
 def _step(change: TermChange) -> str:

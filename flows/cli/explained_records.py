@@ -1,18 +1,15 @@
-"""The records at stake as people and programs are shown them: counts by class, under the small-cell rule.
+"""The records at stake as people and programs see them: counts by class, under the small-cell rule.
 
 No count of few records is shown, and none from which one follows: not in a total, in a breakdown or between two. Where
 the sets of several gates differ, or the copy holds decoys, counts are rounded as the record rounds them, so that their
 differences reveal no few records either.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
+from flows.cli.output import noted, table
+from reports.document import Block, Paragraph
 from reports.numbers import integer
 from reports.smallcell import SmallCellRule
 from tasks.assessments.measures import MEASURES
@@ -24,7 +21,7 @@ from tasks.request.model import Measure
 
 _MOST_CLASSES = 5
 _ROUNDED = "Counts are rounded to tens, or to three digits."
-_SMALL = "Too few records to be told by class."
+_SMALL = "Too few records to be shown by class."
 
 
 _Row = dict[str, Any]
@@ -53,32 +50,27 @@ def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> 
     ]
 
 
-def rendered_records(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[RenderableType]:
+def rendered_records(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[Block]:
     """The same as tables for the terminal; none where no gate on risk is closed."""
-    told = documents(record, found)
-    parts: list[RenderableType] = [Text("Records at stake, by class", style="italic")] if told else []
-    for one in told:
+    shown = documents(record, found)
+    parts: list[Block] = [Paragraph("Records at stake, by class", "label")] if shown else []
+    for one in shown:
         title = MEASURES[Measure(one["measure"])].title
         if "reason" in one:
-            parts.append(Text(f"{title}: {one['reason']}"))
+            parts.append(Paragraph(f"{title}: {one['reason']}", "lead"))
             continue
-        parts.append(Text(f"{title}: {one['records_shown']} of {one['released_shown']} records {one['condition']}"))
-        below: RenderableType = Text(_SMALL, style="dim")
+        condition = f"{one['records_shown']} of {one['released_shown']} records {one['condition']}"
+        parts.append(Paragraph(f"{title}: {condition}", "lead"))
         if one["same_as"]:
-            below = Text(f"the same as of: {MEASURES[Measure(one['same_as'])].title}", style="dim")
+            parts += noted(f"  the same as of: {MEASURES[Measure(one['same_as'])].title}")
         elif one["by_group_size"]:
-            below = _table(one)
-        parts.append(Padding(below, (0, 0, 0, 2)))
-    if any(one.get("rounded") for one in told):
-        parts.append(Text(_ROUNDED, style="dim"))
-    return [Group(*parts)] if parts else []
+            parts += table("", ("", "", ">"), [*_rows(one)])
+        else:
+            parts += noted(f"  {_SMALL}")
+    return [*parts, *noted(_ROUNDED if any(one.get("rounded") for one in shown) else "")]
 
 
-def _table(document: Mapping[str, Any]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=False)
-    table.add_column("", style="dim", max_width=24)
-    table.add_column("", overflow="fold")
-    table.add_column("", justify="right", no_wrap=True)
+def _rows(document: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     headings = {
         "by_levels": "released as",
         "by_group_size": document["group_sizes_count"],
@@ -86,23 +78,22 @@ def _table(document: Mapping[str, Any]) -> Table:
     }
     for key, heading in headings.items():
         for place, row in enumerate(document[key]):
-            table.add_row("" if place else heading, row["shown_as"], row["records_shown"])
-    return table
+            yield "" if place else f"  {heading}", row["shown_as"], row["records_shown"]
 
 
-def _document(record: DecisionRecord, one: AtStake, first: Measure, rounded: bool) -> dict[str, Any]:
+def _document(record: DecisionRecord, one: AtStake, first: Measure, rounded: bool) -> _Row:
     rule, others = SmallCellRule(record.policy.small_cell), one.released - one.records
     released = _counted(one.released, integer(one.released), rounded)
-    names = {field.name: field.levels for field in record.fields}
-    patterns: Sequence[_Row] = ()
-    bands: Sequence[_Row] = ()
-    attributes: Sequence[_Row] = ()
+    classes: dict[str, Sequence[_Row]] = dict.fromkeys(("by_levels", "by_group_size", "by_attribute"), ())
     if not rule.hides(one.records) and first is one.measure:
-        patterns = _few(rule, [_pattern(pattern, names) for pattern in one.patterns])
-        bands = [_band(band) for band in one.bands]
+        names = {field.name: field.levels for field in record.fields}
         named = ((part.attribute or None, part.records) for part in one.attributes)
         separated = [{"shown_as": name or "none alone", "attribute": name, "records": count} for name, count in named]
-        attributes = _few(rule, separated)
+        classes = {
+            "by_levels": _few(rule, [_pattern(pattern, names) for pattern in one.patterns]),
+            "by_group_size": [_band(band) for band in one.bands],
+            "by_attribute": _few(rule, separated),
+        }
     hidden = others if rule.hides(others) else 0
     return {
         "measure": one.measure.value,
@@ -113,9 +104,7 @@ def _document(record: DecisionRecord, one: AtStake, first: Measure, rounded: boo
         "rounded": rounded,
         "group_sizes_count": one.counted,
         "same_as": None if first is one.measure else first.value,
-        "by_levels": _shown(rule, patterns, hidden, rounded),
-        "by_group_size": _shown(rule, bands, hidden, rounded),
-        "by_attribute": _shown(rule, attributes, hidden, rounded),
+        **{name: _shown(rule, rows, hidden, rounded) for name, rows in classes.items()},
     }
 
 
@@ -138,14 +127,14 @@ def _shown(rule: SmallCellRule, rows: Sequence[_Row], hidden: int, rounded: bool
 
 def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Row:
     """Attributes by the level that they are released at."""
-    by_level: dict[str, list[str]] = {}
     levels = {
         name: names[name][level] if level < len(names.get(name, ())) else f"level {level}"
         for name, level in pattern.levels.items()
     }
-    for name, level in levels.items():
-        by_level.setdefault(level, []).append(name)
-    words = "; ".join(f"{', '.join(attributes)} {level}" for level, attributes in by_level.items())
+    words = "; ".join(
+        f"{', '.join(name for name in levels if levels[name] == level)} {level}"
+        for level in dict.fromkeys(levels.values())
+    )
     return {**levels, "shown_as": words, "records": pattern.records}
 
 

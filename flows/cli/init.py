@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.output import JsonOption, answer
-from flows.cli.tables import untitled_table
+from flows.cli.output import JsonOption, answer, table
 from tasks.core.errors import DataError
 from tasks.core.guard import guarded
-from tasks.draft import draft_request, write_draft
+from tasks.draft.draft import draft_request, write_draft
 from tasks.microdata.read import read_text
 
 
+@guarded("init")
 def init(
     data: Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file.", show_default=False)],
     population: Annotated[
@@ -32,32 +32,22 @@ def init(
     Writes request.yaml and the hierarchies it names. The draft is not valid until people have filled in what only they
     can know; `releasegate check` says what is missing.
     """
-    with guarded("init"):
-        folder = output or data.parent
-        frame = read_text(_existing(data), delimiter, encoding)
-        people = read_text(_existing(population)) if population else None
-        draft = draft_request(
-            frame,
-            _relative(data, folder),
-            population=people,
-            population_path=_relative(population, folder) if population else "",
-            delimiter=delimiter,
-            encoding=encoding,
-        )
-        written = write_draft(draft, folder)
-    table = untitled_table(("column", "role", "why"), ())
-    for one in draft.suggestions:
-        table.add_row(one.profile.name, one.role.value, "; ".join(one.reasons))
+    folder = output or data.parent
+    draft = draft_request(
+        read_text(_existing(data), delimiter, encoding),
+        _relative(data, folder),
+        population=read_text(_existing(population)) if population else None,
+        population_path=_relative(population, folder) if population else "",
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+    written = write_draft(draft, folder)
+    found = {one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in draft.suggestions}
+    rows = ((one.profile.name, one.role.value, "; ".join(one.reasons)) for one in draft.suggestions)
     return answer(
-        {
-            "written": [str(path) for path in written],
-            "record_id": draft.record_id,
-            "columns": {
-                one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in draft.suggestions
-            },
-        },
+        {"written": [str(path) for path in written], "record_id": draft.record_id, "columns": found},
         [
-            table,
+            *table("", ("column", "role", "why"), rows),
             "\nwritten:",
             *(f"  {path}" for path in written),
             f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`.",

@@ -1,17 +1,17 @@
 """``releasegate key``: the keys that people sign with, and the keys that seal decoy manifests."""
 
 import os
-import sys
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
-from flows.cli.output import JsonOption, answer, outcome
-from flows.cli.tables import untitled_table
+from flows.cases import ReleaseAction
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, asked
+from flows.cli.output import JsonOption, answer, outcome, table
 from flows.ledger import open_ledger
 from flows.rotation import rotate_keys
 from flows.signing import create_key, key_file_of, nobody_to_ask, retire_key
@@ -21,24 +21,17 @@ from tasks.core.people import WorkflowRole
 from tasks.decoys.vault import Vault
 from tasks.ledger.signing import RegisteredKey
 
-if TYPE_CHECKING:
-    from flows.cases import ReleaseAction
-
-NameArgument = Annotated[str, typer.Argument(help="Whose key, as policies spell the name.", show_default=False)]
+NameArgument = Annotated[str, typer.Argument(help="Holder of the key, as policies spell the name.", show_default=False)]
 
 
-class PersonRole(StrEnum):
-    """Roles of people."""
-
-    REQUESTER = WorkflowRole.REQUESTER.value
-    REVIEWER = WorkflowRole.REVIEWER.value
-    OFFICER = WorkflowRole.OFFICER.value
-
+PersonRole = StrEnum("PersonRole", ["REQUESTER", "REVIEWER", "OFFICER"])
+"""Roles of people."""
 
 key = typer.Typer(no_args_is_help=True, help="Keys that people sign with, and keys that seal decoy manifests.")
 
 
 @key.command()
+@guarded("creation of a key")
 def create(
     name: NameArgument,
     role: Annotated[
@@ -56,16 +49,14 @@ def create(
 ) -> int:
     """Create a person's signing key (Ed25519) and register it in the ledger.
 
-    The private key goes to a file of its holder, encrypted with a passphrase that is asked for, or taken from the
+    The private key goes to a file of its holder, encrypted with a passphrase from a prompt or the
     environment variable RELEASEGATE_KEY_PASSPHRASE. From then on, the person's actions must be signed with it. Compare
     the fingerprint with the one that `releasegate key list` shows to others, and keep it outside the ledger:
     `releasegate verify ledger --anchor` then detects a ledger that was rewritten with other keys.
     """
     place = key_file or key_file_of(name)
-    with guarded("creation of a key"):
-        made = create_key(
-            open_workspace(workspace), name, [WorkflowRole(one.value) for one in role], place, lambda: ask(confirm=True)
-        )
+    roles = map(WorkflowRole, role)
+    made = create_key(open_workspace(workspace), name, roles, place, partial(ask_passphrase, confirm=True))
     return answer(
         {"key_file": str(place), **_document(made)},
         [
@@ -78,32 +69,40 @@ def create(
 
 
 @key.command("list")
+@guarded("keys")
 def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """List the signing keys that are or were registered."""
-    with guarded("keys"), open_ledger(Workspace(workspace.resolve())) as ledger:
+    with open_ledger(Workspace(workspace.resolve())) as ledger:
         keys = ledger.registered_keys()
-    table = untitled_table(("name", "roles", "valid from", "entries", "fingerprint"), ())
-    for one in keys:
-        until = f"{one.registered}–{one.retired} (retired)" if one.retired else f"from {one.registered}"
-        table.add_row(one.name, ", ".join(one.roles), one.valid_from[:19] + "Z", until, one.fingerprint)
-    return answer(
-        {"keys": [_document(one) for one in keys]}, [table if keys else "no key is registered"], as_json=as_json
+    rows = (
+        (
+            one.name,
+            ", ".join(one.roles),
+            one.valid_from[:19] + "Z",
+            f"{one.registered}–{one.retired} (retired)" if one.retired else f"from {one.registered}",
+            one.fingerprint,
+        )
+        for one in keys
     )
+    shown = table("", ("name", "roles", "valid from", "entries", "fingerprint"), rows)
+    document = {"keys": [_document(one) for one in keys]}
+    return answer(document, shown if keys else ["no key is registered"], as_json=as_json)
 
 
 @key.command()
+@guarded("retirement of a key")
 def retire(name: NameArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """Retire a person's signing key: it was lost or replaced, or its holder has left.
 
     Earlier signatures stay valid. The ledger records who retired it.
     """
-    with guarded("retirement of a key"):
-        retired = retire_key(Workspace(workspace.resolve()), name)
+    retired = retire_key(Workspace(workspace.resolve()), name)
     line = outcome("retired", f": the key of {retired.name}, in ledger entry {retired.retired}")
     return answer(_document(retired), [line], as_json=as_json)
 
 
 @key.command()
+@guarded("rotation of keys")
 def rotate(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
@@ -119,8 +118,7 @@ def rotate(
     again. No key is shown; the ledger records the rotation.
     """
     place = Workspace(workspace.resolve())
-    with guarded("rotation of keys"):
-        rotated = rotate_keys(place, drop_old=drop_old)
+    rotated = rotate_keys(place, drop_old=drop_old)
     file = Vault.beside(place.key_file).key_file
     noun = "manifest" if rotated.manifests == 1 else "manifests"
     return answer(
@@ -134,29 +132,22 @@ def rotate(
     )
 
 
-def ask(*, confirm: bool = False) -> str:
-    """Ask for a passphrase at the terminal; it is not shown.
+def action_on(release: str, workspace: Path, by: str, reason: str = "", recipient: str | None = None) -> ReleaseAction:
+    """An action of a person on a release; their key for the ledger is in its usual place or in RELEASEGATE_KEY_FILE."""
+    file = os.environ.get("RELEASEGATE_KEY_FILE")
+    place = Workspace(workspace.resolve())
+    return ReleaseAction(release, place, by, reason, recipient, Path(file) if file else None, ask_passphrase)
+
+
+def ask_passphrase(*, confirm: bool = False) -> str:
+    """Ask for the passphrase of a signing key at the terminal.
 
     Raises
     ------
     WorkspaceError
         If there is no terminal.
     """
-    if not sys.stdin.isatty():
-        nobody_to_ask()
-    passphrase: str = typer.prompt("Passphrase of the key", hide_input=True, confirmation_prompt=confirm, err=True)
-    return passphrase
-
-
-def action_on(
-    release: str, workspace: Path, by: str, reason: str = "", recipient: str | None = None
-) -> "ReleaseAction":
-    """An action of a person on a release; their key for the ledger is in its usual place or in RELEASEGATE_KEY_FILE."""
-    from flows.cases import ReleaseAction  # noqa: PLC0415  quicker help
-
-    file = os.environ.get("RELEASEGATE_KEY_FILE")
-    place = Workspace(workspace.resolve())
-    return ReleaseAction(release, place, by, reason, recipient, Path(file) if file else None, ask)
+    return asked("Passphrase of the key", nobody_to_ask, confirm=confirm)
 
 
 def _document(one: RegisteredKey) -> dict[str, object]:

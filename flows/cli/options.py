@@ -1,16 +1,15 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the values that follow from them."""
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tasks.core.errors import BadInput
-
-if TYPE_CHECKING:
-    from tasks.ledger.chain import Checkpoints
+from tasks.ledger.chain import Checkpoints
 
 RequestArgument = Annotated[Path, typer.Argument(help="The release request, a YAML document.", show_default=False)]
 WorkspaceOption = Annotated[
@@ -22,11 +21,13 @@ WorkspaceOption = Annotated[
         help="Folder of the ledger and the bundles; made if absent.",
     ),
 ]
-ReleaseArgument = Annotated[
-    str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
+RELEASE = typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
+ReleaseArgument = Annotated[str, RELEASE]
+RecipientOption = Annotated[
+    str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
 ]
 ReasonOption = Annotated[
-    str, typer.Option("--reason", help="Why; kept in the ledger for good. No value of the data.", show_default=False)
+    str, typer.Option("--reason", help="Reason, kept in the ledger for good. No value of the data.", show_default=False)
 ]
 RootsOption = Annotated[
     list[Path] | None,
@@ -46,10 +47,8 @@ DEFAULT_WORKSPACE = Path("workspace")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def checkpoints_of(anchors: Sequence[str]) -> "Checkpoints":
+def checkpoints_of(anchors: Sequence[str]) -> Checkpoints:
     """Heads of the ledger (``12:3f…``) and fingerprints of keys that were noted outside it."""
-    from tasks.ledger.chain import Checkpoints  # noqa: PLC0415  quicker help
-
     heads = {}
     for number, colon, sha256 in (text.partition(":") for text in anchors if ":" in text):
         if not (number.isdecimal() and colon and _SHA256.fullmatch(sha256)):
@@ -76,3 +75,11 @@ def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
             got="another id",
             fix="name one of these, or leave the option out for all of them",
         )
+
+
+def asked(prompt: str, otherwise: Callable[[], str], *, confirm: bool = False) -> str:
+    """A secret from the terminal, which does not show it; `otherwise` gives it, or refuses, where there is none."""
+    if not sys.stdin.isatty():
+        return otherwise()
+    typed: str = typer.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True)
+    return typed

@@ -1,19 +1,25 @@
-"""Output of the commands: lines and tables for people, one JSON document for programs."""
+"""Output of the commands: blocks of the document model for people, one JSON document for programs."""
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import IntEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from reports.document import Block, Paragraph, Table, text
+from reports.terminal import show
 from tasks.core.errors import ReleasegateError, RequestError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Blocks = Iterable[Block]
+_HUNDREDTH, _TEN, _LONG = 0.01, 10, 10_000
 
 
 class ExitCode(IntEnum):
@@ -38,21 +44,24 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def answer(
     document: Mapping[str, Any],
-    lines: Iterable[RenderableType],
+    blocks: Blocks,
     *,
     as_json: bool,
     code: ExitCode = ExitCode.APPROVED,
+    notes: Iterable[str] = (),
 ) -> ExitCode:
-    """Print the result of a command: one JSON document for programs, or lines and tables for people.
+    """Print the result of a command: one JSON document for programs, or blocks for people.
 
     Parameters
     ----------
     document : mapping
         Fields of the JSON document after ``ok`` and ``exit_code``.
-    lines : iterable of rich renderables
-        Not evaluated where JSON is asked for, if it is a generator.
+    blocks : iterable of Block
+        Not evaluated where JSON is required, if it is a generator.
     as_json : bool
     code : ExitCode
+    notes : iterable of str
+        Remarks for people, on standard error.
 
     Returns
     -------
@@ -62,14 +71,68 @@ def answer(
     if as_json:
         print_json({"ok": code == ExitCode.APPROVED, "exit_code": int(code), **document})
         return code
-    for line in lines:
-        console.print(line, soft_wrap=isinstance(line, str | Text))
+    show(blocks, console)
+    for note in notes:
+        notices.print(f"note: {note}")
     return code
 
 
-def outcome(word: str, rest: str = "", style: str = "bold green") -> Text:
-    """The first line of a result: one emphasized word, and what it applies to."""
-    return Text.assemble((word, style), rest)
+def outcome(word: str, rest: str = "", style: str = "approved", aside: str = "") -> Paragraph:
+    """The first line of a result: one emphasized word, what it applies to, and an aside."""
+    words = text(f'<span class="{style}">{{}}</span>{{}}<span class="note">{{}}</span>', word, rest, aside)
+    return Paragraph(words, "lead")
+
+
+def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> list[Block]:
+    """A table with its title above and a note below it.
+
+    Parameters
+    ----------
+    title : str
+    headings : sequence of str
+        Those of figures begin with “>”; no heading line if all are empty.
+    rows : iterable of sequences of str
+    note : str
+    """
+    head = " | ".join(f"{one.removeprefix('>')} 0{'r' if one.startswith('>') else ''}" for one in headings)
+    return [Table(title, head, tuple(rows)), *noted(note)]
+
+
+def noted(*notes: str) -> list[Block]:
+    """Notes below a table; empty ones are left out."""
+    return [Paragraph(note, "note") for note in notes if note]
+
+
+def figure(value: float | None) -> str:
+    """A figure with four significant digits, or all of its whole part; a dash for none."""
+    if value is None:
+        return "–"
+    return f"{value:,.4g}" if abs(value) < _LONG else f"{value:,.0f}"
+
+
+def seconds(value: float) -> str:
+    """A time in seconds, to hundredths below ten."""
+    if value < _HUNDREDTH:
+        return "<.01"
+    return f"{value:.2f}" if value < _TEN else f"{value:,.0f}"
+
+
+@contextmanager
+def progress(*, quiet: bool, begun: str = "") -> Iterator[Callable[[str], None]]:
+    """Show the step in progress while a block runs; nothing where standard error is no terminal.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    begun : str
+        The first step.
+    """
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    disable = quiet or not notices.is_terminal
+    with Progress(*columns, console=notices, transient=True, disable=disable) as shown:
+        task = shown.add_task(begun, total=None)
+        yield lambda step: shown.update(task, description=step)
 
 
 def show_error(error: ReleasegateError, *, as_json: bool) -> None:
@@ -79,16 +142,5 @@ def show_error(error: ReleasegateError, *, as_json: bool) -> None:
         if isinstance(error, RequestError):
             fields["problems"] = [asdict(problem) for problem in error.problems]
         print_json({"ok": False, "exit_code": error.exit_code, "error": fields})
-        return
-    notices.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
-
-
-def show_internal_error(error: BaseException, place: str, *, as_json: bool) -> None:
-    """Show a fault of the program by its type and place; its message might quote a data value."""
-    failure = ReleasegateError(
-        "the program failed; nothing was released",
-        where=place,
-        got=type(error).__name__,
-        fix="run the command again, and report this message if it comes back",
-    )
-    show_error(failure, as_json=as_json)
+    else:
+        notices.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)

@@ -15,7 +15,7 @@ NOT_THE_RELEASES_OWN = "masked with randomness of its own; the release's will di
 
 
 def generator_of_its_own(name: str) -> np.random.Generator:
-    """The generator of one purpose: the same whenever and wherever it is asked for.
+    """The generator of one purpose: the same whenever and wherever it is made.
 
     Parameters
     ----------

@@ -5,17 +5,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
-
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, answer, notices
+from flows.cli.output import ExitCode, JsonOption, answer, notices, outcome, progress, table
 from flows.progress import listening
+from reports.document import Block, Paragraph, text
 from tasks.core.canonical import digest
 from tasks.decision.measures import write_result
-from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.states import State
 
 if TYPE_CHECKING:
@@ -40,58 +36,53 @@ def release(
 ) -> int:
     """Run the gate on a request: decide for every recipient and write the bundle.
 
-    Asked again, it shows where the release stands now. Exit code 0 if every recipient is approved, 3 if one is blocked,
-    revoked or superseded or its decision has lapsed, 4 if one awaits review and none of these is the case.
+    Run again, it shows the present state of the release. Exit code 0 if every recipient is approved, 3 if one is
+    blocked, revoked or superseded or its decision has lapsed, 4 if one awaits review and none of these is the case.
     """
-    from flows.gate import run_release  # noqa: PLC0415  imports the orchestrator
+    from flows.pipeline.workers import start_fork_server  # noqa: PLC0415
 
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=notices,
-        transient=True,
-        disable=as_json or not notices.is_terminal,
-    ) as progress:
-        shown = progress.add_task("reading the request", total=None)
+    start_fork_server()
+    from flows.gate import run_release  # noqa: PLC0415  imports for a second, while the workers' process does the same
+
+    with progress(quiet=as_json, begun="reading the request") as say:
 
         def show(name: str) -> None:
-            progress.update(shown, description=name)
+            say(name)
             if not notices.is_terminal and not as_json:
                 notices.print(f"· {name}")
 
         with listening(show):
-            outcome = run_release(request, workspace, root or [], dask=dask)
-    code = exit_code([outcome.standings[record.recipient.id].state for record in outcome.records], outcome.lapsed)
-    decided_at = max(record.decided_at for record in outcome.records)
+            made = run_release(request, workspace, root or [], dask=dask)
+    code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
+    decided_at = max(record.decided_at for record in made.records)
     return answer(
         {
-            "release_id": outcome.release_id,
-            "bundle": str(outcome.bundle),
-            "repeated": outcome.repeated,
+            "release_id": made.release_id,
+            "bundle": str(made.bundle),
+            "repeated": made.repeated,
             "decided_at": decided_at.isoformat(),
-            "positions": str(outcome.positions) if outcome.positions else None,
-            "recipients": [_summary(record, outcome) for record in outcome.records],
+            "positions": str(made.positions) if made.positions else None,
+            "recipients": [_summary(record, made) for record in made.records],
         },
-        _lines(outcome, decided_at),
+        _lines(made, decided_at),
         as_json=as_json,
         code=code,
     )
 
 
-def _lines(outcome: "Outcome", decided_at: datetime) -> Iterator[RenderableType]:
-    if outcome.repeated:  # so that nobody takes what follows for a new decision
+def _lines(made: "Outcome", decided_at: datetime) -> Iterator[Block]:
+    if made.repeated:  # so that nobody takes what follows for a new decision
         yield (
             f"This request was decided before, on {decided_at:%Y-%m-%d at %H:%M} UTC, with the same inputs and "
-            "program.\nIt is neither decided nor delivered again; its bundle was verified. This is where it stands "
-            "now:\n"
+            "program.\nIt is neither decided nor delivered again; its bundle was verified. Its present "
+            "state:\n"
         )
-    for record in outcome.records:
-        yield from _recipient_lines(record, outcome)
-    yield f"release  {outcome.release_id}"
-    yield f"bundle   {outcome.bundle}"
-    if outcome.positions:
-        yield f"rows     {outcome.positions}  (positions of failing records, for you alone)"
+    for record in made.records:
+        yield from _recipient_lines(record, made)
+    yield f"release  {made.release_id}"
+    yield f"bundle   {made.bundle}"
+    if made.positions:
+        yield f"rows     {made.positions}  (positions of failing records, for you alone)"
 
 
 def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCode:
@@ -101,9 +92,9 @@ def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCo
     return ExitCode.AWAITING_REVIEW if State.AWAITING_REVIEW in states else ExitCode.APPROVED
 
 
-def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
-    who, bundle = record.recipient.id, _bundle_of(record, outcome)
-    standing = outcome.standings[who]
+def _summary(record: DecisionRecord, made: "Outcome") -> dict[str, Any]:
+    who, bundle = record.recipient.id, _bundle_of(record, made)
+    standing = made.standings[who]
     return {
         "recipient": who,
         "release_id": record.release_id,
@@ -115,7 +106,7 @@ def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
         "since": standing.since.isoformat(),
         "why": standing.why,
         "valid_until": record.valid_until.isoformat(),
-        "lapsed": outcome.lapsed.get(who),
+        "lapsed": made.lapsed.get(who),
         "delivery": record.delivery.model_dump(mode="json") if record.delivery else None,
         "record": str(bundle / "decision" / f"{who}.json"),
         "record_sha256": digest(record),
@@ -133,50 +124,46 @@ def _summary(record: DecisionRecord, outcome: "Outcome") -> dict[str, Any]:
     }
 
 
-def _bundle_of(record: DecisionRecord, outcome: "Outcome") -> Path:
+def _bundle_of(record: DecisionRecord, made: "Outcome") -> Path:
     """Folder of a recipient's papers: under overrides, other recipients' papers stay where they were decided."""
-    return outcome.bundle.parent / record.release_id
+    return made.bundle.parent / record.release_id
 
 
-def _recipient_lines(record: DecisionRecord, outcome: "Outcome") -> Iterator[RenderableType]:
+def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]:
     who = record.recipient.id
-    lapsed, standing = outcome.lapsed.get(who), outcome.standings[who]
+    lapsed, standing = made.lapsed.get(who), made.standings[who]
     verdict = _shown(record, standing.state, lapsed=bool(lapsed))
     waits = standing.state is State.AWAITING_REVIEW and not lapsed
-    style = "bold yellow" if waits else "bold red" if lapsed or standing.state not in _LETS_LEAVE else "bold green"
-    yield Group(Text.assemble((verdict.upper(), style), f"  {who}", (f"  {record.recipient.organisation}", "dim")))
+    style = "awaiting" if waits else "blocked" if lapsed or standing.state not in _LETS_LEAVE else "approved"
+    yield outcome(verdict.upper(), f"  {who}", style, f"  {record.recipient.organisation}")
     if lapsed:
-        yield Group(f"  {lapsed} {_RENEW}")
+        yield Paragraph(f"  {lapsed} {_RENEW}", "lead")
     elif standing.why != " ".join(record.reasons):
-        yield Group(f"  {standing.why}")
+        yield Paragraph(f"  {standing.why}", "lead")
     if lapsed or verdict != record.decision.value:
-        yield Group(f"  What follows is the decision of {record.decided_at.date()}: {record.decision.value}.")
-    yield from (Group(f"  {reason}") for reason in record.reasons)
-    table = Table(box=None, padding=(0, 2), show_edge=False)
-    for heading in ("", "gate", "measured", "asked for"):
-        table.add_column(heading, justify="right" if heading == "measured" else "left")
-    for gate in record.gates:
-        mark = Text("✓", style="green") if gate.passed else Text("✗", style="red")
-        if gate.overridden:
-            mark.append(" overridden", style="red")
-        table.add_row(mark, gate.title, *write_result(gate))
-    yield table
-    if standing.state in _LETS_LEAVE:
-        yield f"  valid until {record.valid_until}"
-    if record.supersedes:
-        yield f"  supersedes  {record.supersedes}"
-    if record.release_id != outcome.release_id:
-        yield f"  decided as  {record.release_id}"
-    if waits:
-        yield Group(
-            f"  {len(standing.commitments)} of {record.reviews_required} votes are in; releasegate review "
-            f"{record.release_id[:12]} --recipient {who} takes the others"
-        )
-    yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, outcome)))
+        yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
+    yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
+    gates = ((_mark(gate), gate.title, *write_result(gate)) for gate in record.gates)
+    yield from table("", ("", "gate", ">measured", "required"), gates)
+    facts = {
+        f"  valid until {record.valid_until}": standing.state in _LETS_LEAVE,
+        f"  supersedes  {record.supersedes}": record.supersedes,
+        f"  decided as  {record.release_id}": record.release_id != made.release_id,
+        f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review "
+        f"{record.release_id[:12]} --recipient {who} takes the others": waits,
+    }
+    yield from (fact for fact, applies in facts.items() if applies)
+    yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, made)))
     if record.delivery and record.delivery.encrypted_to:
         keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)
         yield f"  encrypted   {record.delivery.file}, to {keys}"
     yield ""
+
+
+def _mark(gate: GateResult) -> str:
+    if gate.overridden:
+        return text('<span class="failed">✗ overridden</span>')
+    return text('<span class="passed">✓</span>' if gate.passed else '<span class="failed">✗</span>')
 
 
 def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
+from flows.reviewing import Overview, Voted, cast_vote, overview
 from flows.workspace import Workspace
+from reports.document import Block
 from tasks.decision.states import State
-
-if TYPE_CHECKING:
-    from flows.reviewing import Overview, Voted
 
 _CODES = {State.AWAITING_REVIEW: ExitCode.AWAITING_REVIEW, State.RELEASED: ExitCode.APPROVED}
 _CLOSED = "Votes stay closed until all are in; until then you may vote again, which replaces your vote."
@@ -31,7 +29,9 @@ def review(
     release: ReleaseArgument,
     recipient: Annotated[
         str | None,
-        typer.Option("--recipient", help="Whose release; needed where several await review.", show_default=False),
+        typer.Option(
+            "--recipient", help="Recipient of the release; needed where several await review.", show_default=False
+        ),
     ] = None,
     vote: Annotated[Vote | None, typer.Option("--vote", help="Your vote.", show_default=False)] = None,
     reviewer: Annotated[
@@ -39,7 +39,7 @@ def review(
     ] = None,
     reason: Annotated[
         str | None,
-        typer.Option("--reason", help="Why; kept in the ledger for good. No value of the data.", show_default=False),
+        typer.Option("--reason", help="Reason, kept in the ledger for good. No value of the data.", show_default=False),
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
@@ -53,8 +53,6 @@ def review(
     delivery and the certificate are added to the bundle. A reviewer with a registered key signs the vote with it. Exit
     code 0 if the release is approved with this vote, 3 if it is rejected, 4 if votes are still missing.
     """
-    from flows.reviewing import cast_vote, overview  # noqa: PLC0415  quicker help
-
     if vote is None:
         if reviewer or reason:
             raise typer.BadParameter("--as and --reason go with --vote")
@@ -85,46 +83,49 @@ def review(
     )
 
 
-def _after_vote(voted: "Voted", code: ExitCode) -> Iterator[Text]:
+def _after_vote(voted: Voted, code: ExitCode) -> Iterator[Block]:
     verb = "replaced" if voted.replaced else "recorded"
-    yield Text(f"The vote of {voted.reviewer} is {verb}: {voted.votes} of {voted.required} are in.")
+    yield f"The vote of {voted.reviewer} is {verb}: {voted.votes} of {voted.required} are in."
     if voted.standing.state is State.AWAITING_REVIEW:
-        yield Text(_CLOSED)
+        yield _CLOSED
         return
-    style = "bold green" if code == ExitCode.APPROVED else "bold red"
+    style = "approved" if code == ExitCode.APPROVED else "blocked"
     yield outcome(voted.standing.state.value.upper(), f"  {voted.recipient}", style)
-    yield Text(f"  {voted.standing.why}")
+    yield f"  {voted.standing.why}"
 
 
-def _overview(found: list["Overview"]) -> Iterator[Text]:
+def _overview(found: list[Overview]) -> Iterator[Block]:
     for place, one in enumerate(found):
         record, standing = one.case.record, one.case.standing
         if place:
-            yield Text()
-        yield outcome(standing.state.value.upper(), f"  {one.case.recipient}", "bold")
+            yield ""
+        yield outcome(standing.state.value.upper(), f"  {one.case.recipient}", "strong")
+        required = record.reviews_required
+        supersedes = [f"supersedes {record.supersedes}"] if record.supersedes else []
+        overridden = (
+            f"overridden {gate.title}, by {gate.overridden.officer}: {gate.overridden.reason}"
+            for gate in record.gates
+            if gate.overridden
+        )
+        reviewers = [
+            f"reviewers  {', '.join(record.reviewers)}; {required} required",
+            f"votes in   {len(one.voted)} of {required}: {', '.join(one.voted) or 'none'}",
+        ]
         lines = [
             standing.why,
             f"record     {one.case.record_sha256}",
             f"valid      {record.valid_from} to {record.valid_until}",
-            *([f"supersedes {record.supersedes}"] if record.supersedes else []),
-            *(
-                f"overridden {gate.title}, by {gate.overridden.officer}: {gate.overridden.reason}"
-                for gate in record.gates
-                if gate.overridden
-            ),
+            *supersedes,
+            *overridden,
             f"requested  by {record.requested_by}, {record.requested_at.date()}",
+            *(reviewers if required else []),
+            *(f"{review.reviewer}: {review.vote}. {review.reason}" for review in standing.reviews),
+            *(f"earlier    {earlier.release_id}, {earlier.at.date()}" for earlier in one.earlier),
         ]
-        if record.reviews_required:
-            lines += [
-                f"reviewers  {', '.join(record.reviewers)}; {record.reviews_required} required",
-                f"votes in   {len(one.voted)} of {record.reviews_required}: {', '.join(one.voted) or 'none'}",
-            ]
-        lines += [f"{review.reviewer}: {review.vote}. {review.reason}" for review in standing.reviews]
-        lines += [f"earlier    {earlier.release_id}, {earlier.at.date()}" for earlier in one.earlier]
-        yield from (Text(f"  {line}") for line in lines)
+        yield from (f"  {line}" for line in lines)
 
 
-def _document(one: "Overview") -> dict[str, Any]:
+def _document(one: Overview) -> dict[str, Any]:
     record, standing = one.case.record, one.case.standing
     return {
         "recipient": one.case.recipient,

@@ -1,17 +1,15 @@
 """``releasegate revoke`` and ``releasegate override``: departures from a decision, with a name and a reason."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from flows.cli.key import action_on
 from flows.cli.options import DEFAULT_WORKSPACE, ReasonOption, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
+from flows.overruling import ChangedRelease, override_gates, reopen
+from flows.overruling import revoke as revoke_release
 from tasks.decision.measures import write_result
-
-if TYPE_CHECKING:
-    from flows.revoking import ChangedRelease
 
 
 def revoke(
@@ -23,7 +21,7 @@ def revoke(
     reason: ReasonOption,
     recipient: Annotated[
         str | None,
-        typer.Option("--recipient", help="Whose release; every recipient's where not given.", show_default=False),
+        typer.Option("--recipient", help="Recipient of the release; all of them without it.", show_default=False),
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
@@ -34,8 +32,6 @@ def revoke(
     Delivered files stay in the bundle as evidence; ask the recipient to destroy their copy. After its validity has
     ended, only an officer may revoke a release.
     """
-    from flows.revoking import revoke as revoke_release  # noqa: PLC0415  quicker help
-
     return _answer(revoke_release(action_on(release, workspace, by, reason, recipient)), as_json=as_json)
 
 
@@ -44,7 +40,8 @@ def override(
     officer: Annotated[str, typer.Option("--as", help="Your name, as an officer of the policy.", show_default=False)],
     reason: ReasonOption,
     recipient: Annotated[
-        str | None, typer.Option("--recipient", help="Whose release; needed where it has several.", show_default=False)
+        str | None,
+        typer.Option("--recipient", help="Recipient of the release; needed where it has several.", show_default=False),
     ] = None,
     gate: Annotated[
         list[str] | None,
@@ -61,8 +58,6 @@ def override(
     overridden, by whom and why, covers no figure worse than the one you saw, and still needs its reviews. Without
     --gate, the reviewers of a rejected release vote anew. Officer and reason stay in the ledger for good.
     """
-    from flows.overriding import override_gates, reopen  # noqa: PLC0415  quicker help
-
     action = action_on(release, workspace, officer, reason, recipient)
     if not gate:
         return _answer(reopen(action), as_json=as_json)
@@ -78,18 +73,16 @@ def override(
             "state": made.standing.state.value,
         },
         [
-            outcome("OVERRIDDEN", f"  {made.recipient}", "bold yellow"),
-            *(Text(f"  {one.title}: {measured}; {asked} required") for one, measured, asked in gates),
-            Text(
-                f"  {made.officer} answers for this until {made.valid_until}. This release stays blocked; "
-                "release the same request again, and a new one is decided for this recipient."
-            ),
+            outcome("OVERRIDDEN", f"  {made.recipient}", "awaiting"),
+            *(f"  {one.title}: {measured}; {required} required" for one, measured, required in gates),
+            f"  {made.officer} answers for this until {made.valid_until}. This release stays blocked; "
+            "release the same request again, and a new one is decided for this recipient.",
         ],
         as_json=as_json,
     )
 
 
-def _answer(changed: "ChangedRelease", *, as_json: bool) -> ExitCode:
+def _answer(changed: ChangedRelease, *, as_json: bool) -> ExitCode:
     standings = changed.standings.items()
     return answer(
         {
@@ -99,7 +92,7 @@ def _answer(changed: "ChangedRelease", *, as_json: bool) -> ExitCode:
         [
             line
             for who, one in standings
-            for line in (outcome(one.state.value.upper(), f"  {who}", "bold"), Text(f"  {one.why}"))
+            for line in (outcome(one.state.value.upper(), f"  {who}", "strong"), f"  {one.why}")
         ],
         as_json=as_json,
     )

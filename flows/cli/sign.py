@@ -1,16 +1,16 @@
 """``releasegate sign``: an expert's signature on the determination of a release."""
 
 import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from flows.cli.key import action_on
-from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
+from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption, asked
 from flows.cli.output import JsonOption, answer, outcome
+from flows.determination import sign_determination
 from tasks.core.errors import WorkspaceError
 from tasks.signature.credentials import Credentials, read_pem, read_pkcs12
 
@@ -22,7 +22,9 @@ def sign(
     release: ReleaseArgument,
     recipient: Annotated[
         str | None,
-        typer.Option("--recipient", help="Whose determination; needed where there are several.", show_default=False),
+        typer.Option(
+            "--recipient", help="Recipient of the determination; needed where there are several.", show_default=False
+        ),
     ] = None,
     pkcs12: Annotated[
         Path | None,
@@ -31,7 +33,9 @@ def sign(
     pem: Annotated[
         list[Path] | None,
         typer.Option(
-            "--pem", help="Or: key, certificate and chain in PEM, in one file or several.", show_default=False
+            "--pem",
+            help="Key, certificate and chain in PEM, in one file or several; in place of --pkcs12.",
+            show_default=False,
         ),
     ] = None,
     by: Annotated[
@@ -47,11 +51,9 @@ def sign(
     Bundle and ledger are verified first, so that only a recorded determination can be signed. The report is not
     changed: the signed PDF, which is the same bytes followed by one signature (PAdES-B-B), goes into the bundle below
     signed/, and the ledger names it and the certificate. No network is used: no timestamp server is asked, and
-    revocation is not looked up. The passphrase is asked for, or taken from the environment variable
+    revocation is not looked up. The passphrase comes from a prompt or the environment variable
     RELEASEGATE_SIGN_PASSPHRASE.
     """
-    from flows.determination import sign_determination  # noqa: PLC0415  quicker help
-
     if (pkcs12 is None) == (not pem):
         raise typer.BadParameter("sign with --pkcs12 or with --pem")
 
@@ -77,23 +79,15 @@ def sign(
 
 
 def _ask() -> str:
-    """The passphrase of the expert's key, from the environment or the terminal.
+    """The passphrase of the expert's key, from the environment or the terminal."""
+    return os.environ.get(PASSPHRASE) or asked("Passphrase of the expert's key", _nobody_to_ask)
 
-    Raises
-    ------
-    WorkspaceError
-        If it is in neither.
-    """
-    given = os.environ.get(PASSPHRASE)
-    if given:
-        return given
-    if not sys.stdin.isatty():
-        raise WorkspaceError(
-            "the passphrase of the expert's key is needed",
-            where=f"environment variable {PASSPHRASE}",
-            expected="the passphrase, or a terminal to ask for it",
-            got="neither",
-            fix=f"run the command at a terminal, or set {PASSPHRASE}",
-        )
-    prompted: str = typer.prompt("Passphrase of the expert's key", hide_input=True, err=True)
-    return prompted
+
+def _nobody_to_ask() -> NoReturn:
+    raise WorkspaceError(
+        "the passphrase of the expert's key is needed",
+        where=f"environment variable {PASSPHRASE}",
+        expected="the passphrase, or a terminal to ask for it",
+        got="neither",
+        fix=f"run the command at a terminal, or set {PASSPHRASE}",
+    )

@@ -1,30 +1,32 @@
 """``releasegate trace``: find the recipient whose decoys appear in a leak or among re-identified people."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
-from flows.cli.output import ExitCode, JsonOption, console, notices, print_json
-from flows.cli.traced import notes, rendered, sentences
+from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
+from flows.cli.output import Blocks, JsonOption, answer, progress, table
 from flows.incident_file import IncidentSource, RegisterSource
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle
-from flows.tracing import Say, Traced, trace_incident
+from flows.tracing import Traced, trace_incident
 from flows.workspace import Workspace
+from reports.document import Paragraph, plural
 from tasks.core.guard import guarded
+from tasks.decoys.tracing import Hits
 from tasks.decoys.vault import Vault
+
+_LIKELY = 0.1
+_LEAST_WRITTEN_OUT = 1e-9
+NOTHING = "Nothing points to any recipient."
 
 
 def trace(
-    release: Annotated[
-        str, typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
-    ],
+    release: ReleaseArgument,
     incident: Annotated[
         Path, typer.Argument(help="CSV (also .gz) or Parquet file of the incident.", show_default=False)
     ],
@@ -54,27 +56,14 @@ def trace(
     if not 0 < level < 1:
         raise typer.BadParameter("--level must lie between 0 and 1")
     people = RegisterSource(register_file, register_id) if register_file is not None and register_id else None
-    source = IncidentSource(incident, people)
-    with guarded("trace"), _progress(quiet=as_json) as say:
+    with guarded("trace"), progress(quiet=as_json) as say:
         place = Workspace(workspace.resolve())
         bundle = find_bundle(release, place)
         recorder = recorder_of(bundle, place)
         with open_ledger(recorder) as ledger:
             vault = Vault.beside(recorder.key_file)
-            traced = trace_incident(bundle, ledger, vault, source, level=level, say=say)
-    if as_json:
-        print_json({"ok": True, "exit_code": 0, **_document(traced)})
-        return ExitCode.APPROVED
-    console.print(rendered(traced))
-    return ExitCode.APPROVED
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Say]:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=notices, transient=True, disable=quiet or not notices.is_terminal) as progress:
-        shown = progress.add_task("", total=None)
-        yield lambda text: progress.update(shown, description=text)
+            traced = trace_incident(bundle, ledger, vault, IncidentSource(incident, people), level=level, say=say)
+    return answer(_document(traced), rendered(traced), as_json=as_json)
 
 
 def _document(traced: Traced) -> dict[str, Any]:
@@ -102,3 +91,110 @@ def _document(traced: Traced) -> dict[str, Any]:
         },
         "notes": list(notes(traced)),
     }
+
+
+def rendered(traced: Traced) -> Blocks:
+    """The answer for the terminal: the verdict, hits by recipient, facts about the incident; no value of it."""
+    found, noun = traced.trace, _noun(traced)
+    pointed = found.named or found.suspected
+    yield from (Paragraph(sentence, "strong" if pointed else "lead") for sentence in sentences(traced))
+    if found.hits:
+        hits = (
+            (
+                one.recipient,
+                f"{one.decoy_classes} of {one.of_decoys}",
+                f"{one.decoy_hits:,}",
+                f"{one.kept_classes} of {one.of_kept}",
+                f"{one.kept_hits:,}",
+                chance(one.chance),
+            )
+            for one in found.hits
+        )
+        yield ""
+        yield from table(
+            "", ("recipient", ">decoy\nclasses", f">{noun}", ">kept\nclasses", f">{noun}", ">chance"), hits
+        )
+    counts = {
+        "in decoys or kept classes of one recipient": found.total - found.ordinary - found.ambiguous - found.outside,
+        "ambiguous: of several recipients": found.ambiguous,
+        "ordinary: in real classes of several copies": found.ordinary,
+        "outside: in no class of any copy": found.outside,
+        "in all": found.total,
+    }
+    yield ""
+    yield from table(
+        "Records of the incident",
+        (f"the incident's {noun}", ">"),
+        ((words, f"{number:,}") for words, number in counts.items()),
+        f"A recipient is named where chance is {chance(found.level)} or less; by one decoy class or by kept classes "
+        "alone, weakly.",
+    )
+    if unread := {name: number for name, number in traced.incident.unread.items() if number}:
+        yield ""
+        rows = ((name, f"{number:,} of {found.total:,}") for name, number in unread.items())
+        yield from table("", ("column", ">unreadable"), rows)
+    yield from (Paragraph(f"note: {note}", "lead") for note in notes(traced))
+
+
+def sentences(traced: Traced) -> list[str]:
+    """The verdict: one sentence for each recipient that is named or suspected, the likeliest first."""
+    pointed = {*traced.trace.named, *traced.trace.suspected}
+    return [_sentence(traced, hits) for hits in traced.trace.hits if hits.recipient in pointed] or [NOTHING]
+
+
+def _sentence(traced: Traced, hits: Hits) -> str:
+    kept = f"{hits.kept_classes} of the {hits.of_kept} real classes that it alone keeps"
+    weakly = "" if hits.recipient in traced.trace.named else ", but weakly"
+    if hits.decoy_hits:
+        also = f", and {kept} by {_number(traced, hits.kept_hits)}" if hits.kept_classes else ""
+        verb = "was" if hits.decoy_classes == 1 else "were"
+        alone = ", as a list of the people of one place may do" if weakly else ""
+        what = f"{hits.decoy_classes} of its {hits.of_decoys} decoy classes {verb} hit by "
+        what += f"{_number(traced, hits.decoy_hits)}{alone}{also}"
+    else:
+        what = f"no decoys were hit, and {kept} by {_number(traced, hits.kept_hits)}"
+    points = f"Points to {hits.recipient}{weakly}: {what}"
+    return f"{points}; the chance that an incident not from it hits as much is {chance(hits.chance)}."
+
+
+def chance(probability: float) -> str:
+    """A likelihood in words, never below what it is: “40 %”, “1 in 3,100”, “1 in 10^12”.
+
+    >>> chance(0.396), chance(1 / 3149), chance(2.5e-13), chance(0.0)
+    ('40 %', '1 in 3,100', '1 in 10^12', 'below 1 in 10^300')
+    """
+    if probability >= _LIKELY:
+        return f"{ceil(100 * probability)} %"
+    if probability <= 0:
+        return "below 1 in 10^300"
+    if probability < _LEAST_WRITTEN_OUT:
+        return f"1 in 10^{floor(-log10(probability))}"
+    one_in = floor(1 / probability)
+    unit = int(10 ** max(len(str(one_in)) - 2, 0))
+    return f"1 in {one_in // unit * unit:,}"
+
+
+def notes(traced: Traced) -> Iterator[str]:
+    """Limits of the result, and facts about the recipients in it."""
+    unknown, repeated = traced.table.unknown, traced.table.repeated
+    sentences_of = {
+        f"decoys were compared with other recipients' alone, for {traced.without_population}; with the population as "
+        "it was, fewer hits would name a recipient": traced.without_population is not None,
+        f"no column of {', '.join(traced.absent)}: taken as unknown, so the result is less certain": traced.absent,
+        f"{plural(unknown, 'id is', 'ids are')} missing or not in the register, and left out": unknown,
+        f"{plural(repeated, 'row repeats', 'rows repeat')} an id; each person counts once": repeated,
+        f"without decoys, so that nothing can point to them: {', '.join(traced.unmarked)}": traced.unmarked,
+    }
+    yield from (sentence for sentence, applies in sentences_of.items() if applies)
+    pointed = {*traced.trace.named, *traced.trace.suspected}
+    never = "was never given its copy of this release: look at who else could read it"
+    yield from (f"{one} {never}" for one in traced.undelivered if one in pointed)
+    yield from (f"{one} has copies of another version of this release" for one in traced.earlier if one in pointed)
+
+
+def _noun(traced: Traced) -> str:
+    return "rows" if traced.incident.kind == "rows" else "people"
+
+
+def _number(traced: Traced, number: int) -> str:
+    return plural(number, "row") if traced.incident.kind == "rows" else plural(number, "person", "people")

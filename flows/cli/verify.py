@@ -3,31 +3,33 @@
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from flows.actor import utc_now
-from flows.anchoring import Collected, anchors_of_bundles, anchors_of_documents
 from flows.cases import ReleaseCase, cases_of
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
 from flows.cli.output import JsonOption, answer, outcome
+from flows.documents import (
+    CheckedPdf,
+    Collected,
+    Trust,
+    anchors_of_bundles,
+    anchors_of_documents,
+    check_pdf,
+    check_signed,
+)
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
 from flows.reassessment_records import verify_records
+from flows.recall import find_bundle
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.chain import Checkpoints
-from tasks.signature.credentials import all_certificates
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cryptography.x509 import Certificate
-
-    from flows.pdf_checking import CheckedPdf, Trust
+from tasks.signature.credentials import read_certificates
 
 _NOTED = re.compile(r"(\d+:)?[0-9a-f]{64}")
 """The number of a ledger entry and its SHA-256, or the fingerprint of a key."""
@@ -64,7 +66,7 @@ def verify(
     anchor: Annotated[
         list[str] | None,
         typer.Option(
-            help="For the ledger, what was noted or kept elsewhere: number and SHA-256 of an entry, as 12:3f…; the "
+            help="Evidence from outside the ledger: number and SHA-256 of an entry, as 12:3f…; the "
             "fingerprint of a signing key; a determination, a decision record, or a folder of them. May be repeated.",
             show_default=False,
         ),
@@ -93,14 +95,14 @@ def verify(
     checkpoints = checkpoints_of([one for one in anchor or [] if _NOTED.fullmatch(one)])
     named = Workspace(workspace.resolve())
     with guarded("verification"):
-        trusted = _trust(trust, as_of) if trust else None
+        roots = [one for file in trust or () for one in read_certificates(file)]
+        trusted = Trust(roots, as_of.replace(tzinfo=UTC) if as_of else None) if trust else None
         if is_ledger:
-            found = _ledger(named, checkpoints, documents, trusted.roots if trusted else None)
+            found = _ledger(named, checkpoints, documents, trusted)
         elif is_pdf and trusted is not None:
-            found = _pdf(Path(target), named, trusted, alone=alone)
+            checked = check_pdf(Path(target), trusted, None if alone else _with_ledger(named))
+            found = {"pdf": str(Path(target)), **_document(checked)}
         else:
-            from flows.recall import find_bundle  # noqa: PLC0415  quicker start
-
             is_id = not Path(target).exists() and Path(target).name == target
             found = _bundle(find_bundle(target, named) if is_id else Path(target), named, trusted, alone=alone)
     return answer(
@@ -114,14 +116,11 @@ def verify(
 
 
 def _ledger(
-    named: Workspace,
-    checkpoints: Checkpoints,
-    documents: list[Path],
-    roots: "Sequence[Certificate] | None",
+    named: Workspace, checkpoints: Checkpoints, documents: list[Path], trust: Trust | None
 ) -> dict[str, object]:
     # Before the ledger is read, so that it records every bundle found.
     own = anchors_of_bundles(named)
-    kept = anchors_of_documents(documents, roots) if documents else Collected((), 0, 0, 0)
+    kept = anchors_of_documents(documents, trust.roots if trust else None) if documents else Collected((), 0, 0, 0)
     with open_ledger(named) as opened:
         rows = opened.verify(checkpoints, (*own, *kept.anchors))
         head = opened.head()
@@ -145,21 +144,16 @@ def _ledger(
     }
 
 
-def _bundle(bundle: Path, named: Workspace, trust: "Trust | None", *, alone: bool) -> dict[str, object]:
-    recorder = None
+def _bundle(bundle: Path, named: Workspace, trust: Trust | None, *, alone: bool) -> dict[str, object]:
+    recorder, states = None, {}
     if alone or not bundle.is_dir():
-        report, states = verify_bundle(bundle, None), {}
+        report = verify_bundle(bundle, None)
     else:
-        recorder = _recorder_of(bundle, named)
+        recorder = _with_ledger(named, recorder_of(bundle, named))
         with open_ledger(recorder) as opened:
             report = verify_bundle(bundle, opened)
-            cases = cases_of(bundle, opened, utc_now())
-            states = {who: _state(case) for who, case in cases.items()}
-    signers = {}
-    if trust is not None:
-        from flows.pdf_checking import check_signed  # noqa: PLC0415  pyHanko takes a second to import
-
-        signers = check_signed(bundle, report, recorder, trust)
+            states = {who: _state(case) for who, case in cases_of(report, opened, utc_now()).items()}
+    signers = {} if trust is None else check_signed(report, recorder, trust)
     return {
         "release_id": report.release_id,
         "files": report.files,
@@ -173,19 +167,7 @@ def _bundle(bundle: Path, named: Workspace, trust: "Trust | None", *, alone: boo
     }
 
 
-def _pdf(pdf: Path, named: Workspace, trust: "Trust", *, alone: bool) -> dict[str, object]:
-    from flows.pdf_checking import check_pdf  # noqa: PLC0415  pyHanko takes a second to import
-
-    return {"pdf": str(pdf), **_document(check_pdf(pdf, trust, None if alone else _with_ledger(named)))}
-
-
-def _trust(roots: list[Path], as_of: datetime | None) -> "Trust":
-    from flows.pdf_checking import Trust  # noqa: PLC0415  pyHanko takes a second to import
-
-    return Trust(all_certificates(roots), as_of.replace(tzinfo=UTC) if as_of is not None else None)
-
-
-def _document(checked: "CheckedPdf") -> dict[str, object]:
+def _document(checked: CheckedPdf) -> dict[str, object]:
     found, record = checked.signature.inspection, checked.record
     signatory = found.signatory
     return {
@@ -219,11 +201,6 @@ def _state(case: ReleaseCase) -> str:
     return "; ".join(facts)
 
 
-def _recorder_of(bundle: Path, named: Workspace) -> Workspace:
-    """The workspace that was named, or the one that holds the bundle."""
-    return _with_ledger(named, recorder_of(bundle, named))
-
-
 def _with_ledger(named: Workspace, *others: Workspace) -> Workspace:
     """The first of some workspaces that has a ledger."""
     for workspace in (named, *others):
@@ -244,7 +221,5 @@ def _written(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {part}" for key, part in value.items())
     if isinstance(value, list):
-        return ", ".join(str(part) for part in value) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+        return ", ".join(map(str, value)) or "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

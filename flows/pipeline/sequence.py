@@ -3,16 +3,18 @@
 Only sequences. Whatever runs the stages is a ``Runner``; paths and hashes cross the borders between them, never data.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from flows.pipeline import stages
-from flows.pipeline.run import Run, RunTerms
-from flows.pipeline.stages import Inputs, Stage
+from flows.pipeline.run import Run, RunTerms, Take
+from flows.pipeline.stages import Inputs, Stage, perform
 from flows.progress import step
-from tasks.core.errors import ReleasegateError, StageCrashed, StageFailed
+from tasks.core.errors import ParameterError, ReleasegateError, StageCrashed, StageFailed
 
 
 class Runner(Protocol):
@@ -38,8 +40,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     2. Validate the data. Meanwhile mask numbers, score the records as collected, and generalize for each recipient;
        all of this is dropped, its errors too, where the data are not valid: no recipient is assessed then.
     3. Place the decoys of all recipients, if any are asked for.
-    4. For each recipient, in parallel: assess the candidate, write the file if the gates are open so far, decide,
-       report.
+    4. For each recipient, in parallel: make every assessment of the candidate, write the file if the gates are open so
+       far, decide, report.
 
     Returns
     -------
@@ -54,7 +56,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
         If a stage fails that all recipients share, or a report cannot be made.
     """
     step("reading data and population")
-    prepared = runner.call(stages.PREPARE, run, {})
+    preparation = runner.call(stages.PREPARE, run, {})
+    prepared, assessments = preparation["prepared"], preparation["assessments"]
     shared = {"prepared": prepared, "masked": None, "collected": None}
     generalized: dict[str, dict[str, Any]] = {}
 
@@ -87,6 +90,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
             "failures": [],
             **generalized.get(recipient, {}),
         }
+        if found.get("generalization") is not None:
+            _assess(run, recipient, found, assessments, runner)
         return _finished(run, recipient, found, terms, runner)
 
     finished = runner.at_once([partial(finish, recipient) for recipient in terms.decided])
@@ -145,33 +150,84 @@ def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, 
     """One recipient's record, reports and file; a stage that fails blocks this recipient and no other."""
     judged = {"found": found, "context": dict(terms.context)}
     with runner.together():
-        if found.get("generalization") is not None:
-            _assess_and_write(run, recipient, judged, runner)
+        if found.get("generalization") is not None and not found["failures"]:
+            _write(run, recipient, judged, runner)
         step(f"deciding and reporting for {recipient}")
         record = runner.call(stages.DECIDE, run, judged, recipient)
-    reports = runner.call(stages.REPORT, run, {"record": record}, recipient)
+    documents = [
+        partial(runner.call, stage, run, {"record": record}, recipient) for stage in (stages.REPORT, stages.CERTIFY)
+    ]
+    report, certificate = runner.at_once(documents)
     written = found["written"] or {"file": None, "kept": None}
-    return {"record": record, "released": written["file"], "kept": written["kept"], **reports}
+    return {
+        "record": record,
+        "released": written["file"],
+        "kept": written["kept"],
+        "report": report,
+        "certificate": certificate,
+    }
 
 
-def _assess_and_write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> None:
-    """Add what the assessments found to ``judged["found"]``, and the file where every gate is open so far."""
-    found = judged["found"]
-    copy = {name: found[name] for name in ("prepared", "generalization", "masked", "collected")}
+def _assess(
+    run: Run, recipient: str, found: dict[str, Any], assessments: Sequence[Mapping[str, str]], runner: Runner
+) -> None:
+    """Add every assessment's finding, or its failure, to ``found``."""
     step(f"assessing the copy for {recipient}")
-    assessed = runner.call(stages.ASSESS, run, copy, recipient)
-    found["findings"] = assessed["findings"]
-    if assessed["failure"] is not None:
-        found["failures"].append(assessed["failure"])
-    elif not found["failures"] and runner.call(stages.JUDGE, run, judged, recipient):
+    copy = _copy(found)
+
+    def one(assessment: Mapping[str, str]) -> None:
+        stage = replace(stages.ASSESS, name=assessment["stage"])
+        try:
+            found["findings"][assessment["id"]] = runner.call(
+                stage, run, {**copy, "assessment": assessment["id"]}, recipient
+            )
+        except StageCrashed:
+            raise
+        except (StageFailed, ParameterError) as failure:
+            found["failures"].append(_failure(stage.name, failure))
+
+    runner.at_once([partial(one, assessment) for assessment in assessments])
+
+
+def _write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> None:
+    """Add the file to ``judged["found"]`` where every gate is open so far."""
+    found = judged["found"]
+    if runner.call(stages.JUDGE, run, judged, recipient):
         step(f"writing and re-scoring the file for {recipient}")
         try:
-            found["written"] = runner.call(stages.WRITE, run, {**copy, "decoys": found["decoys"]}, recipient)
+            found["written"] = runner.call(stages.WRITE, run, {**_copy(found), "decoys": found["decoys"]}, recipient)
         except StageCrashed:
             raise
         except StageFailed as failure:
             found["failures"].append(_failure(stages.WRITE.name, failure))
 
 
-def _failure(stage: str, failure: StageFailed) -> dict[str, str]:
+def _copy(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Artifacts of a candidate."""
+    return {name: found[name] for name in ("prepared", "generalization", "masked", "collected")}
+
+
+def _failure(stage: str, failure: ReleasegateError) -> dict[str, str]:
     return {"stage": stage, "reason": failure.in_one_line()}
+
+
+class InProcess:
+    """Runs every stage here; nothing is kept for a run that is interrupted."""
+
+    def call(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
+        """Result of a stage."""
+        return perform(stage, run, inputs, recipient)
+
+    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Results of several pieces of work, one after the other."""
+        return [work() for work in works]
+
+    def together(self) -> AbstractContextManager[None]:
+        """Nothing to hold."""
+        return nullcontext()
+
+
+@contextmanager
+def in_process(_home: Path, _results: Path) -> Iterator[Take]:
+    """An engine that needs nothing and keeps nothing."""
+    yield partial(take, runner=InProcess())

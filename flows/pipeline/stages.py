@@ -36,6 +36,7 @@ WRITE = Stage("delivery", "write")
 JUDGE = Stage("gates", "judge", repeatable=True)
 DECIDE = Stage("decision", "decide", repeatable=True)
 REPORT = Stage("report", "report")
+CERTIFY = Stage("certificate", "certify")
 
 
 def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:

@@ -17,14 +17,13 @@ import numpy as np
 
 from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
-from tasks.assessments.combined.combined_score import score_collected as collected_score
+from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
+from tasks.assessments.combined.assessment import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS
-from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
-from tasks.core.errors import ParameterError, StageCrashed, StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.files import Artifact, artifact, checked, written
-from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator
 from tasks.decision.assemble import Findings, Output, are_open, assemble, gates_before_writing
 from tasks.decision.context import CONTEXT
@@ -33,9 +32,8 @@ from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, Val
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, played_against
-from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
-from tasks.masking.masked_file import save_masked
-from tasks.microdata.counting.choice import Counting
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
+from tasks.microdata.counting import Counting
 from tasks.microdata.prepared import prepare_file, save
 
 
@@ -51,11 +49,12 @@ def _stored_bytes(bench: Workbench, name: str, content: bytes) -> Artifact:
     return _stored(bench, name, lambda path: path.write_bytes(content))
 
 
-def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> Artifact:
-    """Read, check and code the microdata and the population."""
+def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
+    """Read, check and code the microdata and the population; name the assessments that each copy will need."""
     counting = Counting(bench.run.path / "counting", bench.run.dask)
     prepared = prepare_file(bench.loaded, bench.data_path, counting)
-    return _stored(bench, "prepared.npz", partial(save, prepared))
+    stored = _stored(bench, "prepared.npz", partial(save, prepared))
+    return {"prepared": stored, "assessments": [{"id": one.id, "stage": one.stage} for one in ASSESSMENTS]}
 
 
 def validate(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
@@ -101,9 +100,12 @@ def place_decoys(bench: Workbench, inputs: Inputs, _recipient: str | None) -> di
     Decoys are drawn from the system's randomness, unlike anything else: nobody who has the workspace's key can draw
     them again. A run that is resumed finds the result of this stage; one that finds it gone has other decoys.
     """
-    from tasks.decoys.sealing import NONCE_BYTES, seal  # noqa: PLC0415  imports solvers
     from tasks.decoys.stage import plant, withheld_with  # noqa: PLC0415
-    from tasks.decoys.vault import Vault  # noqa: PLC0415
+    from tasks.decoys.vault import (  # noqa: PLC0415  imports solvers
+        NONCE_BYTES,
+        Vault,
+        seal,
+    )
 
     run, continues = bench.run, inputs["continues"]
     generalizations = inputs["generalizations"]
@@ -146,21 +148,11 @@ def _system_generators() -> Randomness:
     return generator
 
 
-def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:
-    """Every assessment of one copy; one that fails blocks its recipient, and those after it are not made."""
-    candidate = bench.candidate(str(recipient), inputs)
-    findings: dict[str, Artifact] = {}
-    for assessment in ASSESSMENTS:
-        try:
-            with guarded(assessment.stage):
-                found = assessment.assess(candidate)
-        except StageCrashed:
-            raise
-        except (StageFailed, ParameterError) as error:
-            failed = StageFailed(**error.fields())
-            return {"findings": findings, "failure": {"stage": assessment.stage, "reason": failed.in_one_line()}}
-        findings[assessment.id] = _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
-    return {"findings": findings, "failure": None}
+def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """One assessment of one copy."""
+    assessment = next(one for one in ASSESSMENTS if one.id == inputs["assessment"])
+    found = assessment.assess(bench.candidate(str(recipient), inputs))
+    return _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
 
 
 def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:
@@ -222,16 +214,22 @@ def _output(output: Mapping[str, Any]) -> Output:
     )
 
 
-def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Artifact | None]:
-    """The determination and, for an approved release, the recipient's certificate."""
-    from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
-    from reports.determination import render_determination  # noqa: PLC0415
+def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """The determination."""
+    from reports.determination import render_determination  # noqa: PLC0415  WeasyPrint takes a second to import
 
-    record = DecisionRecord.model_validate_json(checked(inputs["record"]).read_bytes())
-    pages = {"report": render_determination(record)}
-    if record.decision is Verdict.APPROVED:
-        pages["certificate"] = render_certificate(record)
-    stored: dict[str, Artifact | None] = {"report": None, "certificate": None}
-    for name, content in pages.items():
-        stored[name] = _stored_bytes(bench, f"{name}-{recipient}.pdf", content)
-    return stored
+    return _stored_bytes(bench, f"report-{recipient}.pdf", render_determination(_record(inputs)))
+
+
+def certify(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact | None:
+    """The recipient's certificate, for an approved release."""
+    from reports.certificate import render_certificate  # noqa: PLC0415
+
+    record = _record(inputs)
+    if record.decision is not Verdict.APPROVED:
+        return None
+    return _stored_bytes(bench, f"certificate-{recipient}.pdf", render_certificate(record))
+
+
+def _record(inputs: Inputs) -> DecisionRecord:
+    return DecisionRecord.model_validate_json(checked(inputs["record"]).read_bytes())

@@ -9,27 +9,27 @@ import numpy as np
 import pandas as pd
 
 from flows.pipeline.run import Run
+from tasks.assessments.assessment import load_figure
 from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.stored import load_figure
 from tasks.candidate.candidate import Candidate
 from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed
 from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import game_table
-from tasks.masking.masked_columns import MaskedColumns
-from tasks.masking.masked_file import load_masked
+from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import load
 from tasks.microdata.read import read_microdata
-from tasks.request.load import LoadedRequest
+from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
-from tasks.request.snapshot import open_snapshot
 
 Made = TypeVar("Made")
 _LARGEST_KEPT_BYTES = 128 * 2**20
-"""Microdata up to this size stay in memory between stages; larger files are read anew by each stage that needs them."""
+"""Microdata up to this size stay in memory between stages, and all candidates with them; larger files are read anew by
+each stage that needs them, and only the last candidate is kept."""
+_CANDIDATE = "candidate "
 
 
 class Workbench:
@@ -56,9 +56,13 @@ class Workbench:
 
     def frame(self) -> pd.DataFrame:
         """The microdata as text."""
-        if self.data_path.stat().st_size > _LARGEST_KEPT_BYTES:
+        if self._is_large:
             return read_microdata(self.loaded.resolve(self.request.dataset.path, "dataset.path"), self.request)
         return self._kept_frame
+
+    @cached_property
+    def _is_large(self) -> bool:
+        return self.data_path.stat().st_size > _LARGEST_KEPT_BYTES
 
     @cached_property
     def _kept_frame(self) -> pd.DataFrame:
@@ -97,7 +101,7 @@ class Workbench:
             )
 
         parts = [inputs[name] for name in ("prepared", "generalization", "masked", "collected")]
-        return self._once(f"candidate {recipient}", parts, make)
+        return self._once(_CANDIDATE + recipient, parts, make)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Random generator of a measurement: the same for the same inputs and key."""
@@ -108,6 +112,8 @@ class Workbench:
         """What is made of artifacts, kept in memory."""
         key = kind, "".join(one["sha256"] for one in stored)
         if key not in self._made:
+            if kind.startswith(_CANDIDATE) and self._is_large:
+                self._made = {other: one for other, one in self._made.items() if not other[0].startswith(_CANDIDATE)}
             self._made[key] = make()
         made: Made = self._made[key]
         return made

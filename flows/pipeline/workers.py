@@ -53,9 +53,8 @@ class Workers:
     """Worker processes, one a processor; the system starts them while the caller does something else."""
 
     def __init__(self) -> None:
+        start_fork_server()
         context = _WorkerContext()
-        context.set_forkserver_preload(["flows.pipeline.preloaded"])
-        _start_fork_server()
         self._all = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
             for _ in range(min(_processors(), _MOST))
@@ -129,8 +128,12 @@ def working() -> Iterator[Workers]:
         workers.end()
 
 
-def _start_fork_server() -> None:
-    """Start the fork server with its socket at a path that is short enough: systems allow about 100 characters."""
+def start_fork_server() -> None:
+    """Let the process that workers are forked from start, and import what stages need, in the background.
+
+    Its socket is at a path that is short enough: systems allow about 100 characters.
+    """
+    _WorkerContext().set_forkserver_preload(["flows.pipeline.preloaded"])
     default = tempfile.gettempdir()
     if len(default) > _LONGEST_TEMPORARY_FOLDER and os.access(_SHORT_TEMPORARY_FOLDER, os.W_OK):
         tempfile.tempdir = _SHORT_TEMPORARY_FOLDER

@@ -1,30 +1,30 @@
 """The service's HTTP interface: submission and state of requests, health, metrics.
 
 Submitting a request takes the bearer token in the service's environment; without one, nobody can. Health and metrics
-reveal nothing about people, and need no token.
+need no token.
 """
 
 import hmac
 import os
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log
-from flows.service.metrics import CONTENT_TYPE, Metrics
-from flows.service.queue import Queue, QueuedRequest, RequestState
+from flows.service.monitoring import Metrics
+from flows.service.queue import QueuedRequest, RequestState
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.request.document import MAXIMUM_BYTES
 
 TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST_TOKEN = 24
-_ID_DIGITS = frozenset("0123456789abcdef")
-Health = Callable[[], tuple[bool, Mapping[str, str]]]
+_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_ID = re.compile(r"[0-9a-f]{64}")
 
 
 def requests_router(service: Service, token: str | None = None) -> APIRouter:
@@ -40,13 +40,10 @@ def requests_router(service: Service, token: str | None = None) -> APIRouter:
     router = APIRouter(prefix="/api/requests", dependencies=[Depends(_bearing(expected))])
 
     @router.post("")
-    async def submit(request: Request) -> JSONResponse:
-        content = await _limited_body(request)
+    def submit(content: Annotated[bytes, Depends(_limited_body)]) -> JSONResponse:
         arrival = Arrival(content, "http", "request", service.roots)
         try:
-            received = await run_in_threadpool(
-                receive, service.workspace, arrival, most_queued=service.settings.limits.queued
-            )
+            received = receive(service, arrival)
         except WorkspaceError as error:
             return JSONResponse({"error": error.fields()}, 503, {"Retry-After": "30"})
         except ReleasegateError as error:
@@ -58,13 +55,15 @@ def requests_router(service: Service, token: str | None = None) -> APIRouter:
 
     @router.get("/{name}")
     def show(name: str) -> JSONResponse:
-        entry = _found(Queue(service.workspace), name)
+        entry = service.queue.get(name) if _ID.fullmatch(name) else None
+        if entry is None:
+            raise HTTPException(404, "there is no such request")
         return JSONResponse(_shown(entry))
 
     return router
 
 
-def status_router(health: Health, metrics: Metrics) -> APIRouter:
+def status_router(health: Callable[[], tuple[bool, Mapping[str, str]]], metrics: Metrics) -> APIRouter:
     """``GET /health`` and ``GET /metrics``."""
     router = APIRouter()
 
@@ -76,7 +75,7 @@ def status_router(health: Health, metrics: Metrics) -> APIRouter:
     @router.get("/metrics")
     def scrape() -> Response:
         try:
-            return Response(metrics.scrape(), media_type=CONTENT_TYPE)
+            return Response(metrics.scrape(), media_type=_CONTENT_TYPE)
         except ReleasegateError as error:
             return JSONResponse({"error": error.fields()}, 503)
 
@@ -104,13 +103,6 @@ async def _limited_body(request: Request) -> bytes:
         if len(content) > MAXIMUM_BYTES:
             raise HTTPException(413, f"a request has at most {MAXIMUM_BYTES} bytes")
     return bytes(content)
-
-
-def _found(queue: Queue, name: str) -> QueuedRequest:
-    entry = queue.get(name) if len(name) == 64 and set(name) <= _ID_DIGITS else None
-    if entry is None:
-        raise HTTPException(404, "there is no such request")
-    return entry
 
 
 def _shown(entry: QueuedRequest) -> dict[str, Any]:

@@ -11,15 +11,16 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from flows.ledger import has_ledger, open_ledger
+from flows.service.queue import Queue
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.seed import derive_seed
-from tasks.service.load import load_settings
-from tasks.service.settings import DEFAULTS, ServiceSettings
+from tasks.service.settings import DEFAULTS, ServiceSettings, load_settings
 
 VARIABLE = "RELEASEGATE_SERVICE"
 SETTINGS = "service.yaml"
-"""Name of the settings file in a workspace, unless another file is given."""
+"""Name of the settings file in a workspace."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,24 @@ class Service:
         """Distinguishes this workspace from others on one Prefect server; reveals nothing else."""
         return f"workspace-{derive_seed(self.workspace.key_file, 'service', 'name').hex()[:8]}"
 
+    @cached_property
+    def queue(self) -> Queue:
+        """The requests of the workspace."""
+        return Queue(self.workspace)
+
+    def ledger_end(self) -> int:
+        """Sequence number of the ledger's last entry; 0 if there is none.
+
+        Raises
+        ------
+        ReleasegateError
+            If the ledger cannot be read.
+        """
+        if not has_ledger(self.workspace):
+            return 0
+        with open_ledger(self.workspace) as ledger:
+            return ledger.head().sequence
+
     @property
     def solver_limit(self) -> str:
         """Name of the concurrency limit of solvers."""
@@ -56,9 +75,7 @@ class Service:
 _IN_ENVIRONMENT = TypeAdapter(Service)
 
 
-def service_of(
-    workspace: Path, roots: tuple[Path, ...] = (), inbox: Path | None = None, settings: Path | None = None
-) -> Service:
+def service_of(workspace: Path, roots: tuple[Path, ...] = (), inbox: Path | None = None) -> Service:
     """The service of a workspace, which is created if missing.
 
     Raises
@@ -85,13 +102,12 @@ def service_of(
             expected="a folder outside it",
             fix="name another folder with --inbox",
         )
-    own = opened.root / SETTINGS
-    file = settings if settings is not None else own if own.is_file() else None
+    settings = opened.root / SETTINGS
     service = Service(
         opened,
         tuple(root.resolve() for root in roots),
         None if inbox is None else inbox.resolve(),
-        DEFAULTS if file is None else load_settings(file),
+        load_settings(settings) if settings.is_file() else DEFAULTS,
     )
     service.home.mkdir(mode=0o700, exist_ok=True)
     return service

@@ -2,40 +2,48 @@
 
 Flows sequence the actions that commands offer. Their results are in the queue and the ledger before they end; a flow
 that dies is run again, and finds what was done.
+
+The service's own runner runs them, or the workers of a work pool. Workers are Prefect's (``prefect worker start --pool
+NAME``), on machines or in containers that have this program and see the same workspace and roots at the same paths.
+Deployments tell their runs which service they work for: folders and Prefect's settings, no secret. Passwords are in the
+workers' own environment.
 """
 
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
 from prefect.client.schemas.objects import State as RunState
 from prefect.concurrency.sync import concurrency
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events import DeploymentEventTrigger
+from prefect.exceptions import ObjectNotFound
 from prefect.runtime import flow_run
 from prefect.schedules import Cron
-from prefect.settings import temporary_settings
+from prefect.settings import PREFECT_RESULTS_LOCAL_STORAGE_PATH, temporary_settings
 from prefect.states import Completed
 from prefect.types.entrypoint import EntrypointType
 
 from flows.actor import utc_now
-from flows.audit import run_audit
+from flows.audit import month_before, run_audit
 from flows.engine import discard_foreign_results
-from flows.gate import Engine
+from flows.gate import Engine, Outcome
 from flows.pipeline.run import Take
 from flows.pipeline.workers import working
 from flows.server_process import end_with
-from flows.service import artifacts
 from flows.service.config import Service, of_environment
 from flows.service.intake import Arrival, Received, receive
-from flows.service.queue import Queue, QueuedRequest, RequestState, run_name
+from flows.service.logs import log, log_problem
+from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
@@ -54,6 +62,8 @@ _PAUSES = (5.0, 15.0, 60.0, 300.0)
 """Seconds between attempts to take in the request of an event."""
 _LEASE_SECONDS = 60.0
 """For which a dead run keeps its solver slot."""
+_OF_THE_SERVER = ("PREFECT_API_", "PREFECT_SERVER_")
+"""Variables that workers have in their own environment."""
 
 
 def deployments(service: Service) -> list[RunnerDeployment]:
@@ -77,15 +87,60 @@ def deployments(service: Service) -> list[RunnerDeployment]:
 def _deployment(
     made: Any, service: Service, *, cron: str | None = None, timezone: str = "UTC", **terms: Any
 ) -> RunnerDeployment:
-    schedule = None if cron is None else Cron(cron, timezone=timezone)
     deployment: RunnerDeployment = made.to_deployment(
         service.name,
-        schedules=[] if schedule is None else [schedule],
+        schedules=[] if cron is None else [Cron(cron, timezone=timezone)],
         entrypoint_type=EntrypointType.MODULE_PATH,
         tags=["releasegate", service.name],
         **terms,
     )
     return deployment
+
+
+def run_environment(service: Service, settings: Mapping[str, str]) -> dict[str, str]:
+    """Variables that a run gets from its deployment: Prefect's own and the service's.
+
+    Prefect stores them, so none is a secret.
+    """
+    kept = {name: value for name, value in settings.items() if not name.startswith(_OF_THE_SERVER)}
+    return kept | service.environment()
+
+
+def register(service: Service, pool: str, settings: Mapping[str, str]) -> None:
+    """Register the deployments of a service for a pool, or renew them.
+
+    Raises
+    ------
+    WorkspaceError
+        If the pool does not exist.
+    Exception
+        As raised by Prefect's client.
+    """
+    try:
+        with get_client(sync_client=True) as client:
+            client.read_work_pool(pool)
+    except ObjectNotFound:
+        raise WorkspaceError(
+            "there is no such work pool",
+            where=f"--pool {pool}",
+            expected="a pool of the Prefect server",
+            got="no pool of this name",
+            fix="create it with prefect work-pool create",
+        ) from None
+    for deployment in deployments(service):
+        deployment.job_variables = {"env": run_environment(service, settings)}
+        deployment.apply(work_pool_name=pool)
+    log("the deployments were registered", pool=pool, service=service.name)
+
+
+def is_served(pool: str) -> bool:
+    """Whether a worker of a pool is known to be online."""
+    online = WorkerFilter(status=WorkerFilterStatus(any_=["ONLINE"]))
+    try:
+        with get_client(sync_client=True) as client:
+            return bool(client.read_workers_for_work_pool(pool, worker_filter=online, limit=1))
+    except Exception:
+        return False
 
 
 @flow(name="release-request", flow_run_name="{request}", persist_result=False, retries=0)
@@ -97,17 +152,19 @@ def release_request(request: str) -> RunState[None]:
     request : str
         Its id in the queue.
     """
-    with _run() as service, guarded("service"):
-        queue = Queue(service.workspace)
-        # Held until the outcome is written, which shows that the run is alive.
-        with queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed:
-            entry = queue.get(request)
-            if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
-                return Completed(message="nothing to do")
-            ended, outcome = decide(queue, service, entry, _engine(service))
-            if outcome is not None:
-                artifacts.show_outcome(f"release-{request[:12]}", outcome)
-            return _final_state(ended)
+    # The claim is held until the outcome is written, which shows that the run is alive.
+    with (
+        _run() as service,
+        guarded("service"),
+        service.queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed,
+    ):
+        entry = service.queue.get(request)
+        if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
+            return Completed(message="nothing to do")
+        ended, outcome = decide(service, entry, _engine(service))
+        if outcome is not None:
+            _show(f"release-{request[:12]}", _outcome_page(outcome), "verdict")
+        return _final_state(ended)
 
 
 @flow(name="receive-request", persist_result=False, retries=0)
@@ -179,26 +236,20 @@ def audit() -> RunState[None]:
         except WorkspaceError as error:
             return Completed(message=error.in_one_line(), name="Refused")
         intact = audited.report.chain.intact
-        artifacts.show_audit(f"audit-{first}", audited)
-        return Completed(
-            message="the ledger is intact" if intact else "THE LEDGER HAS BEEN ALTERED",
-            name="Completed" if intact else "Broken",
-        )
+        state = "is intact" if intact else "**has been altered**"
+        _show(f"audit-{first}", f"The ledger {state}: [audit]({audited.folder.as_uri()}).", "audit")
+        if intact:
+            return Completed(message="the ledger is intact")
+        return Completed(message="THE LEDGER HAS BEEN ALTERED", name="Broken")
 
 
 def receive_with_retries(service: Service, arrival: Arrival) -> Received:
     """Take in a request that nobody submits again; retry while the queue is full or something is locked."""
     for pause in _PAUSES:
         with suppress(WorkspaceError):
-            return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
+            return receive(service, arrival)
         time.sleep(pause)
-    return receive(service.workspace, arrival, most_queued=service.settings.limits.queued)
-
-
-def month_before(day: date) -> tuple[date, date]:
-    """First and last day of the month before a day's."""
-    last = day.replace(day=1) - timedelta(days=1)
-    return last.replace(day=1), last
+    return receive(service, arrival)
 
 
 @contextmanager
@@ -209,7 +260,7 @@ def _run() -> Iterator[Service]:
         end_with(int(runner))
     service = of_environment()
     name = run_name(flow_run.get_id())
-    with Queue(service.workspace).claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
+    with service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
         if not claimed:
             raise WorkspaceError("another process works on this run", where=name)
         yield service
@@ -220,15 +271,10 @@ def _engine(service: Service) -> Engine:
 
     @contextmanager
     def engine(_home: Path, results: Path) -> Iterator[Take]:
-        from prefect.settings import PREFECT_RESULTS_LOCAL_STORAGE_PATH  # noqa: PLC0415
-
         from flows.pipeline.orchestrated import take_with  # noqa: PLC0415
 
         discard_foreign_results(results)
-
-        def slot() -> Any:
-            return concurrency(service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
-
+        slot = partial(concurrency, service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
         settings = temporary_settings(updates={PREFECT_RESULTS_LOCAL_STORAGE_PATH: results})
         with working() as workers, settings:
             yield partial(take_with, workers, slot=slot)
@@ -257,3 +303,27 @@ def _final_state(entry: QueuedRequest) -> RunState[None]:
     verdicts = ", ".join(f"{who}: {state}" for who, state in sorted(entry.verdicts.items()))
     message = verdicts or entry.reason.get("what", "") or entry.state.value
     return Completed(message=message, name=names.get(entry.state, "Completed"))
+
+
+def _outcome_page(outcome: Outcome) -> str:
+    """A release for operators: its bundle, verdicts, and gates as passed or failed; no figure."""
+    lines = [f"Release [`{outcome.release_id}`]({outcome.bundle.as_uri()})", ""]
+    lines += ["| recipient | state | valid until |", "|---|---|---|"]
+    for record in outcome.records:
+        who = record.recipient.id
+        state = "lapsed" if who in outcome.lapsed else outcome.standings[who].state.value
+        lines.append(f"| {who} | {state} | {record.valid_until} |")
+    lines += ["", "| recipient | gate | passed |", "|---|---|---|"]
+    for record in outcome.records:
+        for gate in record.gates:
+            passed = "overridden" if gate.overridden else "yes" if gate.passed else "no"
+            lines.append(f"| {record.recipient.id} | {gate.title} | {passed} |")
+    return "\n".join(lines)
+
+
+def _show(name: str, text: str, description: str) -> None:
+    """Show an artifact on Prefect's pages."""
+    try:
+        create_markdown_artifact(text, key=name, description=description)
+    except Exception as error:  # pages for operators never affect a release
+        log_problem("an artifact could not be shown", error)

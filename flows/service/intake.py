@@ -6,21 +6,25 @@
 """
 
 import hashlib
+import os
 import shutil
+import stat
+import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, actor, utc_now
-from flows.identity import Inputs, code_fact, read_inputs, release_id
+from flows.identity import Inputs, code_fact, named, read_inputs, release_id
 from flows.ledger import open_ledger
-from flows.overriding import named
+from flows.service.config import Service
+from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
-from flows.workspace import Workspace
 from tasks.core.canonical import digest
-from tasks.core.errors import BadInput, RequestError, WorkspaceError
-from tasks.core.files import write_whole
+from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
+from tasks.core.files import sync_folder, write_whole
 from tasks.core.guard import guarded
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
@@ -30,6 +34,12 @@ from tasks.request.document import MAXIMUM_BYTES
 from tasks.request.load import load_request
 
 _LONGEST_TEXT = 2000
+ACCEPTED, REFUSED = "accepted", "refused"
+_SUFFIXES = (".yaml", ".yml")
+_PAUSE = 30.0
+"""Seconds, besides those to settle, until a file is tried again."""
+_Identity = tuple[int, int, int, int]
+"""Distinguishes a file from others of its name, and from itself after a change."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +65,8 @@ class Arrival:
     """Distinguishes this arrival from others of the same bytes; random if omitted."""
 
 
-def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, clock: Clock = utc_now) -> Received:
-    """Take a request in.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Already opened (``open_workspace``).
-    arrival : Arrival
-    most_queued : int
-        Limit of requests without a verdict.
-    clock : callable
-
-    Returns
-    -------
-    Received
-        An entry that is accepted, or refused with its reason.
+def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Received:
+    """Take a request in, as an entry that is accepted, or refused with its reason.
 
     Raises
     ------
@@ -78,8 +74,8 @@ def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, 
         If queue or ledger cannot be used now, or the queue is full. Nothing has happened then, and the same request
         may be submitted again.
     """
-    queue = Queue(workspace)
-    with guarded("queue"), open_ledger(workspace, create=True) as ledger:
+    queue, most = service.queue, service.settings.limits.queued
+    with guarded("queue"), open_ledger(service.workspace, create=True) as ledger:
         queue.prepare()
         document = queue.document(hashlib.sha256(arrival.content).hexdigest())
         kept = document.is_file()
@@ -93,8 +89,15 @@ def receive(workspace: Workspace, arrival: Arrival, *, most_queued: int = 1000, 
             if existing is not None and _is_same(existing, entry):
                 return Received(existing, folded=True)
             if entry.is_open:
-                if existing is None or not existing.is_open:
-                    _check_room(queue, most_queued)
+                waiting = len(queue.open_entries())
+                if waiting >= most and (existing is None or not existing.is_open):
+                    raise WorkspaceError(
+                        "the queue of requests is full",
+                        where="limits.queued",
+                        expected=f"fewer than {most:,} requests without a verdict",
+                        got=f"{waiting:,}",
+                        fix="wait until some are decided or reviewed, then submit the request again",
+                    )
                 if not document.is_file():  # dropped by a refusal of the same bytes with other folders
                     write_whole(document, arrival.content)
             queue.put(entry)
@@ -160,7 +163,6 @@ def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -
         request_sha256=sha256,
         roots=tuple(str(folder.resolve()) for folder in arrival.folders),
         arrival=arrival.id or new_token(),
-        token=new_token(),
         accepted_at=at,
     )
     try:
@@ -190,21 +192,101 @@ def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:
     return entry.is_open
 
 
-def _check_room(queue: Queue, most_queued: int) -> None:
-    waiting = len(queue.open_entries())
-    if waiting >= most_queued:
-        raise WorkspaceError(
-            "the queue of requests is full",
-            where="limits.queued",
-            expected=f"fewer than {most_queued:,} requests without a verdict",
-            got=f"{waiting:,}",
-            fix="wait until some are decided or reviewed, then submit the request again",
-        )
-
-
 def _drop(queue: Queue, entry: QueuedRequest) -> None:
     """Delete a document that cannot be used: it may hold anything."""
     others = (*queue.open_entries(), *queue.done_entries())
     used = {one.request_sha256 for one in others if one.state is not RequestState.REFUSED}
     if entry.request_sha256 not in used:
         shutil.rmtree(queue.document(entry.request_sha256).parent, ignore_errors=True)
+
+
+class InboxWatcher:
+    """Takes in the requests that are dropped into a folder.
+
+    A file is read once its size and time have not changed for a while, so that a file still being written is left
+    alone. Accepted files are moved to ``accepted/``, unusable ones to ``refused/`` beside a text with the reason.
+    Hidden files, links and files with other names stay where they are: a request's data may lie beside it.
+    """
+
+    def __init__(self, service: Service, folder: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._service = service
+        self._folder = folder
+        self._monotonic = monotonic
+        self._seen: dict[_Identity, float] = {}
+        """Since when each file is unchanged."""
+
+    def prepare(self) -> None:
+        """Create the folders that files are moved to."""
+        for name in (ACCEPTED, REFUSED):
+            (self._folder / name).mkdir(mode=0o750, exist_ok=True)
+
+    def tick(self) -> list[Received]:
+        """Take in the files that have settled.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be read.
+        """
+        now, taken = self._monotonic(), list[Received]()
+        seen: dict[_Identity, float] = {}
+        for path in sorted(self._folder.iterdir()):
+            is_request = path.suffix.lower() in _SUFFIXES and not path.name.startswith(".")
+            identity = _identity(path) if is_request else None
+            if identity is None:
+                continue
+            since = self._seen.get(identity, now)
+            if now - since >= self._service.settings.inbox.settle_seconds:
+                received = self._take(path, identity)
+                if received is not None:
+                    taken.append(received)
+                    continue
+                since = now + _PAUSE
+            seen[identity] = since
+        self._seen = seen
+        return taken
+
+    def _take(self, path: Path, identity: _Identity) -> Received | None:
+        """Take a file in and move it aside; None if that must be tried again."""
+        identifier = "inbox-" + "-".join(map(str, identity))
+        try:
+            arrival = Arrival(_read(path), "inbox", path.name, (self._folder, *self._service.roots), identifier)
+            received = receive(self._service, arrival)
+            self._move(path, received.entry, identity)
+        except (ReleasegateError, OSError) as error:
+            log_problem("a file of the inbox could not be taken in; will be tried again", error, file=path.name)
+            return None
+        entry, folded = received.entry, received.folded or None
+        log(f"a request was {entry.state.value}", request=entry.id, source="inbox", folded=folded, file=path.name)
+        return received
+
+    def _move(self, path: Path, entry: QueuedRequest, identity: _Identity) -> None:
+        """Move a file aside; one that was refused gets the reason beside it.
+
+        Hashing its data may have taken minutes: a file that has replaced it meanwhile stays, to be read.
+        """
+        refused = entry.state is RequestState.REFUSED
+        folder = self._folder / (REFUSED if refused else ACCEPTED)
+        target = folder / f"{path.stem}.{entry.token[:8]}{path.suffix}"
+        if refused:
+            lines = "".join(f"{part}: {text}\n" for part, text in entry.reason.items())
+            write_whole(target.with_name(target.name + ".reason.txt"), lines.encode())
+        if _identity(path) == identity:
+            path.replace(target)
+        sync_folder(folder)
+        sync_folder(self._folder)
+
+
+def _identity(path: Path) -> _Identity | None:
+    """Identity of a regular file; None for anything else."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def _read(path: Path) -> bytes:
+    """Read one byte more than a request may have, at most; no link is followed."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+        return stream.read(MAXIMUM_BYTES + 1)

@@ -3,8 +3,11 @@
 import json
 import logging
 import sys
+import traceback
 from datetime import UTC, datetime
 from typing import Any
+
+from tasks.core.errors import ReleasegateError
 
 _LOGGER = logging.getLogger("releasegate.service")
 
@@ -12,7 +15,7 @@ _LOGGER = logging.getLogger("releasegate.service")
 def start_logging(*, as_json: bool) -> None:
     """Write the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if as_json else _Plain())
+    handler.setFormatter(_Line(as_json=as_json))
     _LOGGER.handlers[:] = [handler]
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
@@ -28,36 +31,28 @@ def log(event: str, **fields: Any) -> None:
 
 def log_problem(event: str, error: BaseException, **fields: Any) -> None:
     """Log a problem; of an error that is not the gate's own, only its type and place."""
-    from tasks.core.errors import ReleasegateError  # noqa: PLC0415
-
     if isinstance(error, ReleasegateError):
-        details: dict[str, Any] = {"error": error.in_one_line()}
+        details = {"error": error.in_one_line()}
     else:
-        details = {"error": type(error).__name__, "place": _place(error)}
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown"
+        details = {"error": type(error).__name__, "place": place}
     _LOGGER.warning(event, extra={"fields": details | fields})
 
 
-def _place(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "unknown" if trace is None else f"{trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
+class _Line(logging.Formatter):
+    """Time, event and fields of a record in one line."""
 
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__()
+        self._as_json = as_json
 
-def _fields(record: logging.LogRecord) -> dict[str, Any]:
-    fields: dict[str, Any] = getattr(record, "fields", {})
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        head = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
-        return json.dumps(head | _fields(record), default=str, ensure_ascii=False)
-
-
-class _Plain(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        at = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        fields = "".join(f"  {name}: {value}" for name, value in _fields(record).items())
-        return f"{at}  {record.getMessage()}{fields}".replace("\n", " ")
+        fields = {name: value for name, value in getattr(record, "fields", {}).items() if value is not None}
+        at = datetime.fromtimestamp(record.created, UTC)
+        if self._as_json:
+            stamp = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            head = {"at": stamp, "level": record.levelname.lower(), "event": record.getMessage()}
+            return json.dumps(head | fields, default=str, ensure_ascii=False)
+        shown = "".join(f"  {name}: {value}" for name, value in fields.items())
+        return f"{at:%Y-%m-%d %H:%M:%S}  {record.getMessage()}{shown}".replace("\n", " ")

@@ -10,9 +10,11 @@ import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flows.ledger import has_ledger, open_ledger
+from prefect.client.orchestration import SyncPrefectClient
+
+from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.workspace import Workspace
@@ -22,11 +24,10 @@ from tasks.decision.overrides import is_gate_override
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import NewsKind, Notification
 
-if TYPE_CHECKING:
-    from prefect.client.orchestration import SyncPrefectClient
-
 _NAMESPACE = uuid.UUID("6f0c3f0e-63f8-4f5e-9a55-0d7a6b0f2d11")
 _MOST_AT_ONCE = 50
+_NOTE = Path("queue") / "news.json"
+"""File in the workspace's private folder with the number of the last announced entry."""
 _BY_DECISION = {one.value: one for one in NewsKind}
 _BY_EVENT = {
     Event.REJECTED: NewsKind.REJECTED,
@@ -66,7 +67,7 @@ class Notifier:
     def prepare(self) -> None:
         """Note where the ledger ends, the first time: entries from before the first service are not announced."""
         if announced_to(self._service.workspace) is None:
-            self._note(self._head())
+            self._note(self._service.ledger_end())
 
     def is_due(self) -> bool:
         """Whether the ledger has entries that were not announced.
@@ -77,9 +78,9 @@ class Notifier:
             If the ledger cannot be read.
         """
         announced = announced_to(self._service.workspace)
-        return announced is not None and self._head() > announced
+        return announced is not None and self._service.ledger_end() > announced
 
-    def tick(self, client: "SyncPrefectClient") -> None:
+    def tick(self, client: SyncPrefectClient) -> None:
         """Announce what is new.
 
         Raises
@@ -96,28 +97,21 @@ class Notifier:
         for entry in entries:
             kind = news_of(entry)
             if kind is not None:
-                self._announce(client, kind, entry)
+                client.request("POST", "/events", json=[prefect_event(kind, entry, self._service.name)])
+                self._notify(kind, entry)
             self._note(entry.sequence)
 
-    def _announce(self, client: "SyncPrefectClient", kind: NewsKind, entry: Entry) -> None:
-        client.request("POST", "/events", json=[prefect_event(kind, entry, self._service.name)])
+    def _notify(self, kind: NewsKind, entry: Entry) -> None:
         log("announced", what=kind.value, release=entry.release_id, recipient=entry.recipient, entry=entry.sequence)
         for one in self._service.settings.notifications:
             if kind in one.events:
                 try:
                     notify(one, f"releasegate: {kind.value}", sentence(kind, entry))
                 except Exception as error:
-                    name = one.variable
-                    log_problem("a notification could not be sent", error, by=name, entry=entry.sequence)
-
-    def _head(self) -> int:
-        if not has_ledger(self._service.workspace):
-            return 0
-        with open_ledger(self._service.workspace) as ledger:
-            return ledger.head().sequence
+                    log_problem("a notification could not be sent", error, by=one.variable, entry=entry.sequence)
 
     def _note(self, sequence: int) -> None:
-        write_whole(_note_of(self._service.workspace), json.dumps({"sequence": sequence}).encode())
+        write_whole(self._service.workspace.private / _NOTE, json.dumps({"sequence": sequence}).encode())
 
 
 def announced_to(workspace: Workspace) -> int | None:
@@ -128,7 +122,7 @@ def announced_to(workspace: Workspace) -> int | None:
     WorkspaceError
         If the note of it is damaged.
     """
-    place = _note_of(workspace)
+    place = workspace.private / _NOTE
     try:
         return int(json.loads(place.read_bytes())["sequence"])
     except FileNotFoundError:
@@ -141,10 +135,6 @@ def announced_to(workspace: Workspace) -> int | None:
             got="a file of another form",
             fix="remove the file; earlier entries are not announced then",
         ) from None
-
-
-def _note_of(workspace: Workspace) -> Path:
-    return workspace.private / "queue" / "news.json"
 
 
 def prefect_event(kind: NewsKind, entry: Entry, service: str) -> dict[str, Any]:
@@ -178,17 +168,15 @@ def notify(notification: Notification, subject: str, body: str, environment: Map
     address = (os.environ if environment is None else environment).get(notification.variable)
     messenger = apprise.Apprise()
     if not address or not messenger.add(address):
-        got = "a text that is no address" if address else "no value"
-        raise _not_sent(f"an Apprise address in {notification.variable}", got)
-    if not messenger.notify(body=body, title=subject):
-        raise _not_sent("a server that accepts it", "a refusal, or no answer")
-
-
-def _not_sent(expected: str, got: str) -> WorkspaceError:
-    return WorkspaceError(
+        got = "a variable that holds no address"
+    elif not messenger.notify(body=body, title=subject):
+        got = "a refusal, or no answer"
+    else:
+        return
+    raise WorkspaceError(
         "a notification could not be sent",
         where="notifications",
-        expected=expected,
+        expected=f"an Apprise address in {notification.variable}, and a server that accepts the message",
         got=got,
         fix="correct the settings or the variable",
     )

@@ -23,7 +23,6 @@ from flows.engine import (
     start_from_template,
 )
 from flows.identity import ROOT
-from flows.service import pools
 from flows.service.config import Service
 from flows.service.logs import log
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
@@ -91,12 +90,18 @@ class Orchestrator:
     @property
     def runs_flows(self) -> bool:
         """Whether flows can run now: the runner has started, or a worker of the pool is online."""
-        return self.is_ready and (self._pool is None or pools.is_served(self._pool))
+        if not self.is_ready or self._pool is None:
+            return self.is_ready
+        from flows.service.deployments import is_served  # noqa: PLC0415 - Prefect reads its settings on import
+
+        return is_served(self._pool)
 
     def start_flows(self) -> None:
         """Start the runner, or register the deployments for the pool; call it once the server answers."""
         if self._pool is not None:
-            pools.register(self._service, self._pool, self.settings)
+            from flows.service.deployments import register  # noqa: PLC0415 - Prefect reads its settings on import
+
+            register(self._service, self._pool, self.settings)
         else:
             self._spawn("runner", "runner.log", "service/runner.py")
         self.is_ready = True
@@ -136,15 +141,13 @@ class Orchestrator:
         """End the children, and every process that they have started."""
         self.is_ready = False
         for name, process in reversed(self._children.items()):
-            if name != "runner":  # the runner's runs are continued after the next start
-                process.terminate()
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_STOP_SECONDS)
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            with process:  # which waits for its end
+                if name != "runner":  # the runner's runs are continued after the next start
+                    process.terminate()
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(_STOP_SECONDS)
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
         if self._socket is not None:
             self._socket.close()
 
@@ -203,6 +206,24 @@ def external_address(option: str | None, environment: Mapping[str, str]) -> str 
             fix="correct it, or omit it to let the service start its own server",
         )
     return url
+
+
+def check_pool(pool: str, server: str | None) -> None:
+    """Check that a pool is named together with a server that workers can reach.
+
+    Raises
+    ------
+    BadInput
+        If it is not.
+    """
+    if not pool or server is None:
+        raise BadInput(
+            "a work pool needs a Prefect server that its workers can reach",
+            where="--pool",
+            expected="the name of a pool, and an address with --prefect or PREFECT_API_URL",
+            got="no name" if not pool else "no address",
+            fix="give both, or omit --pool to use the service's own runner",
+        )
 
 
 def _bound(port: int | None) -> socket.socket:

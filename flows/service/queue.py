@@ -16,15 +16,15 @@ are the truth: the orchestrator's state may be lost without losing a request.
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flows.locking import alone, is_held
+from flows.locking import alone, held, is_held
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import sync_folder, write_whole
@@ -52,6 +52,11 @@ class RequestState(StrEnum):
 OPEN = frozenset({RequestState.ACCEPTED, RequestState.AWAITING_REVIEW})
 
 
+def new_token() -> str:
+    """A random identifier."""
+    return secrets.token_hex(16)
+
+
 class QueuedRequest(BaseModel):
     """One request; it holds no data."""
 
@@ -72,7 +77,7 @@ class QueuedRequest(BaseModel):
     """Digest of the program that its id depends on."""
     arrival: str
     """Identifies one arrival of a file, so that a file taken in twice counts once."""
-    token: str
+    token: str = Field(default_factory=new_token)
     """Identifies this entry in the ledger and to the orchestrator."""
     accepted_at: datetime
     attempt: int = 1
@@ -115,8 +120,7 @@ class Queue:
         """Path of a document, in a folder of its own so that relative paths in it lead to no other document."""
         return self._documents / sha256 / "request.yaml"
 
-    @contextmanager
-    def changing(self) -> Iterator[None]:
+    def changing(self) -> AbstractContextManager[None]:
         """Exclude other changes of the queue.
 
         Raises
@@ -131,8 +135,7 @@ class Queue:
             got="a process that does not release the lock",
             fix="end the process that holds queue/.lock",
         )
-        with alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT):
-            yield
+        return alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT)
 
     def get(self, name: str) -> QueuedRequest | None:
         """A request by its id; None if there is none.
@@ -146,21 +149,15 @@ class Queue:
 
     def open_entries(self) -> tuple[QueuedRequest, ...]:
         """Requests without a verdict, oldest first."""
-        return _readable(self._folder)
+        return _oldest_first(self._folder)
 
     def done_entries(self) -> tuple[QueuedRequest, ...]:
         """Requests with a verdict, oldest first."""
-        return _readable(self._done)
+        return _oldest_first(self._done)
 
     def damaged(self) -> tuple[Path, ...]:
         """Entries that cannot be read; they are skipped until somebody has looked at them."""
-        found = []
-        for path in (*_entry_files(self._folder), *_entry_files(self._done)):
-            try:
-                _read(path)
-            except WorkspaceError:
-                found.append(path)
-        return tuple(found)
+        return tuple(path for folder in (self._folder, self._done) for path, entry in _scan(folder) if entry is None)
 
     def put(self, entry: QueuedRequest) -> None:
         """Write an entry to the folder of its state; call it while `changing`."""
@@ -182,11 +179,10 @@ class Queue:
     def tidy(self) -> None:
         """Finish what a crash between two renames left: a request with a verdict is no longer open."""
         with self.changing():
-            for path in _entry_files(self._folder):
-                with suppress(WorkspaceError):
-                    entry, done = _read(path), _read(self._done / path.name)
-                    if entry is not None and done is not None and entry.token == done.token:
-                        path.unlink()
+            done = {(path.name, entry.token) for path, entry in _scan(self._done) if entry is not None}
+            for path, entry in _scan(self._folder):
+                if entry is not None and (path.name, entry.token) in done:
+                    path.unlink()
             for draft in [*self._folder.glob(".*.json-*"), *self._done.glob(".*.json-*")]:
                 draft.unlink(missing_ok=True)
             for lock in self._folder.glob("run-*.lock"):
@@ -194,26 +190,13 @@ class Queue:
                     if time.time() - lock.stat().st_mtime > _OLD_LOCK and not is_held(lock):
                         lock.unlink()
 
-    @contextmanager
-    def claimed(self, name: str, *, wait_seconds: float = 0.0) -> Iterator[bool]:
+    def claimed(self, name: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[bool]:
         """Claim a request or a run for this process; yields False if another process holds it for the time given.
 
-        This shows, to other machines too, that the process is alive.
-
-        Parameters
-        ----------
-        name : str
-            A request's id, or `run_name` of a run.
-        wait_seconds : float
+        The name is a request's id, or `run_name` of a run. A claim shows, to other machines too, that the process is
+        alive.
         """
-        taken = WorkspaceError("another process works on this request", where=name[:12])
-        try:
-            with alone(self._folder / f"{name}.lock", taken, wait_seconds=wait_seconds):
-                yield True
-        except WorkspaceError as error:
-            if error is not taken:
-                raise
-            yield False
+        return held(self._folder / f"{name}.lock", wait_seconds=wait_seconds)
 
     def is_claimed(self, name: str) -> bool:
         """Whether some process works on a request or a run."""
@@ -228,23 +211,21 @@ def run_name(run: object) -> str:
     return f"run-{run}"
 
 
-def new_token() -> str:
-    """A random identifier of a new entry."""
-    return secrets.token_hex(16)
-
-
-def _readable(folder: Path) -> tuple[QueuedRequest, ...]:
-    found = []
-    for path in _entry_files(folder):
-        with suppress(WorkspaceError):
-            entry = _read(path)
-            if entry is not None:
-                found.append(entry)
+def _oldest_first(folder: Path) -> tuple[QueuedRequest, ...]:
+    found = [entry for _, entry in _scan(folder) if entry is not None]
     return tuple(sorted(found, key=lambda one: (one.accepted_at, one.id)))
 
 
-def _entry_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("[0-9a-f]*.json"))
+def _scan(folder: Path) -> Iterator[tuple[Path, QueuedRequest | None]]:
+    """Files of entries, each with its entry; None if it is damaged."""
+    for path in sorted(folder.glob("[0-9a-f]*.json")):
+        try:
+            entry = _read(path)
+        except WorkspaceError:
+            yield path, None
+        else:
+            if entry is not None:  # not moved away meanwhile
+                yield path, entry
 
 
 def _read(path: Path) -> QueuedRequest | None:

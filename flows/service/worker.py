@@ -5,20 +5,20 @@ from datetime import timedelta
 from pathlib import Path
 
 from flows.actor import Clock, utc_now
-from flows.cases import open_release
+from flows.cases import ReleaseAction
 from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.intake import check_inputs, code_digest, record_end
 from flows.service.logs import log
-from flows.service.queue import Queue, QueuedRequest, RequestState
+from flows.service.queue import QueuedRequest, RequestState
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
-from tasks.microdata.counting.by_dask import check_cluster
+from tasks.microdata.counting import check_cluster
 from tasks.microdata.read import is_parquet
 from tasks.request.load import load_request
 
@@ -27,7 +27,7 @@ _LONGEST_PAUSE = 900.0
 
 
 def decide(
-    queue: Queue, service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clock = utc_now
+    service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clock = utc_now
 ) -> tuple[QueuedRequest, Outcome | None]:
     """Take a request to its verdict, or to its reviewers, and write the result to the queue.
 
@@ -42,24 +42,22 @@ def decide(
         None if nothing was decided.
     """
     started = time.monotonic()
-    with open_ledger(service.workspace) as ledger:
-        before = ledger.head().sequence
-    outcome, usable = None, False
+    before, outcome, usable = service.ledger_end(), None, False
     try:
         with guarded("service"):
             usable = _was_decided(service.workspace, entry)
             if usable:
                 outcome = standing_outcome(entry.id, service.workspace, clock=clock)
             else:
-                check_inputs(queue, entry)
+                check_inputs(service.queue, entry)
                 usable = True
                 outcome = run_release(
-                    queue.document(entry.request_sha256),
+                    service.queue.document(entry.request_sha256),
                     service.workspace.root,
                     [Path(root) for root in entry.roots],
                     clock=clock,
                     engine=engine,
-                    dask=_cluster(queue, service, entry),
+                    dask=_cluster(service, entry),
                 )
         changes = _result(entry, outcome, clock)
     except ReleasegateError as error:
@@ -68,10 +66,10 @@ def decide(
         if "state" in changes:
             changes["recorded"] = _is_recorded(service.workspace, error, before)
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
-    return write(queue, service.workspace, entry, changes) or entry, outcome
+    return write(service, entry, changes) or entry, outcome
 
 
-def follow_reviews(queue: Queue, service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:
+def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:
     """Write to the queue how a release stands that no longer awaits votes.
 
     Raises
@@ -86,17 +84,17 @@ def follow_reviews(queue: Queue, service: Service, entry: QueuedRequest, *, cloc
         raise
     except ReleasegateError as error:
         changes = _end(error, clock)
-    after = write(queue, service.workspace, entry, changes)
+    after = write(service, entry, changes)
     if after is not None:
         log("a release no longer awaits review", request=after.id, state=after.state.value)
 
 
-def write(queue: Queue, workspace: Workspace, entry: QueuedRequest, changes: dict[str, object]) -> QueuedRequest | None:
+def write(service: Service, entry: QueuedRequest, changes: dict[str, object]) -> QueuedRequest | None:
     """Change an entry, and record in the ledger if it is refused or failed; None if it has changed meanwhile."""
-    after = queue.update(entry, **changes)
+    after = service.queue.update(entry, **changes)
     if after is not None and after.state in {RequestState.REFUSED, RequestState.FAILED} and not after.recorded:
-        with open_ledger(workspace) as ledger:
-            record_end(queue, ledger, after)
+        with open_ledger(service.workspace) as ledger:
+            record_end(service.queue, ledger, after)
     return after
 
 
@@ -118,7 +116,7 @@ def expire_all(workspace: Workspace, *, clock: Clock = utc_now) -> tuple[int, in
     opened, failed = 0, 0
     for bundle in sorted(workspace.releases.iterdir()):
         try:
-            with guarded("expiry"), open_release(bundle.name, workspace, clock()):
+            with ReleaseAction(bundle.name, workspace, clock=clock).opened("expiry"):
                 opened += 1
         except ReleasegateError:
             failed += 1
@@ -136,7 +134,7 @@ def _was_decided(workspace: Workspace, entry: QueuedRequest) -> bool:
         return bool(ledger.entries(release_id=entry.id, event=Event.PUBLISHED))
 
 
-def _cluster(queue: Queue, service: Service, entry: QueuedRequest) -> str | None:
+def _cluster(service: Service, entry: QueuedRequest) -> str | None:
     """Address of the cluster that counts the records; None for this machine, which counts all but Parquet files.
 
     Raises
@@ -147,7 +145,7 @@ def _cluster(queue: Queue, service: Service, entry: QueuedRequest) -> str | None
     address = service.settings.counting.dask
     if address is None:
         return None
-    loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
+    loaded = load_request(service.queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
     if not is_parquet(loaded.resolve(loaded.request.dataset.path, "dataset.path")):
         return None
     try:

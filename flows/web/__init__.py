@@ -2,7 +2,3 @@
 
 Pages are HTML from ``templates/web`` and work without scripts. FastAPI is imported here and in ``flows.service`` only.
 """
-
-from flows.web.app import create_app
-
-__all__ = ["create_app"]

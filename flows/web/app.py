@@ -1,28 +1,29 @@
-"""The application: pages, answers to errors, and the guard around both."""
+"""The application: pages, answers to errors, and what holds for every answer.
 
-from collections.abc import Callable, Sequence
+Every request's host is checked, every answer has the security headers, and a fault is answered without details.
+"""
+
+import traceback
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.middleware.base import RequestResponseEndpoint
 
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
-from flows.web import actions, audit_pages, ledger_pages, login, releases
-from flows.web.authentication import SignInNeeded
-from flows.web.guard import Guard, log
-from flows.web.release_index import ReleaseIndex
+from flows.web import authentication, ledger_pages, releases
+from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Sessions
-from flows.web.site import STATIC, Refused, Site, not_found, see_other, sentence, template_file
+from flows.web.site import STATIC, Refused, Site, log, not_found, see_other, sentence
 from flows.workspace import Workspace
-from reports.smallcell import SmallCellRule
-from reports.templating import render
-from tasks.audit.cells import LIMIT
+from reports.templating import TEMPLATES
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.service.settings import DEFAULTS, PageSettings
 
@@ -30,7 +31,33 @@ PAGES = ("/sign-in", "/sign-out", "/releases", "/ledger", "/audit", "/static")
 """Addresses of pages; other routers use other addresses."""
 
 _YEAR = 31_536_000
-_EXPLAINED_FIRST = "Do not decide on this release until the cause is known."
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_FAULT = Refused(
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    "The page failed",
+    "Nothing was decided or released. Try again; if it fails again, tell the operator when.",
+)
+_UNEXPLAINED = "Do not decide on this release until the cause is known."
+_PASSING = "Try again later; if it remains so, tell the operator of the gate."
+_ANSWERS = (
+    (TamperingFound, HTTPStatus.INTERNAL_SERVER_ERROR, "The stored files differ from the records", _UNEXPLAINED),
+    (WorkspaceError, HTTPStatus.SERVICE_UNAVAILABLE, "This cannot be shown now", _PASSING),
+    (BadInput, HTTPStatus.UNPROCESSABLE_ENTITY, "This cannot be used", _UNEXPLAINED),
+    (ReleasegateError, HTTPStatus.CONFLICT, "The release's records contradict each other", _UNEXPLAINED),
+)
+"""Answers to errors of the gate: status, title and advice by kind of error, the first that fits."""
 
 
 def create_app(
@@ -60,40 +87,35 @@ def create_app(
     trusted proxies. Sessions are in memory, so there must be one process.
     """
     place = Workspace(workspace.resolve())
+    site = Site(place, settings, clock, Accounts(place), Sessions(settings), ReleaseIndex(place))
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.site = Site(
-        workspace=place,
-        settings=settings,
-        clock=clock,
-        accounts=Accounts(place),
-        sessions=Sessions(settings),
-        releases=ReleaseIndex(place),
-    )
-    for router in (_own, *(one.router for one in (login, releases, actions, ledger_pages, audit_pages)), *routers):
+    app.state.site = site
+    for router in (_own, authentication.router, releases.router, ledger_pages.router, *routers):
         app.include_router(router)
-    app.exception_handler(SignInNeeded)(_sign_in)
-    app.exception_handler(Refused)(_refused)
-    app.exception_handler(ReleasegateError)(_wrong)
-    app.exception_handler(HTTPException)(_missing)
-    app.exception_handler(RequestValidationError)(_invalid)
+    for kind in (authentication.SignInNeeded, Refused, ReleasegateError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _answer)
 
-    def fault() -> Response:
-        return _plain_page(
-            app.state.site,
-            Refused(
-                HTTPStatus.INTERNAL_SERVER_ERROR,
-                "The page failed",
-                "Nothing was decided or released. Try again; if it fails again, tell the operator when.",
-            ),
-            "/",
-        )
+    @app.middleware("http")
+    async def guard(request: Request, call_next: RequestResponseEndpoint) -> Response:
+        request.state.cookies = []
+        if _host(request.headers) not in settings.hosts:
+            answer: Response = PlainTextResponse("This host is not served here.\n", HTTPStatus.BAD_REQUEST)
+        else:
+            try:
+                answer = await call_next(request)
+            except Exception as error:
+                # The message of an exception, and its traceback, might quote a value.
+                frame = traceback.extract_tb(error.__traceback__)[-1]
+                log.error("a page failed: %s in %s, line %s", type(error).__name__, frame.name, frame.lineno)
+                answer = _page(site, request, _FAULT)
+        https = {"strict-transport-security": f"max-age={_YEAR}"} if settings.https else {}
+        for name, value in (_HEADERS | https).items():
+            answer.headers.setdefault(name, value)
+        for cookie in request.state.cookies:
+            answer.headers.append("set-cookie", cookie)
+        return answer
 
-    app.add_middleware(_guarded(settings, fault))
     return app
-
-
-def _guarded(settings: PageSettings, fault: Callable[[], Response]) -> Callable[[ASGIApp], Guard]:
-    return lambda app: Guard(app, settings, fault)
 
 
 _own = APIRouter()
@@ -110,69 +132,52 @@ def _static(name: str) -> Response:
     if kind is None:
         raise not_found()
     headers = {"Cache-Control": f"public, max-age={_YEAR}, immutable"}
-    return Response(template_file(name).read_bytes(), media_type=kind, headers=headers)
+    return Response((TEMPLATES / "web" / name).read_bytes(), media_type=kind, headers=headers)
 
 
-def _is_page(request: Request) -> bool:
+def _host(headers: Headers) -> str:
+    """The requested host without a port; empty if there is not exactly one."""
+    named = headers.getlist("host")
+    if len(named) != 1:
+        return ""
+    host, _, port = named[0].rpartition(":")
+    return (host if host and port.isdecimal() else named[0]).lower()
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    """The answer to an error: a page, or JSON at the addresses of other routers."""
+    if isinstance(error, authentication.SignInNeeded):
+        place = authentication.sign_in_place(request)
+        if request.headers.get("hx-request"):
+            return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": place})
+        return see_other(place)
     path = request.url.path
-    return path == "/" or path.startswith(PAGES) or "text/html" in request.headers.get("accept", "")
-
-
-def _plain_page(site: Site, refused: Refused, here: str) -> HTMLResponse:
-    html = render(
-        SmallCellRule(LIMIT),
-        "web/refused.html",
-        visitor=None,
-        notice="",
-        csrf="",
-        here=here,
-        versions=site.versions,
-        refused=refused,
-    )
-    return HTMLResponse(html, refused.status, refused.headers)
-
-
-async def _sign_in(request: Request, error: SignInNeeded) -> Response:
-    place = f"/sign-in?next={error.place}" if error.place else "/sign-in"
-    if request.headers.get("hx-request"):
-        return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": place})
-    return see_other(place)
-
-
-async def _refused(request: Request, error: Refused) -> Response:
-    if not _is_page(request):
-        return JSONResponse({"error": error.title}, error.status, error.headers)
-    return _plain_page(request.app.state.site, error, request.url.path)
-
-
-async def _wrong(request: Request, error: ReleasegateError) -> Response:
-    """An error of the gate; paths of files are not shown."""
-    log.warning("a page was refused: %s", error.what)
-    if isinstance(error, TamperingFound):
-        status, title = HTTPStatus.INTERNAL_SERVER_ERROR, "The stored files differ from the records"
-    elif isinstance(error, WorkspaceError):
-        status, title = HTTPStatus.SERVICE_UNAVAILABLE, "This cannot be shown now"
-    else:
-        unusable = isinstance(error, BadInput)
-        status = HTTPStatus.UNPROCESSABLE_ENTITY if unusable else HTTPStatus.CONFLICT
-        title = "This cannot be used" if unusable else "The release's records contradict each other"
-    passing = isinstance(error, WorkspaceError)
-    after = "Try again later; if it remains so, tell the operator of the gate." if passing else _EXPLAINED_FIRST
-    return await _refused(request, Refused(status, title, f"{sentence(error.what)} {after}"))
-
-
-async def _missing(request: Request, error: HTTPException) -> Response:
-    if not _is_page(request):
+    if path == "/" or path.startswith(PAGES) or "text/html" in request.headers.get("accept", ""):
+        return _page(request.app.state.site, request, _refusal(error))
+    if isinstance(error, HTTPException):
         return await http_exception_handler(request, error)
-    if error.status_code == HTTPStatus.NOT_FOUND:
-        return await _refused(request, not_found())
-    status = HTTPStatus(error.status_code)
-    return await _refused(request, Refused(status, status.phrase, "Nothing was done.", error.headers))
+    if isinstance(error, RequestValidationError):  # the place of the error, not the value
+        places = sorted({".".join(str(part) for part in one["loc"]) for one in error.errors()})
+        return JSONResponse({"error": "the request cannot be used", "where": places}, HTTPStatus.UNPROCESSABLE_ENTITY)
+    refused = _refusal(error)
+    return JSONResponse({"error": refused.title}, refused.status, refused.headers)
 
 
-async def _invalid(request: Request, error: RequestValidationError) -> Response:
-    """An unusable address or document: the place of the error, not the value."""
-    if request.url.path.startswith(PAGES):
-        return await _refused(request, not_found())
-    places = sorted({".".join(str(part) for part in one["loc"]) for one in error.errors()})
-    return JSONResponse({"error": "the request cannot be used", "where": places}, HTTPStatus.UNPROCESSABLE_ENTITY)
+def _refusal(error: Exception) -> Refused:
+    """An error in words; paths of files are not shown."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, ReleasegateError):
+        log.warning("a page was refused: %s", error.what)
+        _, status, title, advice = next(answer for answer in _ANSWERS if isinstance(error, answer[0]))
+        return Refused(status, title, f"{sentence(error.what)} {advice}")
+    if isinstance(error, HTTPException) and error.status_code != HTTPStatus.NOT_FOUND:
+        status = HTTPStatus(error.status_code)
+        return Refused(status, status.phrase, "Nothing was done.", error.headers)
+    return not_found()
+
+
+def _page(site: Site, request: Request, refused: Refused) -> HTMLResponse:
+    answer = site.page(request, "refused.html", status=refused.status, refused=refused)
+    answer.headers.update(refused.headers)
+    return answer

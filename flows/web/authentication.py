@@ -1,32 +1,33 @@
-"""Authentication: who sends a request, and whether a form comes from a page of their session."""
+"""Who sends a request, whether a form comes from a page of their session, and signing in and out."""
 
 import re
+import secrets
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from flows.web.sessions import Session
-from flows.web.site import Refused, Site, Visitor, log
+from flows.accounts import LONGEST_PASSWORD
+from flows.web.site import Refused, Site, Visitor, log, see_other, subscriber
 
 LARGEST_FORM = 32 * 1024
 """Bytes of a form, including a key file."""
 
+router = APIRouter()
+
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
+_FORM_SECONDS = 3600
 _PAGES = re.compile(r"/(?:(?:releases|ledger|audit)[A-Za-z0-9/._?=&%+-]*)?")
 
 
 class SignInNeeded(Exception):
     """Nobody has signed in, or the session has ended."""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-        super().__init__()
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,13 @@ def visitor_of(request: Request) -> Visitor:
     session = site.sessions.find(token, site.clock()) if token else None
     if session is not None:
         account = site.accounts.find(session.login)
-        if account is None or account.stamp != session.stamp or not _belongs_to(session, login):
-            site.sessions.end(token)
-        else:
-            return Visitor(account, session)
+        # A session is that of the login which the proxy names now; without one, a password has begun it.
+        belongs = session.login == login.casefold() if login is not None else not session.by_proxy
+        if account is not None and account.stamp == session.stamp and belongs:
+            return Visitor(account, session, site, request)
+        site.sessions.end(token)
     if login is None:
-        raise SignInNeeded(_place(request))
+        raise SignInNeeded
     account = site.accounts.find(login)
     if account is None:
         raise Refused(
@@ -77,7 +79,7 @@ def visitor_of(request: Request) -> Visitor:
     token, session = site.sessions.begin(account, site.clock(), by_proxy=True)
     site.set_cookie(request, site.cookie, token)
     log.info("signed in by the proxy: %s", account.login)
-    return Visitor(account, session)
+    return Visitor(account, session, site, request)
 
 
 CurrentVisitor = Annotated[Visitor, Depends(visitor_of)]
@@ -99,20 +101,16 @@ async def form_of(request: Request) -> SubmittedForm:
         raise _too_large()
     if request.headers.get("content-type", "").split(";")[0].strip().lower() not in _FORM_TYPES:
         raise _unusable(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-    fields: dict[str, str] = {}
-    files: dict[str, bytes] = {}
     try:
         async with _bounded(request).form(max_files=1, max_fields=20, max_part_size=LARGEST_FORM) as form:
-            for name, value in form.multi_items():
-                if name in fields or name in files:
-                    raise _unusable(HTTPStatus.BAD_REQUEST)
-                if isinstance(value, UploadFile):
-                    files[name] = await value.read(LARGEST_FORM)
-                else:
-                    fields[name] = value
+            sent = form.multi_items()
+            if len(form) < len(sent):
+                raise _unusable(HTTPStatus.BAD_REQUEST)
+            fields = {name: value for name, value in sent if isinstance(value, str)}
+            files = {name: await value.read(LARGEST_FORM) for name, value in sent if isinstance(value, UploadFile)}
+            return SubmittedForm(fields, files)
     except (HTTPException, UnicodeDecodeError, ValueError):
         raise _unusable(HTTPStatus.BAD_REQUEST) from None
-    return SubmittedForm(fields, files)
 
 
 def _bounded(request: Request) -> Request:
@@ -139,16 +137,88 @@ async def posted_form(request: Request, visitor: CurrentVisitor) -> SubmittedFor
         If the form is not of this session, or comes from another site.
     """
     form = await form_of(request)
-    if not is_same_site(request) or not visitor.session.is_own(form.text("csrf")):
+    if not _is_same_site(request) or not visitor.session.is_own(form.text("csrf")):
         log.warning("refused a form of another session: %s", visitor.account.login)
-        raise forged()
+        raise _forged()
     return form
 
 
 PostedForm = Annotated[SubmittedForm, Depends(posted_form)]
 
 
-def is_same_site(request: Request) -> bool:
+@router.get("/sign-in")
+def show_sign_in(request: Request, site: CurrentSite) -> Response:
+    """The form; a signed-in visitor is sent on."""
+    place = unquote(request.query_params.get("next", ""))
+    try:
+        visitor_of(request)
+    except SignInNeeded:
+        return _sign_in_page(request, site, place)
+    return see_other(_next_place(place))
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, site: CurrentSite, form: Annotated[SubmittedForm, Depends(form_of)]) -> Response:
+    """Begin a session if login and password are those of an account; a failure counts against login and address."""
+    bound = request.cookies.get(site.form_cookie, "")
+    if (
+        not bound
+        or not _is_same_site(request)
+        or not secrets.compare_digest(form.text("csrf").encode(), bound.encode())
+    ):
+        raise _forged()
+    login, password = form.text("login").strip(), form.text("password")
+    limits = site.limits
+    own = ((limits.address, subscriber(_address_of(site, request))), (limits.login, login.casefold()[:64]))
+    # The common limit comes last: a refused attempt does not count there, so that one address cannot lock out all.
+    site.limit(*own, (limits.everybody, "everybody"))
+    account = site.accounts.check(login, password) if len(password) <= LONGEST_PASSWORD else None
+    if account is None:
+        log.warning("a sign-in failed")
+        return _sign_in_page(request, site, form.text("next"), login=login, wrong=True)
+    for limiter, key in own:
+        limiter.give_back(key)
+    site.sessions.end(request.cookies.get(site.cookie, ""))
+    token, _ = site.sessions.begin(account, site.clock())
+    site.set_cookie(request, site.cookie, token)
+    site.set_cookie(request, site.form_cookie, "", seconds=0)
+    log.info("signed in: %s", account.login)
+    return see_other(_next_place(form.text("next")))
+
+
+@router.post("/sign-out")
+def sign_out(visitor: CurrentVisitor, _: PostedForm) -> Response:
+    """End the session."""
+    site = visitor.site
+    site.sessions.end(visitor.request.cookies.get(site.cookie, ""))
+    site.set_cookie(visitor.request, site.cookie, "", seconds=0)
+    log.info("signed out: %s", visitor.account.login)
+    return see_other("/sign-in")
+
+
+def sign_in_place(request: Request) -> str:
+    """Address of the sign-in form, which leads back to the page of a request."""
+    place = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    leads_back = request.method == "GET" and _PAGES.fullmatch(place)
+    return f"/sign-in?next={quote(place, safe='')}" if leads_back else "/sign-in"
+
+
+def _sign_in_page(request: Request, site: Site, place: str, *, login: str = "", wrong: bool = False) -> Response:
+    """The form, bound to a cookie."""
+    token = secrets.token_urlsafe(32)
+    site.set_cookie(request, site.form_cookie, token, seconds=_FORM_SECONDS)
+    status = HTTPStatus.UNAUTHORIZED if wrong else HTTPStatus.OK
+    return site.page(
+        request, "sign_in.html", status=status, token=token, login=login, wrong=wrong, place=_next_place(place)
+    )
+
+
+def _next_place(place: str) -> str:
+    """The page after signing in: always one of this site."""
+    return place if place and _PAGES.fullmatch(place) else "/releases"
+
+
+def _is_same_site(request: Request) -> bool:
     """Whether a form comes from this site, as far as the browser says."""
     origin = request.headers.get("origin")
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
@@ -159,44 +229,35 @@ def is_same_site(request: Request) -> bool:
         return False
 
 
-def forged() -> Refused:
-    """The answer to a form of another session."""
-    return Refused(
-        HTTPStatus.FORBIDDEN,
-        "This form is no longer valid",
-        "Nothing was done. Go back to the page, reload it, and send the form again.",
-    )
-
-
-def next_place(place: str) -> str:
-    """The page after signing in: always one of this site."""
-    return place if place and _PAGES.fullmatch(place) else "/releases"
-
-
-def _place(request: Request) -> str:
-    if request.method != "GET":
-        return ""
-    query = f"?{request.url.query}" if request.url.query else ""
-    place = request.url.path + query
-    return quote(place, safe="") if _PAGES.fullmatch(place) else ""
+def _is_from_proxy(site: Site, request: Request) -> bool:
+    return site.settings.is_proxy(request.client.host if request.client else "")
 
 
 def _login_from_proxy(site: Site, request: Request) -> str | None:
     """The login that a trusted proxy names; None if there is no such proxy, or it names nobody."""
     header = site.settings.proxy_header
-    if header is None or not site.settings.is_proxy(request.client.host if request.client else ""):
+    if header is None or not _is_from_proxy(site, request):
         return None
-    values = [value.strip() for value in request.headers.getlist(header)]
-    if len(values) > 1:
+    named = request.headers.getlist(header)
+    if len(named) > 1:
         raise _unusable(HTTPStatus.BAD_REQUEST)
-    return values[0] or None if values else None
+    return "".join(named).strip() or None
 
 
-def _belongs_to(session: Session, login: str | None) -> bool:
-    """Whether a session is that of the proxy's login; without one, whether a password began it."""
-    if login is not None:
-        return session.login == login.casefold()
-    return not session.by_proxy
+def _address_of(site: Site, request: Request) -> str:
+    """The address of a request; behind a trusted proxy, as that proxy states it."""
+    forwarded = request.headers.getlist("x-forwarded-for")
+    if forwarded and _is_from_proxy(site, request):
+        return forwarded[-1].split(",")[-1].strip()
+    return request.client.host if request.client else ""
+
+
+def _forged() -> Refused:
+    return Refused(
+        HTTPStatus.FORBIDDEN,
+        "This form is no longer valid",
+        "Nothing was done. Go back to the page, reload it, and send the form again.",
+    )
 
 
 def _too_large() -> Refused:

@@ -1,32 +1,139 @@
-"""The evidence of one recipient's release, read from its bundle and compared with the ledger before it is shown.
+"""Releases as the ledger knows them, and the evidence of one, which is compared with the ledger before it is shown.
+
+The index of all releases rests on the ledger alone; it is kept until the ledger's end or the day changes.
 
 The ledger names the bundle's manifest, the manifest each file; an altered file is not shown. Signed determinations and
 additions by reviews are named by the ledger itself. Nothing is changed here; a vote verifies the whole bundle again
-(``flows.cases.open_release``).
+(``flows.cases.ReleaseAction``).
 """
 
 import hashlib
+import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
-from typing import Never
+from typing import Never, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from flows.ledger import open_ledger
+from flows.ledger import has_ledger, open_ledger
 from flows.reviewing import answering
 from flows.signing import key_in_force
 from flows.workspace import Workspace
+from tasks.audit.cases import AuditCase, audit_cases
+from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.core.people import same_person
 from tasks.decision.changes import read_standing
+from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing
-from tasks.delivery.approval import APPROVALS
+from tasks.decision.states import State
+from tasks.delivery.additions import recorded_files, since_publication
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
-from tasks.delivery.verification import DECISIONS
-from tasks.ledger.entry import Entry, Event
+from tasks.delivery.verification import decision_path
+from tasks.ledger.entry import Entry, Event, Head
 from tasks.ledger.signing import RegisteredKey
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class IndexedRelease:
+    """One recipient's release as listed in the queue."""
+
+    case: AuditCase
+    release_id: str
+    recipient: str
+    state: str
+    title: str
+    """Title of the request, or of its data if the ledger has no request."""
+    organisation: str
+    requested_by: str
+    voted: tuple[str, ...]
+    """Reviewers who have voted in this round."""
+
+    @classmethod
+    def of(cls, case: AuditCase) -> Self:
+        """The entry of a case."""
+        return cls(
+            case=case,
+            release_id=case.release_id,
+            recipient=case.recipient,
+            state=case.outcome.state,
+            title=(case.requested and text(case.requested, "title")) or case.kept.dataset,
+            organisation=case.kept.organisation,
+            requested_by=case.kept.requested_by,
+            voted=_voted(case.entries),
+        )
+
+    @property
+    def awaits(self) -> bool:
+        """Whether votes are missing."""
+        return self.state == State.AWAITING_REVIEW
+
+    def is_by(self, name: str) -> bool:
+        """Whether somebody is its requester."""
+        return same_person(self.requested_by, name)
+
+    def mentions(self, sought: str) -> bool:
+        """Whether its title, its id or a name holds a text, in any case of letters."""
+        texts = (self.title, self.organisation, self.recipient, self.requested_by, self.release_id)
+        return any(sought.casefold() in text.casefold() for text in texts)
+
+    def needs_vote_of(self, name: str) -> bool:
+        """Whether somebody's vote is missing: a reviewer of its policy, not its requester, who has not voted."""
+        if not self.awaits or self.is_by(name):
+            return False
+        named = any(same_person(name, one) for one in self.case.kept.reviewers)
+        return named and not any(same_person(name, one) for one in self.voted)
+
+
+def _voted(entries: Iterable[Entry]) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    for entry in entries:
+        if entry.event is Event.DECIDED or (entry.event is Event.OVERRIDDEN and not is_gate_override(entry)):
+            names = {}
+        elif entry.event is Event.VOTED:
+            names[text(entry, "reviewer") or ""] = None
+    return tuple(names)
+
+
+class ReleaseIndex:
+    """All releases of a workspace, up to date at every call."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._lock = threading.Lock()
+        self._made_from: tuple[Head, date] | None = None
+        self._found: tuple[IndexedRelease, ...] = ()
+
+    def all(self, today: date) -> tuple[IndexedRelease, ...]:
+        """Every decided release by recipient, the newest decision first.
+
+        Raises
+        ------
+        TamperingFound
+            If an entry of the ledger was edited.
+        WorkspaceError
+            If the ledger cannot be used.
+        """
+        if not has_ledger(self._workspace):
+            return ()
+        with self._lock, open_ledger(self._workspace) as ledger:
+            now = (ledger.head(), today)
+            if now != self._made_from:
+                cases = audit_cases(History(ledger.entries(), (), {}), today)
+                self._found = tuple(IndexedRelease.of(case) for case in reversed(cases))
+                self._made_from = now
+            return self._found
+
+    def find(self, release_id: str, recipient: str, today: date) -> IndexedRelease | None:
+        """One recipient's release; None if there is none."""
+        return next(
+            (one for one in self.all(today) if one.release_id == release_id and one.recipient == recipient), None
+        )
 
 
 @dataclass(frozen=True)
@@ -109,16 +216,12 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         own = tuple(entry for entry in entries if entry.recipient in {None, recipient})
         manifest = _manifest(bundle, entries)
         sealed = {fact.path: fact.sha256 for fact in manifest.files}
-        path = f"{DECISIONS}/{recipient}.json"
+        path = decision_path(recipient)
         decided = [entry for entry in own if entry.event is Event.DECIDED]
         if not decided or sealed.get(path) != decided[-1].body.get("record_sha256"):
             _differs(path)
         record_sha256 = sealed[path]
-        content = _read(bundle, path, record_sha256)
-        try:
-            record = DecisionRecord.model_validate_json(content)
-        except ValidationError:
-            _unreadable(path)
+        record = _parsed(DecisionRecord, bundle, path, record_sha256)
         stands = read_standing(ledger, record, record_sha256, now)
         return Evidence(
             bundle,
@@ -142,39 +245,25 @@ def _manifest(bundle: Path, entries: tuple[Entry, ...]) -> Manifest:
             got="no bundle",
             fix="wait until its run has ended; if it was interrupted, releasegate release finishes it",
         )
-    content = _read(bundle, MANIFEST_FILE, str(published[-1].body.get("manifest_sha256")))
-    try:
-        return Manifest.model_validate_json(content)
-    except ValidationError:
-        _unreadable(MANIFEST_FILE)
+    return _parsed(Manifest, bundle, MANIFEST_FILE, str(published[-1].body.get("manifest_sha256")))
 
 
 def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -> tuple[EvidenceFile, ...]:
-    """Files that visitors may open, oldest first."""
-    last = max(entry.sequence for entry in own if entry.event is Event.DECIDED)
-    since = [entry for entry in own if entry.sequence > last]
-    found = [
-        EvidenceFile(
-            "report.pdf", "Determination", f"report/{recipient}.pdf", sealed.get(f"report/{recipient}.pdf", "")
-        ),
-        EvidenceFile(
-            "decision.json", "Decision record", f"{DECISIONS}/{recipient}.json", sealed[f"{DECISIONS}/{recipient}.json"]
-        ),
-    ]
-    certificate = f"certificate/{recipient}.pdf"
-    named = sealed.get(certificate, "")
-    for entry in since:
-        if entry.event is Event.RELEASED and "approval_sha256" in entry.body:
-            named = str(entry.body["certificate_sha256"])
-            approval = f"{APPROVALS}/{recipient}.json"
-            found.append(EvidenceFile("approval.json", "Approval", approval, str(entry.body["approval_sha256"])))
-        elif entry.event is Event.SIGNED:
-            short = str(entry.body["certificate_sha256"])[:16]
+    """Files that visitors may open: the papers of the decision, then signed determinations, oldest first."""
+    files, signed = dict(sealed), []
+    for entry in since_publication(own):
+        files |= recorded_files(entry)
+        if entry.event is Event.SIGNED:
             title = f"Determination signed by {entry.body['subject']}"
-            path = f"signed/{recipient}/{short}.pdf"
-            found.append(EvidenceFile(f"signed-{short}.pdf", title, path, str(entry.body["signed_sha256"])))
-    found.insert(1, EvidenceFile("certificate.pdf", "Certificate", certificate, named))
-    return tuple(one for one in found if one.sha256)
+            signed += [(f"signed-{path.rsplit('/', 1)[1]}", title, path) for path in recorded_files(entry)]
+    papers = (
+        ("report.pdf", "Determination", f"report/{recipient}.pdf"),
+        ("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf"),
+        ("decision.json", "Decision record", decision_path(recipient)),
+        ("approval.json", "Approval", f"approval/{recipient}.json"),
+        *signed,
+    )
+    return tuple(EvidenceFile(key, title, path, files[path]) for key, title, path in papers if path in files)
 
 
 def _read(bundle: Path, path: str, sha256: str) -> bytes:
@@ -187,15 +276,18 @@ def _read(bundle: Path, path: str, sha256: str) -> bytes:
     return content
 
 
-def _unreadable(path: str) -> Never:
-    """Raise for bytes that are as recorded, but that this program cannot read."""
-    raise WorkspaceError(
-        "a file of this release is intact, but this version of the program cannot read it",
-        where=path,
-        expected="a file of this version, or of one that it can read",
-        got="a file of another version",
-        fix="show the release with the version that decided it",
-    )
+def _parsed(model: type[Model], bundle: Path, path: str, sha256: str) -> Model:
+    """A file as recorded, which this program may yet be unable to read."""
+    try:
+        return model.model_validate_json(_read(bundle, path, sha256))
+    except ValidationError:
+        raise WorkspaceError(
+            "a file of this release is intact, but this version of the program cannot read it",
+            where=path,
+            expected="a file of this version, or of one that it can read",
+            got="a file of another version",
+            fix="show the release with the version that decided it",
+        ) from None
 
 
 def _differs(path: str) -> Never:

@@ -1,18 +1,33 @@
-"""Search of the ledger by release, event, person and days; newest entries first, page by page."""
+"""Search of the ledger, its entries in words, and the audit of a period as PDF, JSON or CSV.
 
+Of an entry's body only the fields listed here are shown: paths, commitments and nonces do not help a reader, and of a
+trace only its existence is shown.
+"""
+
+import io
+import re
+import threading
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
+from http import HTTPStatus
+from string import Formatter
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
+from flows.audit import JSON, as_data, as_pdf, audit_of, month_before
 from flows.ledger import has_ledger, open_ledger
-from flows.web.authentication import CurrentSite, CurrentVisitor
-from flows.web.entry_views import concerns, entry_view
-from flows.web.paging import number_of, query
-from flows.web.site import Site, not_allowed
+from flows.web.authentication import CurrentVisitor, PostedForm
+from flows.web.site import Visitor, log, not_allowed, number_of, query, sentence
+from flows.workspace import Workspace
+from tasks.audit.history import text, texts
+from tasks.core.errors import BadInput
+from tasks.core.people import person_key
+from tasks.decision.overrides import is_gate_override
 from tasks.ledger.entry import Entry, Event
-from tasks.ledger.store import EntryFilter, Ledger
+from tasks.ledger.store import EntryFilter
 
 router = APIRouter()
 
@@ -21,87 +36,182 @@ _READ_AT_ONCE = 500
 _READ_AT_MOST = 10_000
 """Entries searched for a person before the reader is asked whether to go on."""
 _LONGEST = 100
+_PEOPLE = ("by", "reviewer", "name", "requested_by")
+"""Fields of bodies that name people."""
+_TYPES = {"pdf": "application/pdf", "json": "application/json", "csv": "application/zip"}
+_ONE_AT_A_TIME = threading.Lock()
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+
+_WORDS: Mapping[Event, tuple[str, str]] = {
+    Event.REQUESTED: ("Requested", "“{title}”, requested by {requested_by}"),
+    Event.REFUSED: ("Request refused", "{what}"),
+    Event.FAILED: ("A stage failed", "{what}"),
+    Event.DECIDED: ("Decided by the gate", "{decision}. {reasons}"),
+    Event.RELEASED: ("Released", "SHA-256 of the file: {output_sha256}"),
+    Event.PUBLISHED: ("Bundle published", ""),
+    Event.VOTED: ("Vote cast", "{reviewer} has voted. The vote is sealed until all votes are in."),
+    Event.REVIEWED: ("Vote opened", "{reviewer}: {vote}. {reason}"),
+    Event.REJECTED: ("Rejected by the reviewers", ""),
+    Event.APPROVED: ("Approved by the reviewers", ""),
+    Event.SIGNED: ("Determination signed", "{subject}"),
+    Event.OVERRIDDEN: ("Overridden", "{by} returns it to its reviewers: {reason}"),
+    Event.REVOKED: ("Revoked", "By {by} ({role}): {reason}"),
+    Event.SUPERSEDED: ("Superseded", "By the release {by_release}"),
+    Event.EXPIRED: ("Expired", "Last day: {valid_until}"),
+    Event.REASSESSED: ("Assessed again", "{verdict}. {because}"),
+    Event.TRACED: ("Trace made", ""),
+    Event.KEY_REGISTERED: ("Key registered", "{name}, as {roles}"),
+    Event.KEY_RETIRED: ("Key retired", "{name}"),
+    Event.KEYS_ROTATED: ("Keys of manifests rotated", ""),
+}
+"""Title and text of an entry by its event; the text's fields are those of the entry's body."""
+_GATES_OVERRIDDEN = "{by} answers for failed gates: {reason}"
 
 
-class SearchResult(NamedTuple):
-    """A page of entries."""
+@dataclass(frozen=True)
+class EntryView:
+    """An entry as shown on a page."""
 
-    entries: tuple[Entry, ...]
-    go_on: int | None
-    """Number of the last entry searched, if there may be more before it."""
+    entry: Entry
+    title: str
+    text: str
+    who: str
+    """The person it names, or else its actor."""
+
+
+def entry_view(entry: Entry) -> EntryView:
+    """An entry in words."""
+    title, template = _WORDS.get(entry.event, (entry.event.value.capitalize(), ""))
+    if entry.event is Event.OVERRIDDEN and is_gate_override(entry):
+        template = _GATES_OVERRIDDEN
+    names = [name for _, name, _, _ in Formatter().parse(template) if name]
+    fields = {name: text(entry, name) or (", " if name == "roles" else " ").join(texts(entry, name)) for name in names}
+    words = template.format_map(fields).strip() if any(fields.values()) else ""
+    people = filter(None, (text(entry, name) for name in _PEOPLE))
+    return EntryView(entry, title, words[:1].upper() + words[1:], next(people, entry.actor))
+
+
+def _release_prefix(given: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{6,}", given.lower()):
+        raise ValueError
+    return given.lower()
+
+
+_TERMS: Mapping[str, tuple[Callable[[str], object], str]] = {
+    "release": (_release_prefix, "Give the first six or more digits of a release id: 0–9 and a–f."),
+    "event": (Event, "Choose one of the events."),
+    "person": (str, ""),
+    "from": (date.fromisoformat, "Give a day as 2026-03-31."),
+    "to": (date.fromisoformat, "Give a day as 2026-03-31."),
+}
+"""Terms of a search: how each is read, and the answer where it cannot be."""
 
 
 @router.get("/ledger")
-def search(request: Request, site: CurrentSite, visitor: CurrentVisitor) -> Response:
-    """The form and its results."""
+def search(visitor: CurrentVisitor) -> Response:
+    """The form and its results, newest entries first, page by page."""
     if not visitor.sees_all:
         raise not_allowed("The ledger is shown to reviewers, officers and regulators.")
-    given = {name: request.query_params.get(name, "").strip()[:_LONGEST] for name in _TERMS}
-    terms, wrong = _terms(given)
-    before = number_of(request.query_params.get("before", "")) or None
-    found = SearchResult((), None) if wrong else _find(site, terms, given["person"], before)
-    return site.page(
-        request,
+    asked = visitor.request.query_params
+    given = {name: asked.get(name, "").strip()[:_LONGEST] for name in _TERMS}
+    terms, wrong = dict[str, object](), dict[str, str]()
+    for name, (read, mistake) in _TERMS.items():
+        try:
+            terms[name] = read(given[name]) if given[name] else None
+        except ValueError:
+            wrong[name] = mistake
+    first, last = terms.get("from"), terms.get("to")
+    if isinstance(first, date) and isinstance(last, date) and first > last:
+        wrong["to"] = "The last day is before the first."
+    before = number_of(asked.get("before", "")) or None
+    entries, go_on = list[Entry](), None
+    if not wrong and has_ledger(visitor.site.workspace):
+        wanted = EntryFilter(*(terms[name] for name in ("release", "event", "from", "to")))  # type: ignore[arg-type]
+        entries, go_on = _found(visitor.site.workspace, wanted, given["person"], before)
+    return visitor.page(
         "ledger.html",
-        visitor,
         given=given,
         wrong=wrong,
         events=[event.value for event in Event],
-        entries=[entry_view(entry) for entry in found.entries],
+        entries=[entry_view(entry) for entry in entries],
         newest="" if before is None else query(given),
-        older="" if found.go_on is None else query(given, before=str(found.go_on)),
+        older="" if go_on is None else query(given, before=str(go_on)),
         searched=any(given.values()),
     )
 
 
-_TERMS = ("release", "event", "person", "from", "to")
-
-
-def _terms(given: dict[str, str]) -> tuple[EntryFilter, dict[str, str]]:
-    """The search terms, and mistakes in them by field."""
-    wrong: dict[str, str] = {}
-    release = given["release"].lower()
-    if release and not (len(release) >= 6 and set(release) <= set("0123456789abcdef")):
-        wrong["release"] = "Give the first six or more digits of a release id: 0–9 and a–f."
-    event = None
-    if given["event"]:
-        try:
-            event = Event(given["event"])
-        except ValueError:
-            wrong["event"] = "Choose one of the events."
-    days: dict[str, date | None] = {}
-    for name in ("from", "to"):
-        try:
-            days[name] = date.fromisoformat(given[name]) if given[name] else None
-        except ValueError:
-            wrong[name] = "Give a day as 2026-03-31."
-    first, last = days.get("from"), days.get("to")
-    if first and last and first > last:
-        wrong["to"] = "The last day is before the first."
-    return EntryFilter(release or None, event, first, last), wrong
-
-
-def _find(site: Site, terms: EntryFilter, person: str, before: int | None) -> SearchResult:
-    if not has_ledger(site.workspace):
-        return SearchResult((), None)
-    with open_ledger(site.workspace) as ledger:
-        return _with_person(ledger, terms, person, before)
-
-
-def _with_person(ledger: Ledger, terms: EntryFilter, person: str, before: int | None) -> SearchResult:
-    """Matching entries, until a page is full or the limit of searched entries is reached."""
+def _found(workspace: Workspace, terms: EntryFilter, person: str, before: int | None) -> tuple[list[Entry], int | None]:
+    """A page of matching entries, and the number of the last one searched if there may be more before it."""
     matching: list[Entry] = []
+    wanted, looked = person_key(person), 0
     size = _READ_AT_ONCE if person else _ROWS + 1
-    looked = 0
-    while looked < _READ_AT_MOST:
-        read = ledger.latest(terms, before=before, limit=size)
-        for entry in read:
-            if person and not concerns(entry, person):
-                continue
-            if len(matching) == _ROWS:
-                return SearchResult(tuple(matching), matching[-1].sequence)
-            matching.append(entry)
-        if len(read) < size:
-            return SearchResult(tuple(matching), None)
-        looked, before = looked + len(read), read[-1].sequence
-    return SearchResult(tuple(matching), before)
+    with open_ledger(workspace) as ledger:
+        while looked < _READ_AT_MOST:
+            read = ledger.latest(terms, before=before, limit=size)
+            for entry in read:
+                names = (entry.actor, entry.signer, *(text(entry, name) for name in _PEOPLE))
+                if person and not any(wanted in person_key(name) for name in names if name):
+                    continue
+                if len(matching) == _ROWS:
+                    return matching, matching[-1].sequence
+                matching.append(entry)
+            if len(read) < size:
+                return matching, None
+            looked, before = looked + len(read), read[-1].sequence
+    return matching, before
+
+
+@router.get("/audit")
+def show_audit(visitor: CurrentVisitor) -> Response:
+    """The form, with the previous month as period."""
+    _check_audits(visitor)
+    first, last = month_before(visitor.site.clock().date())
+    return _audit_page(visitor, {"from": first.isoformat(), "to": last.isoformat(), "format": "pdf"})
+
+
+@router.post("/audit")
+def download_audit(visitor: CurrentVisitor, form: PostedForm) -> Response:
+    """The audit of a period as a file."""
+    _check_audits(visitor)
+    given = {name: form.text(name).strip()[:20] for name in ("from", "to", "format")}
+    site, kind = visitor.site, given["format"]
+    try:
+        if kind not in _TYPES:
+            raise BadInput("there is no such format", expected="PDF, JSON or CSV", got="another format")
+        site.limit((site.limits.audits, visitor.account.login))
+        with _ONE_AT_A_TIME:
+            report = audit_of(site.workspace, given["from"], given["to"], clock=site.clock)
+            files = {} if kind == "pdf" else as_data(report)
+            content = as_pdf(report) if kind == "pdf" else files.pop(JSON)
+            if kind == "csv":
+                content = _zipped(files)
+    except BadInput as error:
+        return _audit_page(visitor, given, f"{error.what}; expected: {error.expected}")
+    log.info("audit by %s", visitor.account.login)
+    name = f"audit-{report.first_day}-{report.last_day}.{'zip' if kind == 'csv' else kind}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=_TYPES[kind], headers=headers)
+
+
+def _check_audits(visitor: Visitor) -> None:
+    if not visitor.audits:
+        raise not_allowed("Audits are shown to officers and regulators.")
+
+
+def _audit_page(visitor: Visitor, given: dict[str, str], problem: str = "") -> Response:
+    return visitor.page(
+        "audit.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK,
+        given=given | {"format": given["format"] or "pdf"},
+        today=visitor.site.clock().date().isoformat(),
+        problem=problem and sentence(problem),
+    )
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    """A ZIP file of several files; the same bytes each time."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name, _ZIP_TIME), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

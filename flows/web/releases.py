@@ -1,32 +1,40 @@
-"""The queue, and the page of one recipient's release with its evidence."""
+"""The queue, and one recipient's release: its page with the evidence, documents, figures, votes and revocation.
 
-import re
-from collections.abc import Sequence
-from typing import Annotated
+Votes and revocations have a name, a reason and, if one is registered, a key. The private key comes with the form, is
+opened for one signature and forgotten; it is in no session and on no disk (``docs/decisions/0022``). A form can be sent
+once, and applies to the release as its page showed it.
+"""
 
-from fastapi import APIRouter, Path, Request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
 from flows.accounts import Duty
-from flows.web.authentication import CurrentSite, CurrentVisitor
-from flows.web.entry_views import entry_view
-from flows.web.evidence import Evidence, evidence
-from flows.web.paging import ListPage, number_of, query
-from flows.web.release_index import IndexedRelease
-from flows.web.site import REVOKES, Site, Visitor, not_found, sentence
+from flows.actor import acting_as
+from flows.cases import ReleaseAction
+from flows.overruling import revoke
+from flows.reviewing import Voted, cast_vote
+from flows.signing import SENT, SentKey
+from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
+from flows.web.evidence import Evidence, IndexedRelease, evidence
+from flows.web.ledger_pages import entry_view
+from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
 from reports.determination import charts
 from reports.record_view import gate_rows
 from reports.statements import not_assessed, verdict_box
-from tasks.core.errors import BadInput
-from tasks.decision.people import reviewer_of, revoking_roles
+from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.decision.record import Verdict
+from tasks.decision.standing import reviewer_of, revoking_roles
 from tasks.decision.states import State, StateChange, can_follow
+from tasks.decision.votes import LONGEST_REASON
 from tasks.ledger.entry import Event
 
 router = APIRouter()
 
-ReleaseId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
-RecipientId = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 _UNCHANGED = {
     Verdict.APPROVED: (State.APPROVED, State.RELEASED),
     Verdict.AWAITING_REVIEW: (State.AWAITING_REVIEW,),
@@ -35,25 +43,151 @@ _UNCHANGED = {
 """States in which a release still has the gate's verdict."""
 _DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """Content security policy of a figure opened alone: inline styles of its shapes, nothing else."""
-_FIGURE = re.compile(r"[a-z_]{1,40}")
 _ROWS = 25
+_WHO_REVOKES = "A release is revoked by whoever requested it, or by an officer of its policy."
+
+
+@dataclass(frozen=True)
+class ShownRelease:
+    """One recipient's release, for a visitor who may see it."""
+
+    visitor: Visitor
+    listed: IndexedRelease
+    found: Evidence
+
+    def why_no_vote(self) -> str:
+        """Why the visitor has no vote on it; empty if they have one."""
+        if self.found.standing.state is not State.AWAITING_REVIEW:
+            return "It does not await votes."
+        if not self.visitor.has(Duty.REVIEWER):
+            return "Your account has no reviewer role."
+        try:
+            reviewer_of(self.found.record, self.visitor.account.name, self.found.answering)
+        except BadInput as error:
+            return sentence(error.what)
+        return ""
+
+    def may_revoke(self) -> bool:
+        """Whether the visitor may revoke it in its present state."""
+        if not self.visitor.has(*REVOKES):
+            return False
+        try:
+            roles = revoking_roles(self.found.record, self.visitor.account.name)
+        except BadInput:
+            return False
+        return any(can_follow(self.found.standing.state, StateChange.REVOKE, role) for role in roles)
+
+    def page(self, template: str, *, status: HTTPStatus = HTTPStatus.OK, **context: object) -> Response:
+        """A page about it."""
+        return self.visitor.page(
+            template,
+            status=status,
+            small_cell=self.found.record.policy.small_cell,
+            listed=self.listed,
+            found=self.found,
+            has_voted=self.found.has_voted(self.visitor.account.name),
+            **context,
+        )
+
+    def form(
+        self,
+        action: Literal["vote", "revoke"],
+        sent: SubmittedForm | None = None,
+        error: ReleasegateError | None = None,
+    ) -> Response:
+        """The form of an action, empty or with what was sent and the error that it caused."""
+        status = HTTPStatus.OK
+        if error is not None:
+            status = HTTPStatus.CONFLICT if isinstance(error, StageFailed) else HTTPStatus.UNPROCESSABLE_ENTITY
+        return self.page(
+            f"{action}.html",
+            status=status,
+            once=self.visitor.session.issue(),
+            signed_only=self.visitor.site.settings.signed_only,
+            longest=LONGEST_REASON,
+            chosen=sent.text("vote") if sent else "",
+            reason=sent.text("reason") if sent else "",
+            problem=None if error is None else _problem(error),
+        )
+
+    def act(
+        self, action: Literal["vote", "revoke"], sent: SubmittedForm, perform: Callable[[ReleaseAction], str]
+    ) -> Response:
+        """Perform an action once, on the release as the form showed it; on an error, show the form again."""
+        site, account, session = self.visitor.site, self.visitor.account, self.visitor.session
+        site.limit((site.limits.actions, account.login))
+        if not session.redeem(sent.text("once")):
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "This form was sent already",
+                "It is accepted once. The page of the release shows the result.",
+            )
+        if (sent.text("record"), sent.text("last")) != (self.found.record_sha256, self.found.last):
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "The release has changed",
+                "Nothing was done: the release differs from the one that the form showed. Look at the release again.",
+            )
+        asked = ReleaseAction(
+            str(self.found.bundle),
+            site.workspace,
+            account.name,
+            sent.text("reason").replace("\r\n", "\n"),
+            self.listed.recipient,
+            SentKey(sent.files.get("key", b""), sent.text("passphrase")),
+            clock=site.clock,
+        )
+        try:
+            if site.settings.signed_only and self.found.key is None:
+                needed = "a registered key: releasegate key create"
+                raise BadInput("a signature is required", expected=needed, got="no key")
+            with acting_as(f"{account.login} (reviewer's page)"):
+                session.notice = perform(asked)
+        except TamperingFound:
+            raise
+        except ReleasegateError as error:
+            return self.form(action, sent, error)
+        log.info("%s by %s", action, account.login)
+        return see_other(f"/releases/{self.listed.release_id}/{self.listed.recipient}")
+
+
+def _shown(
+    visitor: CurrentVisitor,
+    release_id: Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")],
+    recipient: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")],
+) -> ShownRelease:
+    """The release of an address; whoever may not see it learns nothing of whether it exists."""
+    site, now = visitor.site, visitor.site.clock()
+    listed = site.releases.find(release_id, recipient, now.date())
+    if listed is None or not _is_seen(visitor, listed):
+        raise not_found()
+    found = evidence(site.workspace, release_id, recipient, now, who=visitor.account.name)
+    return ShownRelease(visitor, listed, found)
+
+
+CurrentRelease = Annotated[ShownRelease, Depends(_shown)]
 
 
 @router.get("/releases")
-def queue(request: Request, site: CurrentSite, visitor: CurrentVisitor) -> Response:
+def queue(visitor: CurrentVisitor) -> Response:
     """Releases that await review, or all of them."""
-    seen = visible(site, visitor)
-    show = request.query_params.get("show", "")
-    sought = request.query_params.get("q", "").strip()[:100]
+    asked = visitor.request.query_params
+    show, sought = asked.get("show", ""), asked.get("q", "").strip()[:100]
+    everything = visitor.site.releases.all(visitor.site.clock().date())
+    seen = [one for one in everything if _is_seen(visitor, one)]
     mine = [one for one in seen if visitor.has(Duty.REVIEWER) and one.needs_vote_of(visitor.account.name)]
     waiting = [one for one in seen if one.awaits]
     chosen: Sequence[IndexedRelease] = {"mine": mine, "all": seen}.get(show, waiting)
-    found = [one for one in chosen if _matches(one, sought)]
-    return site.page(
-        request,
+    found = [one for one in chosen if not sought or one.mentions(sought)]
+    pages = max(1, -(-len(found) // _ROWS))
+    page = min(max(1, number_of(asked.get("page", ""))), pages)
+    return visitor.page(
         "queue.html",
-        visitor,
-        page=ListPage.of(found, number_of(request.query_params.get("page", "")), _ROWS, request.query_params),
+        rows=found[(page - 1) * _ROWS : page * _ROWS],
+        page=page,
+        pages=pages,
+        before=query(asked, page=str(page - 1)),
+        after=query(asked, page=str(page + 1)),
         show=show if show in {"mine", "all"} else "waiting",
         votes=visitor.has(Duty.REVIEWER),
         sought=sought,
@@ -65,23 +199,19 @@ def queue(request: Request, site: CurrentSite, visitor: CurrentVisitor) -> Respo
 
 
 @router.get("/releases/{release_id}/{recipient}")
-def show(
-    request: Request, site: CurrentSite, visitor: CurrentVisitor, release_id: ReleaseId, recipient: RecipientId
-) -> Response:
-    """One recipient's release: verdict, gates, figures, documents, other releases to the recipient, history."""
-    listed = find_release(site, visitor, release_id, recipient)
-    found = read_evidence(site, visitor, listed)
-    everything = site.releases.all(site.clock().date())
-    elsewhere = [one for one in everything if one.recipient == recipient and one.release_id != release_id]
-    earlier = [one for one in elsewhere if one.case.released is not None and _is_seen(visitor, one)]
+def show(release: CurrentRelease) -> Response:
+    """Verdict, gates, figures, documents, other releases to the recipient, history."""
+    visitor, listed, found = release.visitor, release.listed, release.found
+    everything = [one for one in visitor.site.releases.all(visitor.site.clock().date()) if _is_seen(visitor, one)]
+    earlier = [
+        one
+        for one in everything
+        if one.recipient == listed.recipient and one.release_id != listed.release_id and one.case.released is not None
+    ]
+    others = [one for one in everything if one.release_id == listed.release_id and one.recipient != listed.recipient]
     record, history = found.record, [entry_view(entry) for entry in found.entries]
-    return site.page(
-        request,
+    return release.page(
         "release.html",
-        visitor,
-        small_cell=record.policy.small_cell,
-        listed=listed,
-        found=found,
         record=record,
         verdict=verdict_box(record),
         blocked=record.decision is Verdict.BLOCKED,
@@ -92,101 +222,101 @@ def show(
         figures=tuple(charts(record).values()),
         earlier=earlier[:_ROWS],
         further=len(earlier[_ROWS:]),
-        everywhere=query({"show": "all", "q": recipient}),
-        others=[
-            one
-            for one in everything
-            if one.release_id == release_id and one.recipient != recipient and _is_seen(visitor, one)
-        ],
+        everywhere=query({"show": "all", "q": listed.recipient}),
+        others=others,
         history=history,
-        again=[one for one in history if one.event == Event.REASSESSED][-1:],
-        barred=why_no_vote(visitor, found),
-        has_voted=found.has_voted(visitor.account.name),
-        may_revoke=may_revoke(visitor, found),
+        again=[one for one in history if one.entry.event is Event.REASSESSED][-1:],
+        barred=release.why_no_vote(),
+        may_revoke=release.may_revoke(),
     )
 
 
 @router.get("/releases/{release_id}/{recipient}/documents/{name}")
-def document(
-    site: CurrentSite, visitor: CurrentVisitor, release_id: ReleaseId, recipient: RecipientId, name: str
-) -> Response:
+def document(release: CurrentRelease, name: str) -> Response:
     """A file of the bundle, as recorded."""
-    found = read_evidence(site, visitor, find_release(site, visitor, release_id, recipient))
-    wanted = next((one for one in found.documents if one.key == name), None)
+    wanted = next((one for one in release.found.documents if one.key == name), None)
     if wanted is None:
         raise not_found()
-    short = f"{release_id[:12]}-{recipient}-{wanted.key}"
+    short = f"{release.listed.release_id[:12]}-{release.listed.recipient}-{wanted.key}"
     return Response(
-        found.read(wanted),
+        release.found.read(wanted),
         media_type="application/pdf" if wanted.is_pdf else "application/json",
         headers={"Content-Disposition": f'{"inline" if wanted.is_pdf else "attachment"}; filename="{short}"'},
     )
 
 
 @router.get("/releases/{release_id}/{recipient}/figures/{name}.svg")
-def figure(
-    site: CurrentSite, visitor: CurrentVisitor, release_id: ReleaseId, recipient: RecipientId, name: str
-) -> Response:
+def figure(release: CurrentRelease, name: str) -> Response:
     """One of the report's figures."""
-    found = read_evidence(site, visitor, find_release(site, visitor, release_id, recipient))
-    drawn = site.figures.svg(found.record, found.record_sha256, name) if _FIGURE.fullmatch(name) else None
+    drawn = charts(release.found.record).get(name)
     if drawn is None:
         raise not_found()
-    return Response(drawn, media_type="image/svg+xml", headers={"Content-Security-Policy": _DRAWING})
+    return Response(drawn.svg, media_type="image/svg+xml", headers={"Content-Security-Policy": _DRAWING})
 
 
-def visible(site: Site, visitor: Visitor) -> tuple[IndexedRelease, ...]:
-    """Releases that a visitor may see, newest first: all, or those that they requested."""
-    return tuple(one for one in site.releases.all(site.clock().date()) if _is_seen(visitor, one))
+@router.get("/releases/{release_id}/{recipient}/vote")
+def show_vote(release: CurrentRelease) -> Response:
+    """The form to vote."""
+    why = release.why_no_vote()
+    if why:
+        raise not_allowed(why)
+    return release.form("vote")
 
 
-def find_release(site: Site, visitor: Visitor, release_id: str, recipient: str) -> IndexedRelease:
-    """A release that a visitor may see.
+@router.post("/releases/{release_id}/{recipient}/vote")
+def vote(form: PostedForm, release: CurrentRelease) -> Response:
+    """Cast a vote."""
+    if not release.visitor.has(Duty.REVIEWER):
+        raise not_allowed("Your account has no reviewer role.")
+    chosen = form.text("vote")
 
-    Raises
-    ------
-    Refused
-        If they may not see it, whether or not it exists.
-    """
-    found = site.releases.find(release_id, recipient, site.clock().date())
-    if found is None or not _is_seen(visitor, found):
-        raise not_found()
-    return found
+    def cast(asked: ReleaseAction) -> str:
+        if chosen not in {"approve", "reject"}:
+            raise BadInput("no vote was chosen", expected="approve or reject", got="neither")
+        return _vote_notice(cast_vote(asked, "approve" if chosen == "approve" else "reject"))
 
-
-def read_evidence(site: Site, visitor: Visitor, listed: IndexedRelease) -> Evidence:
-    """Evidence of a release; raises as ``evidence`` does."""
-    return evidence(site.workspace, listed.release_id, listed.recipient, site.clock(), who=visitor.account.name)
+    return release.act("vote", form, cast)
 
 
-def why_no_vote(visitor: Visitor, found: Evidence) -> str:
-    """Why a visitor has no vote on a release; empty if they have one."""
-    if found.standing.state is not State.AWAITING_REVIEW:
-        return "It does not await votes."
-    if not visitor.has(Duty.REVIEWER):
-        return "Your account has no reviewer role."
-    try:
-        reviewer_of(found.record, visitor.account.name, found.answering)
-    except BadInput as error:
-        return sentence(error.what)
-    return ""
+@router.get("/releases/{release_id}/{recipient}/revoke")
+def show_revocation(release: CurrentRelease) -> Response:
+    """The form to revoke a release."""
+    if not release.may_revoke():
+        raise not_allowed(_WHO_REVOKES)
+    return release.form("revoke")
 
 
-def may_revoke(visitor: Visitor, found: Evidence) -> bool:
-    """Whether a visitor may revoke a release in its present state."""
-    if not visitor.has(*REVOKES):
-        return False
-    try:
-        roles = revoking_roles(found.record, visitor.account.name)
-    except BadInput:
-        return False
-    return any(can_follow(found.standing.state, StateChange.REVOKE, role) for role in roles)
+@router.post("/releases/{release_id}/{recipient}/revoke")
+def revoke_release(form: PostedForm, release: CurrentRelease) -> Response:
+    """Revoke a release."""
+    if not release.visitor.has(*REVOKES):
+        raise not_allowed(_WHO_REVOKES)
+
+    def take_back(asked: ReleaseAction) -> str:
+        if form.text("sure") != "yes":
+            raise BadInput("the revocation is not confirmed", expected="a tick in the last box", got="no tick")
+        revoke(asked)
+        return f"The release to {release.listed.organisation} is revoked. Nothing more is delivered under it."
+
+    return release.act("revoke", form, take_back)
 
 
 def _is_seen(visitor: Visitor, listed: IndexedRelease) -> bool:
+    """Whether a visitor may see a release: all, or those that they requested."""
     return visitor.sees_all or listed.is_by(visitor.account.name)
 
 
-def _matches(listed: IndexedRelease, sought: str) -> bool:
-    texts = (listed.title, listed.organisation, listed.recipient, listed.requested_by, listed.release_id)
-    return not sought or any(sought.casefold() in text.casefold() for text in texts)
+def _problem(error: ReleasegateError) -> dict[str, str]:
+    """The problem for the page; without details of the machine's files and disks."""
+    shown = {"what": sentence(error.what), "expected": "", "got": ""}
+    if isinstance(error, WorkspaceError) and error.where != SENT:
+        return shown
+    return shown | {"expected": error.expected, "got": error.got}
+
+
+def _vote_notice(voted: Voted) -> str:
+    """The notice after a vote; it reveals no vote while one is missing."""
+    counted = f"{'Your new vote' if voted.replaced else 'Your vote'} was counted: {voted.votes} of {voted.required}."
+    if voted.standing.state is State.AWAITING_REVIEW:
+        return f"{counted} It stays secret until all votes are in; until then you may vote again, which replaces it."
+    return f"{counted} The release is now {voted.standing.state.value}."

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import secrets
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -30,22 +31,21 @@ class Session:
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: str = ""
     """Shown once, on the next page."""
-    _forms: dict[str, None] = field(default_factory=dict, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _forms: deque[str] = field(default_factory=lambda: deque(maxlen=_FORMS), repr=False)
 
     def issue(self) -> str:
         """A token for a form that may be sent once."""
         token = secrets.token_urlsafe(16)
-        with self._lock:
-            self._forms[token] = None
-            while len(self._forms) > _FORMS:
-                del self._forms[next(iter(self._forms))]
+        self._forms.append(token)
         return token
 
     def redeem(self, token: str) -> bool:
         """Use up a form's token; whether it was issued and not used before."""
-        with self._lock:
-            return token in self._forms and self._forms.pop(token) is None
+        try:
+            self._forms.remove(token)
+        except ValueError:
+            return False
+        return True
 
     def is_own(self, csrf: str) -> bool:
         """Whether a form's anti-forgery token is this session's."""
@@ -82,10 +82,8 @@ class Sessions:
         """The session of a token, if it has not ended; this counts as use."""
         with self._lock:
             session = self._sessions.get(_key(token))
-            if session is None:
-                return None
-            if not self._is_alive(session, now):
-                del self._sessions[_key(token)]
+            if session is None or not self._is_alive(session, now):
+                self._sessions.pop(_key(token), None)
                 return None
             session.seen = now
             return session

@@ -1,31 +1,26 @@
 """Parts that all pages share: the workspace, the visitor, rate limits, templates, answers."""
 
 import hashlib
-import hmac
+import ipaddress
 import logging
-import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from http import HTTPStatus
-from pathlib import Path
+from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
-from flows.web.guard import COOKIES
-from flows.web.limits import Limiter
-from flows.web.release_index import ReleaseIndex
+from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Session, Sessions
 from flows.workspace import Workspace
-from reports.determination import charts
 from reports.smallcell import SmallCellRule
 from reports.templating import TEMPLATES, render
 from tasks.audit.cells import LIMIT
-from tasks.decision.record import DecisionRecord
 from tasks.service.settings import PageSettings
 
 log = logging.getLogger("releasegate.web")
@@ -42,27 +37,8 @@ SEES_ALL = frozenset({Duty.REVIEWER, Duty.OFFICER, Duty.REGULATOR})
 AUDITS = frozenset({Duty.OFFICER, Duty.REGULATOR})
 REVOKES = frozenset({Duty.OFFICER, Duty.REQUESTER})
 
-
-@dataclass(frozen=True)
-class Visitor:
-    """A signed-in account."""
-
-    account: Account
-    session: Session
-
-    def has(self, *duties: Duty) -> bool:
-        """Whether the account has one of these roles."""
-        return not self.account.duties.isdisjoint(duties)
-
-    @property
-    def sees_all(self) -> bool:
-        """Whether the account sees all releases and the ledger."""
-        return self.has(*SEES_ALL)
-
-    @property
-    def audits(self) -> bool:
-        """Whether the account sees audits."""
-        return self.has(*AUDITS)
+_SLOTS = 8192
+_LONGEST_NUMBER = 9
 
 
 class Refused(Exception):
@@ -71,6 +47,46 @@ class Refused(Exception):
     def __init__(self, status: HTTPStatus, title: str, text: str, headers: Mapping[str, str] | None = None) -> None:
         self.status, self.title, self.text, self.headers = status, title, text, dict(headers or {})
         super().__init__(title)
+
+
+class Limiter:
+    """A rate limit for each key: counters in a fixed number of slots, whatever keys come.
+
+    Two keys may share a slot, which makes the limit stricter and never looser; no key evicts another, so that many
+    addresses or names cannot wear a limit down. Python salts hashes of texts anew in every process.
+
+    Parameters
+    ----------
+    limit : int
+        Attempts within the window.
+    seconds : int
+        Length of the window, which begins with the first attempt.
+    """
+
+    def __init__(self, limit: int, seconds: int) -> None:
+        self._limit, self._window = limit, timedelta(seconds=seconds)
+        self._windows: dict[int, tuple[datetime, int]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, key: str, now: datetime) -> int:
+        """Count an attempt; returns the seconds to wait, 0 if it is allowed."""
+        slot = hash(key) % _SLOTS
+        with self._lock:
+            began, count = self._windows.get(slot, (now, 0))
+            if not began <= now < began + self._window:
+                began, count = now, 0
+            if count >= self._limit:
+                return max(1, int((began + self._window - now).total_seconds()))
+            self._windows[slot] = began, count + 1
+            return 0
+
+    def give_back(self, key: str) -> None:
+        """Uncount an attempt."""
+        slot = hash(key) % _SLOTS
+        with self._lock:
+            if slot in self._windows:
+                began, count = self._windows[slot]
+                self._windows[slot] = began, max(0, count - 1)
 
 
 @dataclass(frozen=True)
@@ -89,30 +105,6 @@ class RateLimits:
     """Audits of one account."""
 
 
-class FigureCache:
-    """Charts of records as SVG; one thread draws at a time, and what it drew is kept."""
-
-    _KEPT = 200
-
-    def __init__(self) -> None:
-        self.drawing = threading.Lock()
-        self._drawn: OrderedDict[tuple[str, str], bytes] = OrderedDict()
-
-    def svg(self, record: DecisionRecord, record_sha256: str, name: str) -> bytes | None:
-        """A figure of a record; None if the record has none of this name."""
-        key = (record_sha256, name)
-        with self.drawing:
-            if key not in self._drawn:
-                figure = charts(record).get(name)
-                if figure is None:
-                    return None
-                self._drawn[key] = figure.svg
-                while len(self._drawn) > self._KEPT:
-                    self._drawn.popitem(last=False)
-            self._drawn.move_to_end(key)
-            return self._drawn[key]
-
-
 def _versions() -> dict[str, str]:
     return {name: hashlib.sha256((TEMPLATES / "web" / name).read_bytes()).hexdigest()[:12] for name in STATIC}
 
@@ -128,8 +120,6 @@ class Site:
     sessions: Sessions
     releases: ReleaseIndex
     limits: RateLimits = field(default_factory=RateLimits)
-    figures: FigureCache = field(default_factory=FigureCache)
-    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     versions: Mapping[str, str] = field(default_factory=_versions)
     """Of the static files: their addresses change with their bytes."""
 
@@ -147,26 +137,13 @@ class Site:
         """Set a cookie with the answer to a request, or delete it if it is to last 0 seconds."""
         secure = "; Secure" if self.settings.https else ""
         age = "" if seconds is None else f"; Max-Age={seconds}"
-        request.scope[COOKIES].append(f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
-
-    def form_token(self, nonce: str) -> str:
-        """Token that the sign-in form must send beside its cookie."""
-        return hmac.new(self.secret, nonce.encode("utf-8", "backslashreplace"), "sha256").hexdigest()
-
-    def address_of(self, request: Request) -> str:
-        """The address of a request; behind a trusted proxy, as that proxy states it."""
-        peer = request.client.host if request.client else ""
-        if self.settings.is_proxy(peer):
-            forwarded = request.headers.getlist("x-forwarded-for")
-            if forwarded:
-                return forwarded[-1].split(",")[-1].strip()
-        return peer
+        request.state.cookies.append(f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
 
     def page(
         self,
         request: Request,
         template: str,
-        visitor: Visitor | None = None,
+        visitor: "Visitor | None" = None,
         *,
         status: HTTPStatus = HTTPStatus.OK,
         small_cell: int = LIMIT,
@@ -185,28 +162,79 @@ class Site:
         )
         return HTMLResponse(html, status)
 
-    def limit(self, limiter: Limiter, key: str) -> None:
-        """Count an attempt.
+    def limit(self, *counted: tuple[Limiter, str]) -> None:
+        """Count an attempt against every limit, or against none if one is reached.
 
         Raises
         ------
         Refused
             After too many attempts.
         """
-        wait = limiter.take(key, self.clock())
-        if wait:
-            raise too_many(wait)
+        now = self.clock()
+        for place, (limiter, key) in enumerate(counted):
+            wait = limiter.take(key, now)
+            if wait:
+                for earlier, one in counted[:place]:
+                    earlier.give_back(one)
+                log.warning("refused: too many attempts")
+                minutes = -(-wait // 60)
+                raise Refused(
+                    HTTPStatus.TOO_MANY_REQUESTS,
+                    "Too many attempts",
+                    f"Nothing was done. Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}.",
+                    {"Retry-After": str(wait)},
+                )
 
 
-def too_many(wait: int) -> Refused:
-    """The answer after too many attempts."""
-    minutes = -(-wait // 60)
-    return Refused(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "Too many attempts",
-        f"Nothing was done. Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}.",
-        {"Retry-After": str(wait)},
-    )
+@dataclass(frozen=True)
+class Visitor:
+    """A signed-in account, and what it asks for."""
+
+    account: Account
+    session: Session
+    site: Site
+    request: Request
+
+    def has(self, *duties: Duty) -> bool:
+        """Whether the account has one of these roles."""
+        return not self.account.duties.isdisjoint(duties)
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether the account sees all releases and the ledger."""
+        return self.has(*SEES_ALL)
+
+    @property
+    def audits(self) -> bool:
+        """Whether the account sees audits."""
+        return self.has(*AUDITS)
+
+    def page(
+        self, template: str, *, status: HTTPStatus = HTTPStatus.OK, small_cell: int = LIMIT, **context: object
+    ) -> HTMLResponse:
+        """A page for the visitor."""
+        return self.site.page(self.request, template, self, status=status, small_cell=small_cell, **context)
+
+
+def subscriber(address: str) -> str:
+    """The address that limits count: an IPv4 address, or the /64 network that one subscriber of IPv6 has."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+
+
+def number_of(text: str) -> int:
+    """A number from an address; 0 if it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else 0
+
+
+def query(terms: Mapping[str, str], **changes: str) -> str:
+    """A query string with some terms changed; empty ones are left out."""
+    return "?" + urlencode({name: value for name, value in {**terms, **changes}.items() if value})
 
 
 def not_found() -> Refused:
@@ -222,11 +250,6 @@ def not_allowed(text: str) -> Refused:
 def see_other(place: str) -> RedirectResponse:
     """A redirection to another page."""
     return RedirectResponse(place, HTTPStatus.SEE_OTHER)
-
-
-def template_file(name: str) -> Path:
-    """A static file."""
-    return TEMPLATES / "web" / name
 
 
 def sentence(clause: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
-from reports.document import Block, Paragraph, Section
+from reports.document import Block, Section
 from reports.record_view import RecordView
 from reports.sections import (
     combined,
@@ -94,11 +94,8 @@ def _part(key: str, fact: _Fact | None, write: Callable[[RecordView, _Fact], Ite
         if fact is not None:
             return write(view, fact)
         return [
-            Paragraph(
-                f"Not measured for this release. {missing_reasons(view.record, key)} No figure of this kind exists, "
-                "before or after, and none should be inferred from the others. A stage that did not finish blocks "
-                "the release."
-            )
+            f"Not measured for this release. {missing_reasons(view.record, key)} No figure of this kind exists, before "
+            "or after, and none should be inferred from the others. A stage that did not finish blocks the release."
         ]
 
     return writer

@@ -1,30 +1,11 @@
-"""The gates, and how probable it is that they pass where terms of the recipient are uncertain, with its chart."""
+"""The gates, and how probable it is that they pass where terms of the recipient are uncertain."""
 
-import math
-import textwrap
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.charting import Chart, Panel
-from reports.document import (
-    DASH,
-    Block,
-    Column,
-    Heading,
-    Paragraph,
-    Row,
-    Table,
-    figures,
-    lines,
-    passed,
-    small,
-    strong,
-    text,
-)
-from reports.marks import AFTER, BAND, BLUES, EDGE, INK, Box, ChartAxis, Label, Line, Mark, percent_axis, rows_axis
+from reports.document import DASH, Block, Heading, Paragraph, Row, Table, lines, passed, said, small, strong, text
 from reports.record_view import GateRow, RecordView
-from tasks.assessments.identity.uncertainty_facts import (
-    ChanceFact,
+from tasks.assessments.identity.facts import (
     DecidingFact,
     FigureRangeFact,
     UncertainTermFact,
@@ -51,33 +32,25 @@ _TERMS = {
 def gates(view: RecordView) -> Iterator[Block]:
     """The section."""
     if not view.gates:
-        yield Paragraph("No gate was judged.")
+        yield "No gate was judged."
         return
-    coalitions = (
-        " Risks are the worst of this copy alone and of what coalitions see (section 13.1)."
+    yield said(
+        "A release passes when every gate does. A gate whose figure could not be measured has failed. Conditions that "
+        "only a written file can meet are judged once every other gate has passed.",
+        "Risks are the worst of this copy alone and of what coalitions see (section 13.1)."
         if view.has_coalitions
-        else ""
-    )
-    yield Paragraph(
-        "A release passes when every gate does. A gate whose figure could not be measured has failed. Conditions "
-        f"that only a written file can meet are judged once every other gate is open.{coalitions}"
+        else None,
     )
     yield Table(
         "Gates: what was measured and what is required",
-        (
-            Column("Gate", 42),
-            Column("Measured", 16, "figure"),
-            Column("Required", 16),
-            Column("Unit", 14),
-            Column("Outcome", 12),
-        ),
+        "Gate 42 | Measured 16r | Required 16 | Unit 14 | Outcome 12",
         [_gate_row(gate) for gate in view.gates],
     )
     if view.overridden:
-        yield Paragraph(
-            "Gates that failed and are overridden have failed all the same: an officer of the policy has seen a "
-            "figure no better than the one above, in the record of the release that was blocked, and answers for it. "
-            "The history of this release names the officer, the reason and the entry of the ledger."
+        yield (
+            "Gates that failed and are overridden have failed all the same: an officer of the policy has seen a figure "
+            "no better than the one above, in the record of the release that was blocked, and answers for it. The "
+            "history of this release names the officer, the reason and the entry of the ledger."
         )
     fact = view.record.risk.uncertainty if view.record.risk else None
     if fact:
@@ -102,51 +75,47 @@ def _uncertain(view: RecordView, fact: UncertaintyFact) -> Iterator[Block]:
             f"that one judges {which}."
         )
     yield Heading("Terms that are not known for certain", 4)
-    yield Paragraph(
-        text(
-            f"{judged} Some of these are known only as a range or a distribution; the file is the same under all of "
-            f"them, but who attacks it is not. {chance_text(fact)} Gates whose figures do not depend on these terms "
-            "are not part of this."
-        )
+    yield text(
+        f"{judged} Some of these are known only as a range or a distribution; the file is the same under all of them, "
+        f"but who attacks it is not. {chance_text(fact)} Gates whose figures do not depend on these terms are not part "
+        "of this."
     )
     yield Table(
         "Uncertain terms: what the request declares, and what is known",
-        (Column("Term", 32), Column("Declared", 18, "figure"), Column("Known", 50)),
+        "Term 32 | Declared 18r | Known 50",
         [(_TERMS[one.term], numbers.setting(one.declared), _known(one)) for one in fact.terms],
-        whole=True,
     )
     if fact.figures:
         yield Table(
-            "Figures of gates under uncertain terms, in the worst case of terms of which only a range is known",
-            (
-                Column("Figure", 23),
-                *figures("Declared", "Expected", width=10),
-                Column("5% / 50% / 95%", 18, "figure"),
-                Column("Guaranteed", 16, "figure"),
-                Column("Passes", 23, "figure"),
-            ),
+            "Figures of gates under uncertain terms, in the worst case of terms of which only a range is known; "
+            f"probability of passing with its exact {numbers.percent(fact.confidence)} interval",
+            "Figure 23 | Declared 10r | Expected 10r | 5% / 50% / 95% 18r | Guaranteed 16r | Passes 23r",
             [_range_row(view, one) for one in fact.figures],
-            whole=True,
         )
         yield Paragraph(
             "“Guaranteed” bounds hold however the terms are distributed within their ends; they are given where a "
             "figure can only grow, or only fall, with each term.",
             "note",
         )
-        yield _chances_chart(fact)
+    drawn = [one for one in fact.deciding if one.parts]
+    if drawn:
+        yield Table(
+            "Influence of the terms that are drawn: Sobol' indices, the shares of the verdict's variance that go back "
+            "to the term alone and with others, and share of draws that pass in each part of the term's distribution",
+            "Term 22 | First 9r | Total 9r | Passes 60",
+            [_deciding_row(one) for one in drawn],
+        )
 
 
 def _known(term: UncertainTermFact) -> str:
-    """What is known of a term."""
+    """Distribution or range of a term."""
     given = term.parameters
-    if term.kind == "points":
-        values, weights = given["values"], given["weights"]
-        if isinstance(values, tuple) and isinstance(weights, tuple):
-            total = sum(weights)
-            return ", ".join(
-                f"{numbers.setting(value)} ({numbers.percent(weight / total)})"
-                for value, weight in zip(values, weights, strict=True)
-            )
+    values, weights = given.get("values"), given.get("weights")
+    if isinstance(values, tuple) and isinstance(weights, tuple):
+        return ", ".join(
+            f"{numbers.setting(value)} ({numbers.percent(weight / sum(weights))})"
+            for value, weight in zip(values, weights, strict=True)
+        )
     others = "".join(f", {name} {numbers.setting(value)}" for name, value in given.items() if isinstance(value, float))
     kind = "a range" if term.kind == "between" else term.kind
     return f"{kind}, {numbers.setting(term.low)} to {numbers.setting(term.high)}{others}"
@@ -166,14 +135,19 @@ def _range_row(view: RecordView, one: FigureRangeFact) -> Row:
     if one.passes.draws > 1:
         passes = f"{numbers.percent(one.passes.value)} ({numbers.percent_range(one.passes.low, one.passes.high)})"
     guaranteed = "not known" if one.guaranteed is None else " to ".join(map(written, one.guaranteed))
-    return (
-        measure.title,
-        written(one.declared),
-        written(one.expectation),
-        " / ".join(map(written, one.quantiles)),
-        guaranteed,
-        passes,
-    )
+    quantiles = " / ".join(map(written, one.quantiles))
+    return measure.title, written(one.declared), written(one.expectation), quantiles, guaranteed, passes
+
+
+def _deciding_row(one: DecidingFact) -> Row:
+    """A term's influence, and approval where it is in each part of its distribution."""
+    first, total = (DASH if index is None else f"{max(index.value, 0):.2f}" for index in (one.first, one.total))
+    parts = []
+    for part in one.parts:
+        low, high = (numbers.setting(float(f"{edge:.3g}")) for edge in (part.low, part.high))
+        share = numbers.percent(part.approved / part.draws) if part.draws else "none drawn"
+        parts.append(f"{low if low == high else f'{low} to {high}'}: {share}")
+    return _TERMS[one.term], first, total, "; ".join(parts)
 
 
 def chance_text(fact: UncertaintyFact) -> str:
@@ -199,91 +173,11 @@ def chance_text(fact: UncertaintyFact) -> str:
         True: "They pass whatever the terms are within their ends.",
         False: "They do not pass, whatever the terms are within their ends.",
         None: "Neither that they pass nor that they fail is certain for all terms within their ends.",
-    }[fact.certain]
-    unsolved = (
-        f" In {numbers.integer(fact.unsolved)} draws the recipient's plan could not be solved; they count as failed."
+    }
+    return said(
+        chance,
+        certain[fact.certain],
+        f"In {numbers.integer(fact.unsolved)} draws the recipient's plan could not be solved; they count as failed."
         if fact.unsolved
-        else ""
+        else None,
     )
-    return f"{chance} {certain}{unsolved}"
-
-
-def _chances_chart(fact: UncertaintyFact) -> Chart:
-    """How probable approval is: over all terms, gate by gate, and in each part of the terms that are drawn."""
-    rows = [
-        ("All gates", fact.approved),
-        *((textwrap.fill(MEASURES[Measure(one.measure)].title, 34), one.passes) for one in fact.figures),
-    ]
-    drawn = [one for one in fact.deciding if one.parts]
-    is_open = fact.possible.count > fact.approved.count
-    marks: list[Mark] = []
-    for row, (_, one) in enumerate(rows):
-        place, high = (row - 0.28, row + 0.28), one.high
-        marks.append(Box((0, 100 * one.value), place, AFTER if row == 0 else BLUES[3]))
-        if row == 0 and is_open:
-            marks.append(Box((100 * one.value, 100 * fact.possible.value), place, "white", AFTER, hatch=AFTER))
-            high = fact.possible.high
-        marks += [
-            Line(((100 * one.low, row), (100 * high, row)), INK, 1),
-            Label(104, row, _chance_label(one, high), "start"),
-        ]
-    columns = max(1, min(len(drawn), 4))
-    lines_below = math.ceil(len(drawn) / columns)
-    tall = 14 * sum(name.count("\n") + 1 for name, _ in rows) + 30
-    panels = [
-        [Panel(percent_axis("probability of passing, %", room=140), rows_axis([name for name, _ in rows]), marks)]
-    ]
-    parts = [_parts_panel(one) for one in drawn]
-    panels += [parts[start : start + columns] for start in range(0, len(parts), columns)]
-    decide = "; ".join(
-        f"{_TERMS[one.term]}: from {_part_share(one, 0)} in the lowest part to {_part_share(one, -1)} in the highest"
-        for one in drawn
-    )
-    said = f" Share approved by term: {decide}." if decide else ""
-    hatched = ", hatched what depends on terms of which only a range is known" if is_open else ""
-    below = (
-        ". Below, the share of draws that pass in each part of a term's distribution; first and total are Sobol' "
-        "indices, the shares of the verdict's variance that go back to the term alone, and with others."
-        if drawn
-        else "."
-    )
-    return Chart(
-        "verdict_chances",
-        f"All gates pass with probability {numbers.percent(fact.approved.value)}, between "
-        f"{numbers.percent(fact.approved.low)} and {numbers.percent(fact.possible.high)}.{said}",
-        "How probable it is that the gates pass, over the terms declared uncertain. Bars end at the estimate, "
-        f"whiskers at the ends of the exact {numbers.percent(fact.confidence)} interval{hatched}{below}",
-        panels,
-        tall + 95 * lines_below,
-        heights=[tall - 24, *[58.0] * lines_below],
-    )
-
-
-def _chance_label(one: ChanceFact, high: float) -> str:
-    return "not drawn" if one.draws == 1 else f"{numbers.percent(one.value)} ({numbers.percent_range(one.low, high)})"
-
-
-def _parts_panel(one: DecidingFact) -> Panel:
-    """Approval where a term is in each part of its distribution."""
-    marks: list[Mark] = []
-    for place, part in enumerate(one.parts):
-        share = 100 * part.approved / part.draws if part.draws else 0.0
-        marks += [
-            Box((place - 0.42, place + 0.42), (-EDGE, share), BLUES[3] if part.draws else BAND),
-            Label(place, share, f"{share:.0f}" if part.draws else DASH, dy=5, size=6),
-        ]
-    values = all(part.low == part.high for part in one.parts)
-    edges = [part.low for part in one.parts] + ([] if values else [one.parts[-1].high])
-    ticks = tuple(
-        (place - (0.0 if values else 0.5), numbers.setting(float(f"{edge:.3g}"))) for place, edge in enumerate(edges)
-    )
-    influence = "the verdict never varies"
-    if one.first is not None and one.total is not None:
-        influence = f"first {max(one.first.value, 0):.2f}, total {max(one.total.value, 0):.2f}"
-    y = ChartAxis(0, 120, "approved, %", ((0, "0"), (50, "50"), (100, "100")))
-    return Panel(ChartAxis(-0.6, len(one.parts) - 0.4, "", ticks), y, marks, f"{_TERMS[one.term]}\n{influence}")
-
-
-def _part_share(one: DecidingFact, place: int) -> str:
-    part = one.parts[place]
-    return numbers.percent(part.approved / part.draws) if part.draws else "none drawn"

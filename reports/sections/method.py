@@ -5,21 +5,20 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from reports import numbers
-from reports.document import Block, Column, Heading, Paragraph, Row, Table, figures, lines, small, strong, text
+from reports.document import Block, Heading, Paragraph, Row, Table, kept, lines, listed, said, small, strong, text
 from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
-from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
-from tasks.assessments.identity.division_fact import DivisionFact
-from tasks.assessments.identity.facts import SharingFact
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
+from tasks.generalization.budget.limits import LimitFact
 from tasks.request.model import Method, Role
 
 _FORMULA = Markup(
-    "IL(g) = Σ<sub>f</sub> w<sub>f</sub> · ln |group of f at g|,&nbsp;&nbsp; v(g) = V · (1 − IL(g)/IL<sub>max</sub>)"
-    "&nbsp;&nbsp; (eq. 1–3)<br>π(g) = 1/n<sub>p</sub>(g)&nbsp;&nbsp; (eq. 4)<br>"
-    "an attempt is made where G · π(g) &gt; c, and none where they are equal"
+    "IL(g) = Σ<sub>f</sub> w<sub>f</sub> · ln |group of f at g|,&nbsp;&nbsp; v(g) = V · (1 − "
+    "IL(g)/IL<sub>max</sub>)&nbsp;&nbsp; (eq. 1–3)<br>π(g) = 1/n<sub>p</sub>(g)&nbsp;&nbsp; (eq. 4)<br>an attempt is "
+    "made where G · π(g) &gt; c, and none where they are equal"
 )
+_FIXED = {Method.SAFE_HARBOR: "Safe Harbor", Method.K_ANONYMITY: "optimal k-anonymity"}
 _METRICS = {
     "precision": "mean height of generalization, 0 to 1 (Sweeney 2002)",
     "non-uniform entropy": "information lost, 0 to 1 (Gionis and Tassa 2007)",
@@ -32,89 +31,75 @@ _LIMITS = {"attacked records": "Records worth attacking", "suppressed records": 
 def method(view: RecordView) -> Iterator[Block]:
     """The section; it says so where nothing was generalized."""
     recipient, risk = view.record.recipient, view.record.risk
+    benefit, loss, gain, cost = map(numbers.amount, (recipient.benefit, recipient.loss, recipient.gain, recipient.cost))
     if risk is None:
-        yield Paragraph(
-            "No generalization was chosen and nothing was masked: the release stopped before. Section 12 says why. "
-            f"The stakes that the request declares are a benefit of {numbers.amount(recipient.benefit)} units per "
-            f"record, a loss of {numbers.amount(recipient.loss)}, a gain of {numbers.amount(recipient.gain)} and a "
-            f"cost of {numbers.amount(recipient.cost)} per attempt."
+        yield (
+            "No generalization was chosen and nothing was masked: the release stopped before (section 12). The stakes "
+            f"that the request declares are a benefit of {benefit} units per record, a loss of {loss}, a gain of "
+            f"{gain} and a cost of {cost} per attempt."
         )
         return
     game, words = risk.game, method_text(risk.game.method)
-    if game.method in (Method.SAFE_HARBOR, Method.K_ANONYMITY):
-        rule = "Safe Harbor" if game.method == Method.SAFE_HARBOR else "optimal k-anonymity"
-        yield Paragraph(
-            f"Generalization follows {rule}. What is worth attacking, and what other methods would have given, is "
-            "judged by the re-identification game of Wan et al. (2015), in which the publisher moves first and picks "
-            "for each record a strategy, one level of generalization for each quasi-identifier, and the recipient "
-            "moves second and attempts a re-identification only where it pays."
+    moves = (
+        "the publisher moves first and picks for each record a strategy, one level of generalization for each "
+        "quasi-identifier; the recipient moves second and attempts a re-identification only where it pays."
+    )
+    if game.method in _FIXED:
+        yield (
+            f"Generalization follows {_FIXED[Method(game.method)]}. What is worth attacking, and what other methods "
+            f"would have given, is judged by the re-identification game of Wan et al. (2015): {moves}"
         )
     else:
-        yield Paragraph(
-            "Generalization is chosen by the re-identification game of Wan et al. (2015). The publisher moves first "
-            "and picks for each record a strategy, one level of generalization for each quasi-identifier. The "
-            "recipient moves second and attempts a re-identification only where it pays. The publisher therefore "
-            "picks the strategy that is best given the recipient's answer (a Stackelberg equilibrium)."
+        yield (
+            f"Generalization is chosen by the re-identification game of Wan et al. (2015): {moves} The publisher "
+            "therefore picks the strategy that is best given the recipient's answer (a Stackelberg equilibrium)."
         )
     yield Paragraph(_FORMULA, "formula")
     yield Table(
         "Payoffs of a record (after Wan et al. 2015, Table 3, with the recipient's gain G apart from the loss L)",
-        (Column("Player", 30), Column("No attempt", 35), Column("Attempt", 35)),
+        "Player 30 | No attempt 35 | Attempt 35",
         [("Publisher", "v(g)", "v(g) − L · π(g)"), ("Recipient", "0", "G · π(g) − c")],
-        whole=True,
     )
     yield Table(
         "Stakes, in units of one currency per record, as declared in the request",
-        (Column("Symbol", 10), Column("Meaning", 70), *figures("Units", width=20)),
+        "Symbol 10 | Meaning 70 | Units 20r",
         [
-            ("V", "publisher's benefit of a record in full detail", numbers.amount(recipient.benefit)),
-            ("L", "publisher's loss when a record is re-identified", numbers.amount(recipient.loss)),
-            (
-                "G",
-                "recipient's gain from a re-identified record (the paper sets G = L)",
-                numbers.amount(recipient.gain),
-            ),
-            ("c", "recipient's cost of an attempt", numbers.amount(recipient.cost)),
+            ("V", "publisher's benefit of a record in full detail", benefit),
+            ("L", "publisher's loss when a record is re-identified", loss),
+            ("G", "recipient's gain from a re-identified record (the paper sets G = L)", gain),
+            ("c", "recipient's cost of an attempt", cost),
         ],
-        whole=True,
     )
     if game.adversary != "one-shot":
-        yield Paragraph(
+        yield (
             f"The recipient of this game is a sequential adversary ({game.adversary}): in the place of a single "
             "attempt stands the plan of Xia et al. (2015), solved at the number of people of each cell, with the "
             "recipient's penalties, detection and costs. An attempt is made where the plan includes one, π is the "
             "probability that it re-identifies the record, and the recipient's payoff is the value of the plan."
         )
     if game.sharing:
-        yield Paragraph(_sharing(view, game.sharing))
+        yield _sharing(view, game.sharing)
     yield Heading(words.title)
-    yield Paragraph(text(f"{words.how} {words.promise}"))
-    suppressed = "The policy sets no minimum class size, and no record was suppressed on that account."
-    if game.minimum_class_size > 1:
-        suppressed = (
-            "Records whose class in the released file would hold fewer than "
-            f"{numbers.integer(game.minimum_class_size)} records are suppressed: {view.left_out[0]} of them."
-        )
-    weights = (
-        " Cells are weighted by "
-        f"{'the people of the population' if game.cell_weights == 'population' else 'the records of the file'} in "
-        "them."
+    yield text(f"{words.how} {words.promise}")
+    by_people = game.cell_weights == "population"
+    yield said(
+        f"Records whose class in the released file would hold fewer than {numbers.integer(game.minimum_class_size)} "
+        f"records are suppressed: {view.left_out[0]} of them."
+        if game.minimum_class_size > 1
+        else "The policy sets no minimum class size, and no record was suppressed on that account.",
+        f"Cells are weighted by {'the people of the population' if by_people else 'the records of the file'} in them."
         if words.partitions
-        else ""
-    )
-    yield Paragraph(
-        f"{suppressed}{weights} Ties between strategies go to the first in lexicographic order of the levels, with a "
-        "tolerance of 10⁻⁹."
-    )
-    if game.division:
-        yield Paragraph(
-            _division(
-                game.division,
-                "record" if game.cell_weights == "data" and words.partitions else "person of the population",
-                after=bool(game.k_anonymity),
-                whole=words.whole_cells,
-            )
+        else None,
+        "Ties between strategies go to the first in lexicographic order of the levels, with a tolerance of 10⁻⁹.",
+        _division(
+            game.division,
+            "record" if words.partitions and not by_people else "person of the population",
+            after=bool(game.k_anonymity),
+            whole=words.whole_cells,
         )
+        if game.division
+        else None,
+    )
     if game.budget:
         yield from _budget(view, game.budget)
     if game.k_anonymity:
@@ -122,10 +107,10 @@ def method(view: RecordView) -> Iterator[Block]:
     yield Heading("Hierarchies")
     yield Table(
         "Levels of generalization, finest first, with the number of groups at each",
-        (Column("Attribute", 16), Column(text("Weight w_f"), 12, "figure"), Column("Levels (groups)", 72)),
+        "Attribute 16 | Weight w_f 12r | Levels (groups) 72",
         [
             (
-                strong(field.name),
+                field.name,
                 numbers.plain(game.weights[field.name]),
                 "; ".join(
                     f"{level} ({numbers.integer(groups)})"
@@ -134,13 +119,12 @@ def method(view: RecordView) -> Iterator[Block]:
             )
             for field in view.fields(Role.QUASI)
         ],
-        whole=True,
     )
-    yield Paragraph(
+    yield (
         f"The strategies form a lattice of {numbers.integer(game.lattice_nodes)} nodes. The people of every group at "
         f"every level were counted once, in a {game.cube_form} cube of {numbers.integer(game.cube_cells)} cells, and "
-        f"the game was solved exactly for each of the {numbers.integer(game.distinct_tuples)} distinct combinations "
-        "of quasi-identifier values in the file; nothing was sampled, so that no figure of the game has a sampling "
+        f"the game was solved exactly for each of the {numbers.integer(game.distinct_tuples)} distinct combinations of "
+        "quasi-identifier values in the file; nothing was sampled, so that no figure of the game has a sampling "
         "interval."
     )
     if view.record.masking:
@@ -150,22 +134,19 @@ def method(view: RecordView) -> Iterator[Block]:
 def _sharing(view: RecordView, fact: SharingFact) -> str:
     types = sum(fact.recipients.values()) < 1.5
     who = "of whom exactly one is to receive it, each with its probability" if types else "who all receive it"
-    paid = ""
-    if not view.few_suppressed:
-        price = ""
-        if fact.price is not None:
-            price = (
-                f"; a representation for each would bring {numbers.amount(fact.shared + fact.price)}, so that sharing "
-                f"costs {numbers.amount(fact.price)}"
-            )
-        paid = (
-            f" {'Expected' if types else 'Summed'} over them it is {numbers.amount(fact.shared)} units per "
-            f"record{price}."
+    price = ""
+    if fact.price is not None:
+        price = (
+            f"; a representation for each would bring {numbers.amount(fact.shared + fact.price)}, so that sharing "
+            f"costs {numbers.amount(fact.price)}"
         )
-    return (
+    return said(
         f"One representation was chosen for {numbers.integer(len(fact.recipients))} recipients {who}: the publisher's "
-        f"payoff counts the losses from all of them.{paid} The decision, and the figures of this report, are on this "
-        "recipient."
+        "payoff counts the losses from all of them.",
+        f"{'Expected' if types else 'Summed'} over them it is {numbers.amount(fact.shared)} units per record{price}."
+        if not view.few_suppressed
+        else None,
+        "The decision, and the figures of this report, are on this recipient.",
     )
 
 
@@ -192,56 +173,46 @@ def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:
     by_people = words.partitions and game.cell_weights == "population"
 
     def payoff(value: float) -> str:
-        return (
-            numbers.amount(value) if by_people else view.mean_in(value, view.record.recipient.benefit, numbers.amount)
-        )
+        coarse = view.mean_in(value, view.record.recipient.benefit, numbers.amount)
+        return numbers.amount(value) if by_people else coarse
 
     def row(limit: LimitFact) -> Row:
+        share = limit.limit / view.rows_in
         if limit.kept is not None:
-            attribute = limit.name.removeprefix("information lost of ")
-            allowed = numbers.percent(1 - limit.limit / view.rows_in)
-            return (
-                f"Least mean information kept of {attribute}",
-                allowed,
-                view.mean_in(limit.kept, 1.0, numbers.percent),
-            )
+            title = f"Least mean information kept of {limit.name.removeprefix('information lost of ')}"
+            return title, numbers.percent(1 - share), view.mean_in(limit.kept, 1.0, numbers.percent)
         if limit.name in _LIMITS:
-            return (
-                _LIMITS[limit.name],
-                numbers.percent(limit.limit / view.rows_in),
-                view.share_in(limit.used / view.rows_in),
-            )
+            return _LIMITS[limit.name], numbers.percent(share), view.share_in(limit.used / view.rows_in)
         return "Expected re-identifications", numbers.amount(limit.limit), numbers.amount(limit.used)
 
-    said = [
+    yield Heading("Budget for the whole file")
+    yield said(
         "The policy limits the file as a whole. The method does not give each record what is best for it alone, but "
         f"all records together what pays most within the limits: {payoff(fact.payoff)} units per "
-        f"{'person of the population' if by_people else 'record'} by the people who match."
-    ]
-    if by_people or not view.few_suppressed:
-        said.append(f"No release of this kind within the limits can pay more than {numbers.amount_up(fact.bound)}.")
-    if fact.without_budget is not None:
-        said.append(f"Without the limits the method would pay {payoff(fact.without_budget)}.")
-    if fact.least_people:
-        said.append(
-            f"Every released cell is matched by at least {numbers.integer(fact.least_people)} people of the population."
-        )
-    if fact.least_records:
-        said.append(f"Every released cell has at least {numbers.integer(fact.least_records)} records.")
-    yield Heading("Budget for the whole file")
-    yield Paragraph(" ".join(said))
-    if not words.partitions:
-        yield Paragraph(
-            "The limits are kept as the method claims, by the people who match a cell. A recipient who knows the "
-            "rule, the prices that the limits have in it and what the file holds can rule out some of them; all "
-            "figures from an informed recipient are computed so."
-        )
+        f"{'person of the population' if by_people else 'record'} by the people who match.",
+        f"No release of this kind within the limits can pay more than {numbers.amount_up(fact.bound)}."
+        if by_people or not view.few_suppressed
+        else None,
+        f"Without the limits the method would pay {payoff(fact.without_budget)}."
+        if fact.without_budget is not None
+        else None,
+        f"Every released cell is matched by at least {numbers.integer(fact.least_people)} people of the population."
+        if fact.least_people
+        else None,
+        f"Every released cell has at least {numbers.integer(fact.least_records)} records."
+        if fact.least_records
+        else None,
+        "The limits are kept as the method claims, by the people who match a cell. A recipient who knows the rule, the "
+        "prices that the limits have in it and what the file holds can rule out some of them; all figures from an "
+        "informed recipient are computed so."
+        if not words.partitions
+        else None,
+    )
     if fact.limits:
         yield Table(
             "Limits of the whole file, as the method claims them",
-            (Column("Limit", 50), *figures("Allowed", "Used", width=25)),
+            "Limit 50 | Allowed 25r | Used 25r",
             [row(limit) for limit in fact.limits],
-            whole=True,
         )
 
 
@@ -260,42 +231,38 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
             return numbers.integer(round(value)) if exact else HIDDEN
         return numbers.risk(value) if exact else view.stepped_in(value)
 
-    looked = f"{numbers.integer(fact.nodes_evaluated)} of {numbers.integer(fact.nodes_total)} combinations were counted"
-    proof = f"No other loses less: {looked}, and bounds rule out all others."
     sought = "The combination of levels was sought that loses least"
     if after:
         sought = (
             "The policy requires more of the classes than the method gives. They were generalized further, for all "
             "records alike and never less than the method does, to the combination of levels that loses least"
         )
-    local = (
-        " Local recoding takes its place where it loses less: from the most specific cells on, every cell is released "
-        "in which enough records are left to meet the demands, and these are taken out (remainder classes)."
-        if fact.local_recoding
-        else ""
-    )
+    local = ""
+    if fact.local_recoding:
+        local = (
+            " Local recoding takes its place where it loses less: from the most specific cells on, every cell is "
+            "released in which enough records are left to meet the demands, and they are taken out (remainder classes)."
+        )
+    counts = numbers.integer(fact.nodes_evaluated), numbers.integer(fact.nodes_total)
     yield Heading(f"k-anonymity{' after it' if after else ''}")
-    yield Paragraph(
+    yield (
         f"{sought} among all at which every remaining class has {'; '.join(fact.demands)}, and at most "
         f"{numbers.percent(fact.suppression_limit)} of the records are in other classes, which are suppressed. "
-        f"{proof}{local}"
+        f"No other loses less: {counts[0]} of {counts[1]} combinations were counted, and bounds rule out all others."
+        f"{local}"
     )
     if after:
-        linkage = view.linkage
-        whole = linkage is not None and [one.whole_cells for one in linkage.policies if one.chosen] == [True]
-        overlap = (
+        chosen = [one.whole_cells for one in view.linkage.policies if one.chosen] if view.linkage else []
+        yield text(
+            "The statements above on the people in a cell hold for the method's own cells. Generalized further, {}",
             "they still do not overlap."
-            if whole
-            else "cells may come to contain one another, so that a recipient who knows the rule can rule out people "
-            "whose own cell is another: the effective group n_T can be smaller than the n_p people who match. "
-            "It is never smaller than it was before, because people of one cell stay together. All figures from "
-            "an informed recipient use n_T."
-        )
-        yield Paragraph(
-            text(
-                "What is said above of the people in a cell holds for the method's own cells. Generalized further, "
-                f"{overlap}"
-            )
+            if chosen == [True]
+            else text(
+                "cells may come to contain one another, so that a recipient who knows the rule can rule out people "
+                "whose own cell is another: the effective group n_T can be smaller than the n_p people who match. It "
+                "is never smaller than it was before, because people of one cell stay together. All figures from an "
+                "informed recipient use n_T."
+            ),
         )
     names = {field.name: field.levels for field in view.record.fields}
     levels = "; ".join(
@@ -305,49 +272,38 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
     local_gain = fact.value < fact.value_before_lifting
     yield Table(
         "k-anonymity: the levels chosen, and what they lose",
-        (Column("What", 34), Column("Result", 66)),
-        [
+        "Property 34 | Result 66",
+        kept(
             ("Least level of each attribute", levels),
             ("Measure of loss", f"{fact.metric}: {_METRICS[fact.metric]}"),
             ("Loss of the file, suppressed records included", loss(fact.value)),
-            *([("The same without local recoding", loss(fact.value_before_lifting))] if local_gain else []),
+            ("The same without local recoding", loss(fact.value_before_lifting)) if local_gain else None,
             ("Records suppressed by these demands", suppressed),
-            *([("Records released by local recoding", lifted)] if fact.local_recoding else []),
-        ],
-        whole=True,
+            ("Records released by local recoding", lifted) if fact.local_recoding else None,
+        ),
     )
 
 
 def _masking(view: RecordView) -> Iterator[Block]:
     """What a reader who knows each masking can derive."""
-    rows = []
+    rows: list[Row] = []
     for fact in view.record.masking:
         words, parameters = masking_method(fact.method), masking_parameters(fact.method, fact.parameters)
-        kept = [
-            said
-            for said, was in (
-                ("rounded to whole numbers", fact.rounded),
-                ("kept within the declared bounds", fact.limited),
-            )
-            if was
-        ]
-        how = f"{words.title}: {parameters}" if parameters else words.title
-        rows.append(
-            (
-                strong(", ".join(fact.attributes)),
-                lines(how, small(f"masked values {' and '.join(kept)}") if kept else ""),
-                words.derived,
-            )
+        limits = kept(
+            "rounded to whole numbers" if fact.rounded else None,
+            "kept within the declared bounds" if fact.limited else None,
         )
+        how = f"{words.title}: {parameters}" if parameters else words.title
+        masked = small(f"masked values {listed(limits)}") if limits else ""
+        rows.append((strong(", ".join(fact.attributes)), lines(how, masked), words.derived))
     yield Heading("Masking")
-    yield Paragraph(
+    yield (
         f"The values of {', '.join(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked, alike for all "
         "recipients, so that averaging their copies gains nothing. Method and parameters count as known; what was "
         "drawn at random does not."
     )
     yield Table(
         "Masked attributes, and what a reader who knows the method can derive",
-        (Column("Attributes", 20), Column("Method and parameters", 32), Column("Derived from them", 48)),
+        "Attributes 20 | Method and parameters 32 | Derived from them 48",
         rows,
-        whole=True,
     )

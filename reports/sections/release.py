@@ -7,12 +7,12 @@ from reports import numbers
 from reports.document import (
     Block,
     Bullets,
-    Column,
     Facts,
     Heading,
     Paragraph,
     Table,
     digest_text,
+    kept,
     lines,
     plural,
     small,
@@ -30,22 +30,20 @@ from tasks.request.model import Role
 def context(view: RecordView) -> Iterator[Block]:
     """The Five Safes, and earlier releases to the recipient."""
     record, recipient, agreement = view.record, view.record.recipient, view.record.recipient.agreement
-    people = (
-        f"{recipient.organisation}, recipient “{recipient.id}”, under agreement {agreement.id}, which expires on "
-        f"{numbers.day(agreement.expires)}. "
-    )
-    if agreement.penalty is None:
-        people += "It states no penalty for an attempt to identify somebody."
-    else:
-        detected = (
-            ""
-            if agreement.detection_rate is None
-            else f", which is expected to be detected with a probability of {numbers.risk(agreement.detection_rate)}"
-        )
-        people += (
+    penalty = "It states no penalty for an attempt to identify somebody."
+    if agreement.penalty is not None:
+        detected = ""
+        if agreement.detection_rate is not None:
+            rate = numbers.risk(agreement.detection_rate)
+            detected = f", which is expected to be detected with a probability of {rate}"
+        penalty = (
             f"It sets a penalty of {numbers.amount(agreement.penalty)} units for a detected attempt to identify "
             f"somebody{detected}; the first breach {'ends it' if agreement.ends_on_breach else 'does not end it'}."
         )
+    people = (
+        f"{recipient.organisation}, recipient “{recipient.id}”, under agreement {agreement.id}, which expires on "
+        f"{numbers.day(agreement.expires)}. {penalty}"
+    )
     profile = view.sequential.profile if view.sequential else None
     counted = "No risk figure was lowered on their account."
     if profile and (profile.penalty > 0 or profile.access_cost > 0):
@@ -57,13 +55,10 @@ def context(view: RecordView) -> Iterator[Block]:
             f"{method_text(record.risk.game.method).title}; direct identifiers removed;{masked} risk measured against "
             "the population named under Data."
         )
-    yield Paragraph(
-        "The risk of a release lies in the data and in what surrounds them. The table follows the Five Safes (Desai, "
-        "Ritchie and Welpton 2016); the last column says what the gate itself verified."
-    )
+    controls = f"{'; '.join(recipient.controls)}." if recipient.controls else "No control at the recipient is declared."
     yield Table(
-        "The release in its context",
-        (Column("Dimension", 13), Column("Stated or found", 53), Column("Verified by the gate", 34)),
+        "The release in its context, by the Five Safes (Desai, Ritchie and Welpton 2016)",
+        "Dimension 13 | Stated or found 53 | Verified by the gate 34",
         [
             ("Project", recipient.purpose, "No: the purpose is the request's statement."),
             (
@@ -71,13 +66,7 @@ def context(view: RecordView) -> Iterator[Block]:
                 people,
                 "That the agreement is in force on the day of the decision; not that its penalty is enforced.",
             ),
-            (
-                "Settings",
-                f"{'; '.join(recipient.controls)}."
-                if recipient.controls
-                else "No control at the recipient is declared.",
-                f"No: declared, not audited. {counted}",
-            ),
+            ("Settings", controls, f"No: declared, not audited. {counted}"),
             ("Data", data, f"Yes: the {'figures' if record.risk else 'validation result'} of this document."),
             (
                 "Outputs",
@@ -86,20 +75,11 @@ def context(view: RecordView) -> Iterator[Block]:
             ),
         ],
     )
-    yield Heading("Earlier releases to this recipient")
     if recipient.prior_release_ids:
-        yield Paragraph("They are to be read together with the present one:", "intro")
+        yield Paragraph("Earlier releases to this recipient, to be read together with the present one:", "intro")
         yield Bullets([digest_text(release) for release in recipient.prior_release_ids])
     else:
-        yield Paragraph("The request names none.")
-    if record.supersedes:
-        yield Paragraph(
-            text(
-                "For this recipient it supersedes release {}, under which nothing more is delivered from the moment "
-                "at which this one may be delivered.",
-                digest_text(record.supersedes),
-            )
-        )
+        yield "The request names no earlier release to this recipient."
 
 
 def data(view: RecordView) -> Iterator[Block]:
@@ -120,8 +100,7 @@ def data(view: RecordView) -> Iterator[Block]:
             ("Source and terms", dataset.source),
             ("Records in", f"{view.cells.count(view.rows_in)} in {numbers.integer(dataset.columns_in)} columns"),
             ("Records out", records_out),
-            ("Source, SHA-256", digest_text(dataset.source_sha256)),
-            ("Output, SHA-256", digest_text(dataset.output_sha256) if dataset.output_sha256 else "no file was made"),
+            ("Lineage", _lineage(view)),
             *(delivery_rows(record.delivery) if record.delivery else []),
         ],
         "The file that came in and the file that would be released",
@@ -135,36 +114,30 @@ def data(view: RecordView) -> Iterator[Block]:
                 "combinations of quasi-identifier values",
             ),
             ("Sampling fraction", f"{numbers.percent(population.sampling_fraction)} (records over people)"),
-            ("Table, SHA-256", digest_text(population.sha256)),
         ],
         "The population that risk is measured against",
-    )
-    yield Paragraph(
-        f"Lineage: the source file was read once and coded; direct identifiers were dropped; {_lineage(view)}"
     )
 
 
 def _lineage(view: RecordView) -> str:
     record, decoys = view.record, view.record.decoys
+    read = "The source file was read once and coded; direct identifiers were dropped"
     if record.risk is None:
-        return "nothing was generalized or written, because the release stopped before."
-    steps = ["each record's quasi-identifiers were replaced by the groups that the method chose"]
-    suppressed, game = view.left_out[0], record.risk.game
+        return f"{read}; nothing was generalized or written, because the release stopped before."
+    game, suppressed, left_out = record.risk.game, view.left_out[0], ""
     if suppressed != "0":
-        demand = (
-            "that do not meet the policy's demands"
-            if game.k_anonymity
-            else f"smaller than {numbers.integer(game.minimum_class_size)}"
-        )
-        steps[0] += (
-            f", and {'some' if suppressed == HIDDEN else suppressed} records in classes {demand} were suppressed"
-        )
-    if view.masked:
-        steps.append(f"{', '.join(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked")
-    steps.append("the other columns were copied unchanged")
-    if decoys:
-        kept = ", classes that only other recipients keep left out" if decoys.kept_per_decoy else ""
-        steps.append(f"decoys were added{kept}, and all rows put in an order that discloses nothing")
+        demand = f"smaller than {numbers.integer(game.minimum_class_size)}"
+        demand = "that do not meet the policy's demands" if game.k_anonymity else demand
+        count = "some" if suppressed == HIDDEN else suppressed
+        left_out = f", and {count} records in classes {demand} were suppressed"
+    elsewhere = ", classes that only other recipients keep left out" if decoys and decoys.kept_per_decoy else ""
+    steps = kept(
+        read,
+        f"each record's quasi-identifiers were replaced by the groups that the method chose{left_out}",
+        f"{', '.join(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked" if view.masked else None,
+        "the other columns were copied unchanged",
+        f"decoys were added{elsewhere}, and all rows put in an order that discloses nothing" if decoys else None,
+    )
     return "; ".join(steps) + "."
 
 
@@ -173,37 +146,23 @@ def delivery_rows(delivery: DeliveryFact) -> list[tuple[str, str]]:
     if not delivery.encrypted_to:
         return [("Delivered as", text("`{}`, in clear", delivery.file))]
     keys = (text("{} key {}", key.kind, digest_text(key.fingerprint)) for key in delivery.encrypted_to)
-    return [
-        (
-            "Delivered as",
-            text("`{}`, encrypted in the age format; SHA-256 {}", delivery.file, digest_text(delivery.sha256)),
-        ),
-        ("Encrypted to", lines(*keys)),
-    ]
+    form = text("`{}`, encrypted in the age format; SHA-256 {}", delivery.file, digest_text(delivery.sha256))
+    return [("Delivered as", form), ("Encrypted to", lines(*keys))]
 
 
 def fields(view: RecordView) -> Iterator[Block]:
     """The field inventory."""
     record = view.record
     removed = len(view.fields(Role.DIRECT))
-    yield Paragraph(
-        "Every column of the source file with the role that the request declares, the probability that its value is "
-        "publicly known of a person (availability), its number of distinct values (distinguishability), and its "
-        "treatment. How stable a value is over time (replicability) was not rated: every quasi-identifier counts as "
-        "if it never changed, which overstates the risk where it does. "
+    yield (
+        "Every column of the source file with its declared role, the probability that its value is publicly known of a "
+        "person (availability), its number of distinct values (distinguishability), and its treatment. "
         f"{numbers.integer(len(record.fields) - removed)} columns may be released; {numbers.integer(removed)} "
         f"{'is' if removed == 1 else 'are'} not."
     )
     yield Table(
         "Fields, roles and treatment",
-        (
-            Column("Field", 17),
-            Column("Role", 16),
-            Column("Type", 10),
-            Column(lines("Publicly", "known"), 11, "figure"),
-            Column(lines("Distinct", "values"), 11, "figure"),
-            Column("Treatment", 35),
-        ),
+        "Field 17 | Role 16 | Type 10 | Publicly known 11r | Distinct values 11r | Treatment 35",
         [
             (
                 strong(field.name),
@@ -223,63 +182,59 @@ def conditions(view: RecordView) -> Iterator[Block]:
     record, recipient, sequential = view.record, view.record.recipient, view.sequential
     until = numbers.day(record.valid_until)
     if view.blocked:
-        yield Paragraph(
-            text(
-                "Nothing may be delivered, so that no condition of use arises. A new request may be made once the "
-                "reasons on the first page are dealt with; `releasegate explain {}` names the smallest change that "
-                "would alter the verdict.",
-                numbers.short(record.release_id),
-            )
+        yield text(
+            "Nothing may be delivered, so that no condition of use arises. A new request may be made once the reasons "
+            "on the first page are dealt with; `releasegate explain {}` names the smallest change that would alter "
+            "the verdict.",
+            numbers.short(record.release_id),
         )
     else:
-        yield Heading("Conditions of the release")
-        items = [
-            f"The file goes to {recipient.organisation} and nobody else, for this purpose: {recipient.purpose}",
-            f"Agreement {recipient.agreement.id} stays in force; it expires on "
-            f"{numbers.day(recipient.agreement.expires)}. On expiry the file is destroyed or the agreement renewed.",
-            "The recipient makes no attempt to identify anyone and does not link the file with other data about "
-            "persons.",
-        ]
+        fine = ""
         if sequential and sequential.profile.penalty > 0:
-            items.append(
+            fine = (
                 "The releasing organization maintains the controls that detect attempts to identify somebody and "
                 f"claims the penalty for them, {numbers.amount(sequential.profile.penalty)} units: the figures of "
                 "section 12.1 rest on both."
             )
-        items += [f"Declared control, to be maintained: {control}" for control in recipient.controls]
-        items.append(
-            f"No new delivery is made after {until}, when this determination lapses "
-            f"({plural(record.policy.validity_days, 'day')} at most). Its lapse does not affect deliveries made "
-            "before."
+        yield Heading("Conditions of the release")
+        yield Bullets(
+            kept(
+                f"The file goes to {recipient.organisation} and nobody else, for this purpose: {recipient.purpose}",
+                f"Agreement {recipient.agreement.id} stays in force; it expires on "
+                f"{numbers.day(recipient.agreement.expires)}. On expiry the file is destroyed or the agreement "
+                "renewed.",
+                "The recipient makes no attempt to identify anyone and does not link the file with other data about "
+                "persons.",
+                fine or None,
+                *(f"Declared control, to be maintained: {control}" for control in recipient.controls),
+                f"No new delivery is made after {until}, when this determination lapses "
+                f"({plural(record.policy.validity_days, 'day')} at most). Its lapse does not affect deliveries made "
+                "before.",
+            ),
+            "ordered",
         )
-        yield Bullets(items, "ordered")
-    yield Heading("What makes a new determination necessary")
+    yield Heading("Events that make a new determination necessary")
     yield Bullets(
-        [
+        kept(
             "the source file, the fields released or the hierarchies change;",
             "the recipient, the purpose, the agreement, the controls or the stakes change;",
-            *(
-                [
-                    "a term of the recipient's profile changes: a fee for external data is dropped, a penalty or its "
-                    "detection lapses, a register is opened;"
-                ]
-                if sequential
-                else []
-            ),
+            "a term of the recipient's profile changes: a fee for external data is dropped, a penalty or its detection "
+            "lapses, a register is opened;"
+            if sequential
+            else None,
             "a newer or better population table becomes available, or another public source with the same attributes;",
             "another release to this recipient, or to one who may share with it, draws on the same people;",
             "the policy, a threshold or the program changes;",
             "an incident, an attempted re-identification or a published attack concerns this kind of data;",
             f"the determination lapses{'' if view.blocked else f' on {until}'}.",
-        ]
+        )
     )
     days = record.policy.reassess_days
     again = f"is to be assessed again every {plural(days, 'day')} at least" if days else "can be assessed again"
-    yield Paragraph(
+    yield (
         f"A delivered copy {again}: the same bytes with the population, the policy, the terms and the program of the "
         "day, and together with all earlier releases of the same people to the recipient. The ledger records each "
-        "re-assessment beside this determination, and a changed verdict is reported. A re-assessment changes no "
-        "state; a new determination needs a new request."
+        "re-assessment, and a changed verdict is reported; it changes no state."
     )
 
 
@@ -289,15 +244,12 @@ def reproduction(view: RecordView, evidence: Mapping[str, bytes]) -> Iterator[Bl
     same = "the same figures, and with the same workspace key the same file"
     if record.decoys:
         same = (
-            "except for the decoys and what depends on them, the same figures; decoys are drawn at random and "
-            "sealed, so that no key reproduces them"
+            "except for the decoys and what depends on them, the same figures; decoys are drawn at random and sealed, "
+            "so that no key reproduces them"
         )
-    yield Paragraph(
-        text(
-            "The same request, data, population, policy and code give the same release id and "
-            + same
-            + ". The decision record attached to this PDF (`decision.json`) is the truth that this document renders."
-        )
+    yield text(
+        f"The same request, data, population, policy and code give the same release id and {same}. The decision record "
+        "attached to this PDF (`decision.json`) is authoritative; this document renders it."
     )
     known = (record.validation.evidence_sha256, dataset.output_sha256)
     yield Facts(
@@ -320,22 +272,19 @@ def reproduction(view: RecordView, evidence: Mapping[str, bytes]) -> Iterator[Bl
             ("Seed commitment", digest_text(record.seed_commitment_sha256)),
             ("Ledger head before", digest_text(record.prev_record_sha256)),
         ],
-        "What the decision was computed from",
+        "Inputs of the decision, as SHA-256",
     )
     if evidence:
-        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(evidence.items())}
         yield Facts(
-            [(name, digest_text(sha256)) for name, sha256 in hashes.items()],
+            [(name, digest_text(hashlib.sha256(content).hexdigest())) for name, content in sorted(evidence.items())],
             "Files attached beside the decision record",
         )
     commit, _, changes = record.code.commit.partition("+")
     if changes:
-        yield Paragraph(
-            text(
-                "The program that decided differed from this commit: its files held changes that no commit records, "
-                "named by `{}`. With the commit alone the release id is a different one.",
-                changes,
-            )
+        yield text(
+            "The program that decided differed from this commit: its files held changes that no commit records, named "
+            "by `{}`. With the commit alone the release id is a different one.",
+            changes,
         )
     yield Paragraph("To check this decision from a checkout of the program:", "intro")
     yield Paragraph(
@@ -343,63 +292,39 @@ def reproduction(view: RecordView, evidence: Mapping[str, bytes]) -> Iterator[Bl
         f"ledger\nreleasegate explain {record.release_id}",
         "code",
     )
-    yield Paragraph(
-        text(
-            "`verify` compares every file of the bundle with the hashes recorded here and re-reads the released "
-            "file; `verify ledger` checks the hash chain; `explain` solves the game again and names the smallest "
-            "change of a term or threshold that flips the verdict. To check a delivered file alone: `sha256sum FILE`."
-        )
-    )
-    yield Paragraph(
-        "The bytes of this PDF are the same for the same record and the same installed requirements and text "
-        "libraries; its identity is the digest of the decision record, not the PDF's own hash.",
-        "note",
+    yield text(
+        "`verify` compares every file of the bundle with the hashes recorded here and re-reads the released file; "
+        "`verify ledger` checks the hash chain; `explain` solves the game again and names the smallest change of a "
+        "term or threshold that flips the verdict. To check a delivered file alone: `sha256sum FILE`. The identity of "
+        "this document is the digest of the decision record, not the PDF's own hash."
     )
 
 
 def history(view: RecordView) -> Iterator[Block]:
     """Who requested and who decided."""
     record = view.record
+    supersedes = text(
+        "release {}, for this recipient, from the moment at which this release may be delivered",
+        digest_text(record.supersedes or ""),
+    )
+    before = text("release {}: the same inputs without overrides", digest_text(record.inputs_id or ""))
+    votes = f"{numbers.integer(len(record.reviews))} of {numbers.integer(record.reviews_required)} votes cast"
     yield Facts(
-        [
+        kept(
             ("Requested", f"{numbers.minute(record.requested_at)}, by {record.requested_by}"),
             ("Decided by the gate", numbers.minute(record.decided_at)),
             ("Expert", record.expert or "not named in the request"),
-            *(
-                [
-                    (
-                        "Supersedes",
-                        text(
-                            "release {}, for this recipient, from the moment at which this release may be delivered",
-                            digest_text(record.supersedes),
-                        ),
-                    )
-                ]
-                if record.supersedes
-                else []
-            ),
-            *(
-                [
-                    (
-                        "Blocked before as",
-                        text("release {}: the same inputs without overrides", digest_text(record.inputs_id)),
-                    )
-                ]
-                if record.inputs_id
-                else []
-            ),
-            (
-                "Reviews",
-                f"{numbers.integer(record.reviews_required)} required, {numbers.integer(len(record.reviews))} in",
-            ),
-        ],
-        "Who requested and who decided, and when",
+            ("Supersedes", supersedes) if record.supersedes else None,
+            ("Blocked before as", before) if record.inputs_id else None,
+            ("Reviews", votes if record.reviews_required else "none required"),
+        ),
+        "Request and decision",
     )
     overrides = [(gate.title, gate.overridden) for gate in view.overridden if gate.overridden]
     if overrides:
         yield Table(
             "Gates that have failed and are overridden",
-            (Column("Gate", 24), Column("Officer", 16), Column("Reason", 32), Column("Recorded", 28)),
+            "Gate 24 | Officer 16 | Reason 32 | Recorded 28",
             [
                 (
                     title,
@@ -415,25 +340,20 @@ def history(view: RecordView) -> Iterator[Block]:
                 for title, one in overrides
             ],
         )
-        yield Paragraph(
-            "An override is used for one release, within the days that the policy gives it, and covers no figure "
-            "worse than the one that the officer saw. Whoever answers for one does not review the release."
+        yield (
+            "An override is used for one release, within the days that the policy gives it, and covers no figure worse "
+            "than the one that the officer saw. An officer who answers for one does not review the release."
         )
     if record.reviews and len(record.reviews) >= record.reviews_required:
         yield Table(
             "Votes",
-            (Column("Reviewer", 18), Column("Role", 16), Column("Vote", 12), Column("Reason", 34), Column("At", 20)),
+            "Reviewer 18 | Role 16 | Vote 12 | Reason 34 | At 20",
             [(one.reviewer, one.role, one.vote, one.reason, numbers.minute(one.at)) for one in record.reviews],
-            whole=True,
         )
-    elif record.reviews:
-        yield Paragraph("Votes stay closed until all are in, so that no reviewer follows another.")
     elif record.reviews_required:
-        yield Paragraph(
-            text(
-                "No vote is in, and the release waits. Votes stay closed until all are in. What the reviewers decide "
-                "is recorded in the ledger under this release id and, if they approve, in `approval/{}.json` of the "
-                "bundle; this document stays as it was when the gate decided.",
-                record.recipient.id,
-            )
+        yield text(
+            "Votes stay closed until all are cast, so that no reviewer follows another. The decision of the reviewers "
+            "is recorded in the ledger under this release id and, if they approve, in `approval/{}.json` of the "
+            "bundle; this document stays as it was when the gate decided.",
+            record.recipient.id,
         )

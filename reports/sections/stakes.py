@@ -3,41 +3,42 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reports import numbers
-from reports.charting import Chart, Panel, line_key
-from reports.document import Block, Column, Heading, Paragraph, Row, Table, figures
-from reports.marks import (
+from reports import charts, numbers
+from reports.charts import (
     AFTER,
     ALARM,
     BEFORE,
-    BLUES,
     DOTTED,
+    EDGE,
     FAINT,
     INK,
     MUTED,
     Box,
+    Chart,
     ChartAxis,
     Dots,
-    Label,
     Line,
-    Mark,
-    linear,
-    logarithmic,
-    mixed,
-    note,
-    vertical,
+    Panel,
 )
+from reports.document import Block, Heading, Paragraph, Row, Table, lines, listed, said, small, strong
 from reports.methods import method_text
 from reports.record_view import RecordView
 from reports.smallcell import NO_FILE
-from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
-from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
-from tasks.assessments.identity.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
+from tasks.assessments.identity.facts import (
+    FrontierFact,
+    FrontierPoint,
+    GameFigures,
+    PenaltiesFact,
+    PenaltyPoint,
+    ReachFact,
+    StakesCurve,
+    StakesFact,
+    StakesMap,
+)
 
 _STAKES = {
     "benefit": "the benefit V",
@@ -59,83 +60,66 @@ _STYLES = (
     (BEFORE, "5 1.5 1 1.5", "diamond"),
 )
 """Colour, dashes and marks of the games in the order of the record."""
-_MOST_INK = 0.7
-"""Greatest shade of the darker colours under which letters are read."""
+_SHADES = ("#e8f2f9", "#c6deee", "#a0c9e3", "#76b1d6", "#4a97c7", "#1f7cb6", "#0b5f97", "#084a77", "#06375a", "#04263f")
 _SHARE_STEPS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75)
 _VALUE_STEPS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 _KNEE = 0.1
 """Payoff of the recipient below which its axis is linear."""
-_NEAR = 1e-5
 
-_Item = TypeVar("_Item")
 Floats = NDArray[np.float64]
-_Shown = tuple[str, Floats, Sequence[float], Callable[[float], str]]
-"""Title, figures, steps and how a step is written."""
-Cell = tuple[str, float]
-"""What is written in a cell, and its shade from 0 to 1."""
 
 
 def other_stakes(view: RecordView) -> Iterator[Block]:
     """The method under other stakes, and what fines and detection buy, as far as the policy asks for them."""
     game = view.risk.game
-    if game.frontier:
+    if game.frontier or game.stakes:
         yield Heading("Other stakes", 4)
-        yield Paragraph("The method applied, solved again under other stakes of publisher and recipient:", "intro")
-        yield _frontier_chart(view, game.frontier)
+    if game.frontier:
+        yield _frontier(view, game.frontier)
     if game.stakes:
-        one_attempt = (
-            ""
-            if game.adversary == "one-shot"
-            else " The file of this release is made for a sequential adversary. Maps, curves and the table below "
-            "assume one attempt per record instead, as in the paper, so that more can be worth attacking there "
-            "than the gates count."
-        )
-        yield Paragraph(
-            "In more detail, for the games that give each record a strategy of its own and for Safe Harbor: what "
-            "publisher and recipient would earn had the benefit V, the loss L or the cost c of an attempt been "
-            "others. GI is how far records are generalized on average, from 0, as collected, to 1, all "
-            f"withheld.{one_attempt}"
+        yield said(
+            "For the games that give each record a strategy of its own and for Safe Harbor: what publisher and "
+            "recipient would earn had the benefit V, the loss L or the cost c of an attempt been others. GI is how "
+            "far records are generalized on average, from 0, as collected, to 1, all withheld.",
+            "The file of this release is made for a sequential adversary. Maps, curves and the table below assume one "
+            "attempt per record instead, as in the paper, so that more can be worth attacking there than the gates "
+            "count."
+            if game.adversary != "one-shot"
+            else None,
         )
         yield _map_chart(view, game.stakes.map)
         yield _curves_chart(view, game.stakes)
         yield Table(
             "How far each stake may move, as factors of the request's, while a figure stays within its tolerance",
-            (
-                Column("Figure", 26),
-                *figures("As declared", width=12),
-                *figures("Tolerance", width=11),
-                *figures("V", "L (and G)", "c", width=17),
-            ),
+            "Figure 26 | As declared 12r | Tolerance 11r | V 17r | L (and G) 17r | c 17r",
             _reach_rows(view, game.stakes.reaches),
-            whole=True,
         )
-        best = (
-            " “Best file” is what the same method would release for the moved stakes."
+        yield said(
+            robustness(game.stakes.reaches),
+            "One stake moves at a time. ≤ and ≥ stand where the range that was examined ends, and “1 to 1” where the "
+            "next step already differs.",
+            "“Best file” is what the same method would release for the moved stakes."
             if any(one.figure != "attacked_share" for one in game.stakes.reaches)
-            else ""
-        )
-        yield Paragraph(
-            f"{robustness(game.stakes.reaches)} One stake moves at a time. ≤ and ≥ stand where the range that was "
-            f"examined ends, and “1 to 1” where the next step already differs.{best}"
+            else None,
         )
     if game.penalties:
-        yield Heading("What fines and detection buy", 4)
-        yield Paragraph(
+        yield Heading("Effect of fines and detection", 4)
+        yield (
             "A sequential adversary weighs a fine against what an attempt may bring (section 12.1). Where the "
             "agreement deters them, smaller groups are safe and the same method can release more detail. "
             f"{fines(view, game.penalties)}"
         )
-        yield _penalties_chart(view, game.penalties)
-        notes = (
-            "The file of this release was made for a recipient who makes one attempt, so that these are other files "
-            "than it. "
-            if game.adversary == "one-shot"
-            else ""
-        )
-        notes += "They are of a representation for this recipient alone. " if game.sharing else ""
+        yield _penalties(view, game.penalties)
         yield Paragraph(
-            f"{notes}A fine deters only those who plan: whoever makes a single attempt all the same finds groups as "
-            "small as that, which the gates on one attempt judge.",
+            said(
+                "The file of this release was made for a recipient who makes one attempt, so that these are other "
+                "files than it."
+                if game.adversary == "one-shot"
+                else None,
+                "They are of a representation for this recipient alone." if game.sharing else None,
+                "A fine deters only those who plan: an adversary who makes a single attempt regardless finds groups "
+                "as small as that, which the gates on one attempt judge.",
+            ),
             "note",
         )
 
@@ -162,17 +146,7 @@ def robustness(reaches: Sequence[ReachFact]) -> str:
     """Whether the file is robust over an order of magnitude, stake by stake; where it is not, how far it is."""
     judged = [reach for reach in reaches if reach.figure in _JUDGED]
     tolerances = {reach.figure: reach.tolerance for reach in judged}
-    points = numbers.setting(100 * tolerances["attacked_share"])
-    meaning = (
-        "The file is called robust over an order of magnitude in a stake if that stake may be anything from a tenth "
-        "to ten times what the request declares, the others as declared, and the share of records worth attacking "
-        f"changes by no more than {points} percentage point{'' if points == '1' else 's'}"
-    )
-    if "regret" in tolerances:
-        meaning += (
-            f", and the file pays no more than {numbers.percent(tolerances['regret'])} of V less than the best file "
-            "would"
-        )
+    points, regret = numbers.setting(100 * tolerances["attacked_share"]), tolerances.get("regret")
     robust, others = [], []
     for stake, name in _STAKES.items():
         found = [reach for reach in judged if reach.stake == stake]
@@ -180,9 +154,18 @@ def robustness(reaches: Sequence[ReachFact]) -> str:
             robust.append(name)
         elif found:
             others.append(f"In {name} it is not: {', and '.join(map(_holding, found))}.")
-    *first, last = robust or ["none of the stakes"]
-    told = f"{', '.join(first)} and {last}" if first else last
-    return " ".join([f"{meaning}.", f"It is so in {told}.", *others])
+    payoff = (
+        ""
+        if regret is None
+        else f", and the file pays no more than {numbers.percent(regret)} of V less than the best file would"
+    )
+    return said(
+        "The file is called robust over an order of magnitude in a stake if that stake may be anything from a tenth "
+        "to ten times what the request declares, the others as declared, and the share of records worth attacking "
+        f"changes by no more than {points} percentage point{'' if points == '1' else 's'}{payoff}.",
+        f"It is so in {listed(robust or ['none of the stakes'])}.",
+        *others,
+    )
 
 
 def _holding(reach: ReachFact) -> str:
@@ -224,64 +207,21 @@ def fines(view: RecordView, fact: PenaltiesFact) -> str:
         return f"{safe}, and the best file pays {_payoff(view, point)} units per record"
 
     def terms(point: PenaltyPoint) -> str:
-        return (
-            f"a penalty of {numbers.setting(point.penalty)} that is due with probability "
-            f"{numbers.setting(point.detection)}"
-        )
+        fine, chance = numbers.setting(point.penalty), numbers.setting(point.detection)
+        return f"a penalty of {fine} that is due with probability {chance}"
 
     own = f"with {terms(fact.own)}" if fact.own.penalty else "which name no penalty"
-    said = [f"Under the recipient's own terms, {own}, {answered(fact.own)}."]
-    said += [
-        f"{f'With {terms(point)}' if point.penalty else 'Without a penalty'}, {answered(point)}."
-        for point in dict.fromkeys((fact.points[0], fact.points[-1]))
-    ]
-    return " ".join(said)
+    return said(
+        f"Under the recipient's own terms, {own}, {answered(fact.own)}.",
+        *(
+            f"{f'With {terms(point)}' if point.penalty else 'Without a penalty'}, {answered(point)}."
+            for point in dict.fromkeys((fact.points[0], fact.points[-1]))
+        ),
+    )
 
 
 def _payoff(view: RecordView, point: PenaltyPoint) -> str:
     return view.mean_in(point.publisher_payoff, view.record.recipient.benefit, numbers.amount)
-
-
-def _grid(
-    axes: tuple[ChartAxis, ChartAxis], title: str, rows: Sequence[Sequence[Cell]], colour: str, frame: Box | None
-) -> Panel:
-    """Cells from the bottom row up, hatched where there is no file."""
-    marks: list[Mark] = []
-    for line, row in enumerate(rows):
-        for place, (words, shade) in enumerate(row):
-            nothing = words == NO_FILE
-            marks += [
-                Box(
-                    (place - 0.5, place + 0.5),
-                    (line - 0.5, line + 0.5),
-                    "white" if nothing else mixed(colour, shade),
-                    FAINT,
-                    hatch=FAINT if nothing else "",
-                ),
-                Label(place, line, words, halo=nothing),
-            ]
-    return Panel(*axes, [*marks, *([frame] if frame else [])], title)
-
-
-def _cells_axis(names: Sequence[str], title: str) -> ChartAxis:
-    return ChartAxis(-0.5, len(names) - 0.5, title, tuple(enumerate(names)), line=False)
-
-
-def _lines_of(points: Sequence[_Item], columns: int) -> list[Sequence[_Item]]:
-    return [points[start : start + columns] for start in range(0, len(points), columns)]
-
-
-def _shades(values: Sequence[float | None], least_range: float) -> Callable[[float | None], float]:
-    """Shade of a figure, from the lowest of some to the highest."""
-    known = [value for value in values if value is not None]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    return lambda value: 0.0 if value is None else (value - low) / max(high - low, least_range)
-
-
-def _attacked(view: RecordView, shares: Sequence[float | None]) -> Callable[[float | None], Cell]:
-    """A cell with a share of records attacked, shaded by the highest of some."""
-    worst = max((share or 0.0 for share in shares), default=0.0) or 1.0
-    return lambda share: (NO_FILE, 0.0) if share is None else (view.share_in(share), _MOST_INK * share / worst)
 
 
 def _units(value: float) -> str:
@@ -289,235 +229,74 @@ def _units(value: float) -> str:
     return numbers.integer(round(value)) if abs(value) >= 100 else numbers.risk(float(f"{value:.3g}"))
 
 
-def _frontier_chart(view: RecordView, fact: FrontierFact) -> Chart:
-    """Two grids, a row a benefit and a column a loss: the publisher's payoff, and the records worth attacking."""
-    rows = _lines_of(fact.points, len(fact.loss_factors))
+def _grid(caption: str, corner: str, columns: Sequence[str], names: Sequence[str], cells: Sequence[str]) -> Table:
+    """A table of cells in rows of as many as there are columns."""
+    wide = len(columns)
+    head = " | ".join([f"{corner} 16", *(f"{name} {84 // wide}r" for name in columns)])
+    return Table(caption, head, [(name, *cells[wide * line : wide * (line + 1)]) for line, name in enumerate(names)])
+
+
+def _frontier(view: RecordView, fact: FrontierFact) -> Table:
+    """Publisher's payoff and records worth attacking, a row a benefit and a column a loss."""
+    wide, game = len(fact.loss_factors), view.risk.game
     one_gain = all(point.gain == point.loss for point in fact.points)
-    shade = _shades([point.publisher_payoff and point.publisher_payoff / point.benefit for point in fact.points], 0.05)
-    attacked = _attacked(view, [point.attacked_share for point in fact.points])
+    own = wide * fact.benefit_factors.index(1.0) + fact.loss_factors.index(1.0)
 
-    def payoff(point: FrontierPoint) -> Cell:
-        words = view.mean_in(point.publisher_payoff, point.benefit, _units)
-        return words, shade((point.publisher_payoff or 0.0) / point.benefit)
+    def cell(place: int, point: FrontierPoint) -> str:
+        earned = view.mean_in(point.publisher_payoff, point.benefit, _units)
+        attacked = NO_FILE if point.attacked_share is None else view.share_in(point.attacked_share)
+        return lines(strong(earned), strong(attacked)) if place == own else lines(earned, attacked)
 
-    names = [_units(point.loss) + ("" if one_gain else f" ({_units(point.gain)})") for point in rows[0]]
-    x = _cells_axis(names, "loss L, units" if one_gain else "loss L (gain G), units")
-    y = _cells_axis([_units(row[0].benefit) for row in rows], "benefit V, units")
-    line, place = fact.benefit_factors.index(1.0), fact.loss_factors.index(1.0)
-    own = Box((place - 0.5, place + 0.5), (line - 0.5, line + 0.5), edge=INK, width=1.4)
-
-    def told(point: FrontierPoint) -> tuple[str, str, str]:
-        return (
-            f"V {_units(point.benefit)} and L {_units(point.loss)}",
-            payoff(point)[0],
-            attacked(point.attacked_share)[0],
-        )
-
-    corners = "; ".join(
-        "{}: payoff {}, {} attacked".format(*told(row[end])) for row in (rows[0], rows[-1]) for end in (0, -1)
-    )
-    stakes, earned, share = told(rows[line][place])
-    low, high = fact.loss_factors[0], fact.loss_factors[-1]
     games = numbers.integer(fact.games)
-    coarse = "the grid is coarse because " if len(fact.loss_factors) < 5 else ""
-    solved = f"{games} games were solved; {coarse}each point needs its own."
-    if method_text(view.risk.game.method).stakes == "none":
+    solved = f"{games} games were solved; {'the grid is coarse because ' if wide < 5 else ''}each point needs its own."
+    if method_text(game.method).stakes == "none":
         solved = "The file depends on no stakes, so that one served all points."
-    elif fact.games == len(fact.loss_factors):
+    elif fact.games == wide:
         solved = f"V changes no choice of this method: {games} games, one for each L, gave all points."
-    return Chart(
-        "frontier",
-        f"Two grids of {numbers.integer(len(rows))} benefits by {numbers.integer(len(names))} losses. At the stakes "
-        f"of the request, {stakes}, the payoff is {earned} and {share} of the records are worth attacking. At the "
-        f"corners: {corners}.",
-        f"The method applied, had V and L been {numbers.plain(low)} to {numbers.plain(high)} times those of the "
-        f"request (framed); {'the gain G equals L' if one_gain else 'the gain G keeps its ratio to L'}, and the cost "
-        f"of an attempt stays at {numbers.amount(view.record.recipient.cost)}. Left, what the publisher earns against "
-        "a recipient who knows the rule, over the records that came in (darker is nearer to V); right, those of them "
-        f"worth attacking. {solved}",
-        [
-            [
-                _grid(
-                    (x, y),
-                    "Publisher's payoff, units per record",
-                    [[payoff(point) for point in row] for row in rows],
-                    BLUES[3],
-                    own,
-                ),
-                _grid(
-                    (x, y),
-                    "Records worth attacking, %",
-                    [[attacked(point.attacked_share) for point in row] for row in rows],
-                    ALARM,
-                    own,
-                ),
-            ]
-        ],
-        48 + 18 * len(rows),
+    return _grid(
+        f"The method applied, solved again had V (rows) and L (columns) been {numbers.plain(fact.loss_factors[0])} to "
+        f"{numbers.plain(fact.loss_factors[-1])} times those of the request (bold): above, the publisher's payoff in "
+        "units per record that came in against a recipient who knows the rule; below, those of the records worth "
+        f"attacking. {'The gain G equals L' if one_gain else 'The gain G (in brackets) keeps its ratio to L'}, and "
+        f"the cost of an attempt stays at {numbers.amount(view.record.recipient.cost)}. {solved}",
+        "V, units",
+        [f"L {_units(one.loss)}{'' if one_gain else f' ({_units(one.gain)})'}" for one in fact.points[:wide]],
+        [_units(one.benefit) for one in fact.points[::wide]],
+        [cell(place, point) for place, point in enumerate(fact.points)],
     )
 
 
-def _penalties_chart(view: RecordView, fact: PenaltiesFact) -> Chart:
-    """Grids, a row a penalty and a column a detection: payoff, groups not attacked, records attacked where some are."""
-    benefit, points = view.record.recipient.benefit, fact.points
-    rows = _lines_of(points, len(fact.detections))
-    x = _cells_axis(
-        [numbers.tick(chance) for chance in fact.detections], "probability that the first attempt is detected"
-    )
-    y = _cells_axis([numbers.tick(fine) for fine in fact.penalties], "penalty, units")
-    earns = _shades([point.publisher_payoff for point in points], 0.02 * benefit)
-    keeps = _shades([point.information_kept for point in points], 0.02)
-    largest = math.log(max(2.0, *(point.safe_group or 0.0 for point in points)))
-    attacked = _attacked(view, [point.attacked_share for point in points])
+def _penalties(view: RecordView, fact: PenaltiesFact) -> Table:
+    """Payoff, groups not attacked, and records attacked where some are, a row a penalty and a column a detection."""
+    some, title = any(point.attacked_share for point in fact.points), method_text(fact.method).title
 
-    def safe(point: PenaltyPoint) -> Cell:
-        return (
-            ("none", 1.0)
-            if point.safe_group is None
-            else (numbers.integer(int(point.safe_group)), math.log(max(point.safe_group, 1.0)) / largest)
-        )
+    def is_own(point: PenaltyPoint) -> bool:
+        """At the recipient's own penalty and, where there is one, its detection."""
+        pairs = [(point.penalty, fact.own.penalty)]
+        pairs += [(point.detection, fact.own.detection)] if fact.own.penalty else []
+        return all(math.isclose(one, own, rel_tol=1e-5) for one, own in pairs)
 
-    def kept(point: PenaltyPoint) -> Cell:
-        return view.mean_in(point.information_kept, 1.0, numbers.percent), keeps(point.information_kept)
+    def cell(point: PenaltyPoint) -> str:
+        safe = "none is safe" if point.safe_group is None else f"from {numbers.integer(int(point.safe_group))} people"
+        attacked = NO_FILE if point.attacked_share is None else view.share_in(point.attacked_share)
+        kept = view.mean_in(point.information_kept, 1.0, numbers.percent)
+        rest = [small(f"{attacked} attacked"), small(f"{kept} kept")] if some else []
+        payoff = _payoff(view, point)
+        return lines(strong(payoff) if is_own(point) else payoff, small(safe), *rest)
 
-    grids: list[tuple[str, Callable[[PenaltyPoint], Cell], str]] = [
-        (
-            "Publisher's payoff, units per record",
-            lambda point: (_payoff(view, point), earns(point.publisher_payoff)),
-            BLUES[3],
-        ),
-        ("Not attacked from, people", safe, BLUES[3]),
-    ]
-    if any(point.attacked_share for point in points):
-        grids += [
-            ("Records attacked, %", lambda point: attacked(point.attacked_share), ALARM),
-            ("Information kept, %", kept, BLUES[3]),
-        ]
-    own = _own_cells(fact)
-    panels = [
-        _grid((x, y), title, [[cell(point) for point in row] for row in rows], colour, own)
-        for title, cell, colour in grids
-    ]
-    title = method_text(fact.method).title
-    told = "; ".join(
-        f"penalty {numbers.setting(point.penalty)} and detection {numbers.setting(point.detection)}: payoff "
-        f"{_payoff(view, point)}, not attacked from {safe(point)[0]} people on"
-        for point in dict.fromkeys((rows[0][0], rows[0][-1], rows[-1][0], rows[-1][-1]))
-    )
     games = "one game gave" if fact.games == 1 else f"{numbers.integer(fact.games)} games gave"
-    return Chart(
-        "penalties",
-        f"Grids of {numbers.integer(len(rows))} penalties by {numbers.integer(len(fact.detections))} probabilities of "
-        f"detection, for the {title[0].lower() + title[1:]} against a sequential adversary. At the corners, {told}.",
-        f"{title} against a sequential adversary, under other penalties and detection; all other terms stay, and the "
-        "publisher answers each pair with its best file. "
-        f"{'Framed: the recipient’s own terms. ' if own else ''}Payoffs are over the records that came in; darker is "
-        "more. “Not attacked from” is the number of people who match a record from which on no attempt is made; "
-        f"{games} all cells.",
-        _lines_of(panels, 2),
-        (54 + 16 * len(rows)) * len(panels) / 2,
+    own = "; bold at the recipient's own terms" if any(map(is_own, fact.points)) else ""
+    also = ", and records attacked and information kept" if some else ""
+    return _grid(
+        f"{title} against a sequential adversary, under other penalties (rows) and probabilities that the first "
+        "attempt is detected (columns), answered with the best file for each: the publisher's payoff in units per "
+        f"record that came in{own}; below, the people who match a record from which on no attempt is made{also}. All "
+        f"other terms stay; {games} all cells.",
+        "Penalty, units",
+        [numbers.tick(chance) for chance in fact.detections],
+        [numbers.tick(fine) for fine in fact.penalties],
+        [cell(point) for point in fact.points],
     )
-
-
-def _own_cells(fact: PenaltiesFact) -> Box | None:
-    """The cell of the recipient's own terms; without a penalty the whole row, and none where the grid lacks them."""
-
-    def place(values: Sequence[float], own: float) -> int | None:
-        return next((place for place, one in enumerate(values) if math.isclose(one, own, rel_tol=_NEAR)), None)
-
-    row, column = place(fact.penalties, fact.own.penalty), place(fact.detections, fact.own.detection)
-    if row is None or (column is None and fact.own.penalty):
-        return None
-    first, last = (0, len(fact.detections) - 1) if column is None or not fact.own.penalty else (column, column)
-    return Box((first - 0.5, last + 0.5), (row - 0.5, row + 0.5), edge=INK, width=1.4)
-
-
-def _map_chart(view: RecordView, fact: StakesMap) -> Chart:
-    """Four maps over benefit and loss (after Wan et al. 2015, Fig. 10), in steps that darken as figures rise."""
-    found, title, cells = fact.figures, method_text(fact.figures.method).title, view.cells
-    attacked, intensity, gained = (
-        _table(fact, one) for one in (found.attacked_share, found.mean_generalization, found.adversary_payoff)
-    )
-    earned = _table(fact, found.publisher_payoff) / np.array(fact.benefits)[:, None]
-    # A share passes a step where a count does: such a place must disclose no small one.
-    shares = [
-        step
-        for step in _SHARE_STEPS
-        if not cells.hides(step * view.rows_in) and not cells.hides((1 - step) * view.rows_in)
-    ]
-    most = float(np.nanmax(gained, initial=0.0))
-    decades = [10.0**power for power in range(-1, max(math.ceil(math.log10(most)), 0) + 1)] if most > 0 else [0.1]
-    top = float(np.nanmax(intensity, initial=0.0))
-    x, y = (
-        logarithmic(values[0], values[-1], _AXES[name], steps=(1, 3) if values[-1] / values[0] > 20 else (1, 2, 5))
-        for name, values in (("loss", fact.losses), ("benefit", fact.benefits))
-    )
-    own = Dots(((view.record.recipient.loss, view.record.recipient.benefit),), INK, "cross", radius=3)
-    panels = [
-        _map(fact, x, y, own, one)
-        for one in (
-            ("Mean generalization GI", intensity, [tick for tick, _ in linear(0, top or 1.0).ticks], numbers.tick),
-            ("Records worth attacking, %", attacked, shares, _percent),
-            ("Publisher's payoff, % of V", earned, _VALUE_STEPS, _percent),
-            ("Recipient's payoff, units per record", gained, decades, numbers.tick),
-        )
-    ]
-
-    def word(value: float, written: Callable[[float], str]) -> str:
-        return written(float(value)) if math.isfinite(value) else "no strategy"
-
-    corners = "; ".join(
-        f"at V {numbers.setting(fact.benefits[row])} and L {numbers.setting(fact.losses[column])}: GI "
-        f"{word(intensity[row, column], numbers.risk)}, {word(attacked[row, column], view.share_in)} worth attacking"
-        for row in (0, -1)
-        for column in (0, -1)
-    )
-    low_v, high_v, low_l, high_l = map(
-        numbers.setting, (fact.benefits[0], fact.benefits[-1], fact.losses[0], fact.losses[-1])
-    )
-    return Chart(
-        "stakes_map",
-        f"Four maps of the {title[0].lower() + title[1:]}, each over V from {low_v} to {high_v} and L from {low_l} to "
-        f"{high_l}, both logarithmic. At the corners, {corners}.",
-        f"{title} over these records, had V and L been others (after Wan et al. 2015, Fig. 10); the cross is the "
-        "request. The gain G keeps its ratio to L, and the cost of an attempt stays. Darker is more; a shade begins "
-        "at the number beside it. Groups are those that the game goes by: of a recipient who does not know the rule.",
-        _lines_of(panels, 2),
-        310,
-    )
-
-
-def _map(fact: StakesMap, x: ChartAxis, y: ChartAxis, own: Mark, shown: _Shown) -> Panel:
-    """One map, with the numbers at which its shades begin above it."""
-    title, values, steps, written = shown
-    known = values[np.isfinite(values)]
-    if not known.size:
-        return Panel(x, y, [Box((-math.inf, math.inf), (-math.inf, math.inf), FAINT), note("no strategy"), own], title)
-    crossed = [step for step in steps if known.min() < step <= known.max()]
-    shade = np.where(np.isfinite(values), np.searchsorted(crossed, values, side="right"), -1)
-    edges_x, edges_y = (_edges(np.array(one)) for one in (fact.losses, fact.benefits))
-    marks: list[Mark] = []
-    for line, row in enumerate(shade):
-        starts = [0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]
-        for start, end in pairwise(starts):
-            fill = FAINT if row[start] < 0 else mixed(BLUES[1], 0.06 + 0.74 * row[start] / max(len(crossed), 1))
-            marks.append(Box((edges_x[start], edges_x[end]), (edges_y[line], edges_y[line + 1]), fill, fill, 0.2))
-    words = (
-        f"{written(float(known.min()))} throughout"
-        if not crossed
-        else "shades from " + " · ".join(map(written, crossed))
-    )
-    return Panel(x, y, [*marks, own], f"{title}\n{words}")
-
-
-def _edges(values: Floats) -> Floats:
-    """Between neighbours on a logarithmic scale, and the ends themselves."""
-    middles = np.sqrt(values[1:] * values[:-1])
-    return np.array([values[0], *middles, values[-1]])
-
-
-def _table(fact: StakesMap, values: Sequence[float | None]) -> Floats:
-    return _floats(values).reshape(len(fact.benefits), len(fact.losses))
 
 
 def _floats(values: Sequence[float | None]) -> Floats:
@@ -528,6 +307,81 @@ def _percent(share: float) -> str:
     return f"{100 * share:.4g}"
 
 
+def _map_chart(view: RecordView, fact: StakesMap) -> Chart:
+    """Four maps over benefit and loss (after Wan et al. 2015, Fig. 10), in steps that darken as figures rise."""
+    found, cells, shape = fact.figures, view.cells, (len(fact.benefits), len(fact.losses))
+    attacked, intensity, gained, earned = (
+        _floats(one).reshape(shape)
+        for one in (found.attacked_share, found.mean_generalization, found.adversary_payoff, found.publisher_payoff)
+    )
+    # A share passes a step where a count does: such a place must disclose no small one.
+    shares = [step for step in _SHARE_STEPS if not any(cells.hides(one * view.rows_in) for one in (step, 1 - step))]
+    most, top = (float(np.nanmax(one, initial=0.0)) for one in (gained, intensity))
+    decades = [10.0**power for power in range(-1, max(math.ceil(math.log10(most)), 0) + 1)] if most > 0 else [0.1]
+    x, y = (
+        charts.logarithmic(
+            values[0], values[-1], _AXES[name], steps=(1, 3) if values[-1] / values[0] > 20 else (1, 2, 5)
+        )
+        for name, values in (("loss", fact.losses), ("benefit", fact.benefits))
+    )
+    own = Dots(((view.record.recipient.loss, view.record.recipient.benefit),), INK, "cross", radius=3)
+    shown: list[tuple[str, Floats, Sequence[float], Callable[[float], str]]] = [
+        ("Mean generalization GI", intensity, [tick for tick, _ in charts.linear(0, top or 1.0).ticks], numbers.tick),
+        ("Records worth attacking, %", attacked, shares, _percent),
+        ("Publisher's payoff, % of V", earned / np.array(fact.benefits)[:, None], _VALUE_STEPS, _percent),
+        ("Recipient's payoff, units per record", gained, decades, numbers.tick),
+    ]
+    panels = []
+    for title, values, steps, write in shown:
+        marks, words = _shaded(fact, values, steps, write)
+        panels.append(Panel(x, y, [*marks, own], f"{title}\n{words}"))
+    ends = [numbers.setting(one) for one in (fact.benefits[0], fact.benefits[-1], fact.losses[0], fact.losses[-1])]
+    corners = "; ".join(
+        f"at V {numbers.setting(fact.benefits[row])} and L {numbers.setting(fact.losses[column])}: GI "
+        f"{_word(intensity[row, column], numbers.risk)}, {_word(attacked[row, column], view.share_in)} worth attacking"
+        for row in (0, -1)
+        for column in (0, -1)
+    )
+    return Chart(
+        "stakes_map",
+        "Four maps over V from {} to {} and L from {} to {}, both logarithmic. At the corners, {}.".format(
+            *ends, corners
+        ),
+        f"{method_text(found.method).title} over these records, had V and L been others (after Wan et al. 2015, Fig. "
+        "10); the cross is the request. The gain G keeps its ratio to L, and the cost of an attempt stays. Darker is "
+        "more; a shade begins at the number beside it. Groups are those that the game goes by: of a recipient who "
+        "does not know the rule.",
+        [panels[:2], panels[2:]],
+        310,
+    )
+
+
+def _word(value: float, write: Callable[[float], str]) -> str:
+    return write(float(value)) if math.isfinite(value) else "no strategy"
+
+
+def _shaded(
+    fact: StakesMap, values: Floats, steps: Sequence[float], write: Callable[[float], str]
+) -> tuple[list[charts.Mark], str]:
+    """A map's cells, neighbours of one shade in one, and the numbers at which its shades begin."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return [Box((-EDGE, EDGE), (-EDGE, EDGE), FAINT)], "no strategy"
+    crossed = [step for step in steps if known.min() < step <= known.max()]
+    shade = np.where(np.isfinite(values), np.searchsorted(crossed, values, side="right"), -1)
+    # Between neighbours on a logarithmic scale, and the ends themselves.
+    edges_x, edges_y = (
+        np.array([one[0], *np.sqrt(one[1:] * one[:-1]), one[-1]]) for one in map(np.array, (fact.losses, fact.benefits))
+    )
+    marks: list[charts.Mark] = []
+    for line, row in enumerate(shade):
+        for start, end in pairwise([0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]):
+            fill = FAINT if row[start] < 0 else _SHADES[row[start] * (len(_SHADES) - 1) // max(len(crossed), 1)]
+            marks.append(Box((edges_x[start], edges_x[end]), (edges_y[line], edges_y[line + 1]), fill, fill))
+    words = "shades from " + " · ".join(map(write, crossed)) if crossed else f"{write(float(known.min()))} throughout"
+    return marks, words
+
+
 def _curves_chart(view: RecordView, fact: StakesFact) -> Chart:
     """Payoffs, GI and attacks of every game as one stake moves (after Wan et al. 2015, Fig. 11)."""
 
@@ -536,9 +390,8 @@ def _curves_chart(view: RecordView, fact: StakesFact) -> Chart:
         return np.asarray(100 * _floats(game.publisher_payoff) / benefits)
 
     def attacked(game: GameFigures, _: StakesCurve) -> Floats:
-        return 100 * _floats(
-            [share if share is None else view.cells.bounded(share, view.rows_in) for share in game.attacked_share]
-        )
+        shares = game.attacked_share
+        return 100 * _floats([one if one is None else view.cells.bounded(one, view.rows_in) for one in shares])
 
     rows: tuple[tuple[str, Callable[[GameFigures, StakesCurve], Floats]], ...] = (
         ("publisher's payoff,\n% of V", earned),
@@ -546,64 +399,38 @@ def _curves_chart(view: RecordView, fact: StakesFact) -> Chart:
         ("mean GI", lambda game, _: _floats(game.mean_generalization)),
         ("worth attacking, %", attacked),
     )
-    across = [logarithmic(curve.values[0], curve.values[-1], _AXES[curve.stake], steps=(1, 3)) for curve in fact.curves]
     panels = []
     for title, figure in rows:
         series = [[figure(game, curve) for game in curve.games[: len(_STYLES)]] for curve in fact.curves]
         every = np.concatenate([one for curve in series for one in curve])
         low, high = float(np.nanmin(every, initial=0.0)), float(np.nanmax(every, initial=1e-3))
-        y = linear(low, high + 0.05 * (high - low), title, grid=True)
+        y = charts.linear(low, high + 0.05 * (high - low), title, grid=True)
         if "recipient" in title:
-            ticks = (0.0, *(10.0**power for power in range(-1, math.ceil(math.log10(max(high, _KNEE))) + 1)))
-            y = ChartAxis(
-                0.0,
-                1.3 * max(high, _KNEE),
-                title,
-                tuple((tick, numbers.tick(tick)) for tick in ticks),
-                "symlog",
-                _KNEE,
-                grid=True,
-            )
-        panels.append(
-            [Panel(x, y, _curve_marks(curve, own)) for x, curve, own in zip(across, fact.curves, series, strict=True)]
-        )
-
-    def told(curve: StakesCurve, index: int) -> str:
-        game = curve.games[index]
-        pays = [
-            "none" if value is None else numbers.amount(value)
-            for value in (game.publisher_payoff[0], game.publisher_payoff[-1])
-        ]
-        return (
-            f"{pays[0]} to {pays[1]} as {curve.stake} rises from {numbers.setting(curve.values[0])} to "
-            f"{numbers.setting(curve.values[-1])}"
-        )
-
+            most = max(high, _KNEE)
+            ticks = charts.labelled((0.0, *(10.0**power for power in range(-1, math.ceil(math.log10(most)) + 1))))
+            y = ChartAxis(0.0, 1.3 * most, title, ticks, "symlog", _KNEE, grid=True)
+        panels.append([_curve_panel(curve, own, y) for curve, own in zip(fact.curves, series, strict=True)])
     games = [method_text(game.method).title for game in fact.curves[0].games]
-    words = "; ".join(
-        f"{game}: " + ", ".join(told(curve, index) for curve in fact.curves) for index, game in enumerate(games)
-    )
     return Chart(
         "stakes_curves",
-        f"Twelve charts of payoffs, generalization and attacks by V, L and c. Publisher's payoff. {words}.",
+        "Twelve charts: publisher's and recipient's payoff, mean generalization and records worth attacking, each by "
+        f"V, L and c, for {', '.join(games)}.",
         "Every game over these records as one stake moves and the others stay (after Wan et al. 2015, Fig. 11); the "
         f"dotted line is the request. The recipient's payoff is logarithmic above {numbers.tick(_KNEE)}. Groups are "
         "those that the games go by.",
         panels,
         345,
         legend=[
-            line_key(game, Line((), colour, 1.1, dash), Dots((), colour, shape, filled=False, radius=1.5))
+            charts.line_key(game, Line((), colour, 1.1, dash), Dots((), colour, shape, filled=False, radius=1.5))
             for game, (colour, dash, shape) in zip(games, _STYLES, strict=False)
         ],
     )
 
 
-def _curve_marks(curve: StakesCurve, series: Sequence[Floats]) -> list[Mark]:
-    marks: list[Mark] = [vertical(curve.own, MUTED, DOTTED)]
+def _curve_panel(curve: StakesCurve, series: Sequence[Floats], y: ChartAxis) -> Panel:
+    marks: list[charts.Mark] = [charts.vertical(curve.own, MUTED, DOTTED)]
     for values, (colour, dash, shape) in zip(series, _STYLES, strict=False):
         points = list(zip(curve.values, map(float, values), strict=True))
-        marks += [
-            Line(points, colour, 1.1, dash),
-            Dots(points[:: max(1, len(points) // 6)], colour, shape, filled=False, radius=1.5),
-        ]
-    return marks
+        dots = points[:: max(1, len(points) // 6)]
+        marks += [Line(points, colour, 1.1, dash), Dots(dots, colour, shape, filled=False, radius=1.5)]
+    return Panel(charts.logarithmic(curve.values[0], curve.values[-1], _AXES[curve.stake], steps=(1, 3)), y, marks)

@@ -3,10 +3,10 @@
 A share of records stands for a count of them, so that few records left out are not disclosed by it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Column, Paragraph, Row, Table, figures, lines, strong
+from reports.document import DASH, Block, Row, Table, listed, said
 from reports.record_view import RecordView
 from tasks.decision.decoy_facts import StatisticsFact
 
@@ -15,38 +15,39 @@ _FINEST = 0.01
 
 
 def statistics_table(view: RecordView, fact: StatisticsFact, caption: str) -> Iterator[Block]:
-    """The columns in the order of the record, and a summary of their associations."""
-    share = view.share_out
+    """The columns that changed, in the order of the record, those that did not, and their associations."""
     left_out = view.rows_in - view.released
     missing = view.record.decoys.missing if view.record.decoys else 0
-    if any(view.cells.hides(count) for count in (left_out, missing, left_out - missing)):
-        share = view.stepped_in
-
-    yield Table(
-        caption,
-        (
-            Column("Column", 25),
-            *figures(
-                lines("Mean, in", "deviations"),
-                lines("Mean, in", "std. errors"),
-                lines("Deviation,", "after/before"),
-                lines("Distribution,", "records moved"),
-                lines("One value's", "share, at most"),
-                width=15,
-            ),
-        ),
-        [
-            (
-                strong(one.name),
-                numbers.fixed_or_dash(one.mean, 4),
-                numbers.fixed_or_dash(one.standard_errors, 2),
-                numbers.fixed_or_dash(one.spread, 4),
-                DASH if one.total_variation is None else share(one.total_variation),
-                DASH if one.largest is None else share(one.largest),
-            )
+    coarse = any(view.cells.hides(count) for count in (left_out, missing, left_out - missing))
+    share = view.stepped_in if coarse else view.share_out
+    # Of rounded shares, which are none and which merely little must not be told apart.
+    same = (
+        []
+        if coarse
+        else [
+            one
             for one in fact.columns
-        ],
+            if not (one.mean or one.total_variation or one.largest) and (one.spread is None or one.spread == 1)
+        ]
     )
+    if len(same) < len(fact.columns):
+        yield Table(
+            caption,
+            "Column 25 | Mean, in deviations 15r | Mean, in std. errors 15r | Deviation, after/before 15r | "
+            "Distribution, records moved 15r | One value's share, at most 15r",
+            [
+                (
+                    one.name,
+                    numbers.fixed_or_dash(one.mean, 4),
+                    numbers.fixed_or_dash(one.standard_errors, 2),
+                    numbers.fixed_or_dash(one.spread, 4),
+                    DASH if one.total_variation is None else share(one.total_variation),
+                    DASH if one.largest is None else share(one.largest),
+                )
+                for one in fact.columns
+                if one not in same
+            ],
+        )
     found = [
         f"of {what} is {numbers.fixed(value, 4)}"
         for what, value in (
@@ -55,44 +56,45 @@ def statistics_table(view: RecordView, fact: StatisticsFact, caption: str) -> It
         )
         if value is not None
     ]
-    said = [f"Over all pairs of columns, the largest change {' and '.join(found)}."] if found else []
+    regression = None
     if fact.target is not None and fact.coefficient is not None:
         explained = ""
         if fact.explained_before is not None and fact.explained_after is not None:
-            explained = (
-                f"; it explains R² {numbers.fixed(fact.explained_before)} before and "
-                f"{numbers.fixed(fact.explained_after)} after"
-            )
+            before, after = numbers.fixed(fact.explained_before), numbers.fixed(fact.explained_after)
+            explained = f"; it explains R² {before} before and {after} after"
         is_number = any(one.name == fact.target and one.kind == "number" for one in fact.columns)
-        what = fact.target if is_number else f"whether {fact.target} has its commonest value"
-        said.append(
-            f"In a linear regression of {what} on the other columns, no coefficient changes by more than "
-            f"{numbers.fixed(fact.coefficient, 2)} of its standard errors{explained}."
+        regression = (
+            "In a linear regression of "
+            f"{fact.target if is_number else f'whether {fact.target} has its commonest value'} on the other columns, "
+            f"no coefficient changes by more than {numbers.fixed(fact.coefficient, 2)} of its standard "
+            f"errors{explained}."
         )
-    if said:
-        yield Paragraph(" ".join(said))
+    words = said(
+        f"Mean, deviation and distribution are unchanged in {listed(one.name for one in same)}." if same else None,
+        f"Over all pairs of columns, the largest change {' and '.join(found)}." if found else None,
+        regression,
+    )
+    if words:
+        yield words
 
 
 def reported_changes(view: RecordView) -> list[Row]:
     """The columns as reported to a recipient, rounded so that none and little read alike: name, mean, two shares."""
-    write = _reported_share(view)
+    step = view.cells.step(view.rows_in, least=_FINEST)
+
+    def share(value: float | None) -> str:
+        if value is None:
+            return DASH
+        return f"under {numbers.percent(step)}" if step and value < step else view.cells.stepped(value, step)
+
+    def mean(value: float | None) -> str:
+        if value is None:
+            return DASH
+        return f"under {_FINEST}" if abs(value) < _FINEST else numbers.fixed(value, 2)
+
     return [
-        (
-            strong(one.name),
-            _reported_mean(one.mean) if one.kind == "number" else DASH,
-            DASH if one.kind == "number" or one.total_variation is None else write(one.total_variation),
-            DASH if one.kind == "number" or one.largest is None else write(one.largest),
-        )
+        (one.name, mean(one.mean), DASH, DASH)
+        if one.kind == "number"
+        else (one.name, DASH, share(one.total_variation), share(one.largest))
         for one in (view.record.statistics.columns if view.record.statistics else ())
     ]
-
-
-def _reported_mean(mean: float | None) -> str:
-    if mean is None:
-        return DASH
-    return f"under {_FINEST}" if abs(mean) < _FINEST else numbers.fixed(mean, 2)
-
-
-def _reported_share(view: RecordView) -> Callable[[float], str]:
-    step = view.cells.step(view.rows_in, least=_FINEST)
-    return lambda share: f"under {numbers.percent(step)}" if step and share < step else view.cells.stepped(share, step)

@@ -3,56 +3,54 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Bullets, Column, Paragraph, Row, Table, figures, lines, small, strong, text
+from reports.document import DASH, Block, Row, Table, lines, said, small, strong, text
 from reports.record_view import RecordView
 from reports.sections.linkage import NO_INTERVAL, link_text, strongest
 from tasks.request.model import Measure, Role
 
 _EXACT = "exact"
 """Counted over file and population, nothing estimated."""
+_THE_FIELDS: tuple[Row, ...] = (
+    (
+        strong("Prosecutor"),
+        "that a certain person is in the file",
+        "that person's record",
+        "1/F, F records of the file in the record's class (El Emam and Dankar 2008)",
+    ),
+    (
+        strong("Journalist"),
+        "the population, not who is in the file",
+        "any one record whose person can be named",
+        text(
+            "1/n_p, n_p people of the population who match the class (El Emam and Dankar 2008; Wan et al. 2015, eq. 4)"
+        ),
+    ),
+    (
+        strong("Marketer"),
+        "the population, not who is in the file",
+        "as many correctly linked records as possible",
+        "the mean of the journalist's risks: the expected share of correct links (Dankar and El Emam 2010)",
+    ),
+    (
+        strong("Informed recipient"),
+        "the population, the hierarchies, the rule and its parameters",
+        "records worth attacking at cost c for gain G",
+        text(
+            "1/n_T, n_T people of the population whose own released cell is this one; attacked when G/n_T exceeds c "
+            "(transparency: Torra 2017)"
+        ),
+    ),
+)
+"""Attackers who are always considered: knowledge, aim and risk of a record."""
+_REGISTER = "a register with names"
 
 
 def threats(view: RecordView) -> Iterator[Block]:
     """The attackers."""
-    risk, sequential, linkage = view.record.risk, view.sequential, view.linkage
-    rows: list[Row] = [
-        (
-            strong("Prosecutor"),
-            "that a certain person is in the file",
-            "that person's record",
-            "1/F, F records of the file in the record's class (El Emam and Dankar 2008)",
-        ),
-        (
-            strong("Journalist"),
-            "the population, not who is in the file",
-            "any one record whose person can be named",
-            text(
-                "1/n_p, n_p people of the population who match the class (El Emam and Dankar 2008; Wan et al. 2015, "
-                "eq. 4)"
-            ),
-        ),
-        (
-            strong("Marketer"),
-            "the population, not who is in the file",
-            "as many correctly linked records as possible",
-            "the mean of the journalist's risks: the expected share of correct links (Dankar and El Emam 2010)",
-        ),
-        (
-            strong("Informed recipient"),
-            "the population, the hierarchies, the rule and its parameters",
-            "records worth attacking at cost c for gain G",
-            text(
-                "1/n_T, n_T people of the population whose own released cell is this one; attacked when G/n_T "
-                "exceeds c (transparency: Torra 2017)"
-            ),
-        ),
-    ]
+    sequential, linkage = view.sequential, view.linkage
+    rows = list(_THE_FIELDS)
     if sequential:
-        names = (
-            "a register with names"
-            if sequential.external.kind == "register"
-            else "names for the population, by the prior"
-        )
+        names = _REGISTER if sequential.external.kind == "register" else "names for the population, by the prior"
         rows.append(
             (
                 strong("Sequential adversary"),
@@ -71,121 +69,91 @@ def threats(view: RecordView) -> Iterator[Block]:
                 "none per record: the share of people linked correctly (Torra 2016)",
             )
         )
-    count, added = {4: ("Four", "one"), 5: ("Five", "two"), 6: ("Six", "three")}[len(rows)]
-    who = "The last knows what its row says; all others" if linkage else "All"
-    nothing = "" if risk else " No attack was measured for this release."
-    yield Paragraph(
-        f"{count} attackers are considered: the field's three and {added} that this gate adds. {who} know the "
-        f"quasi-identifiers ({view.names(Role.QUASI)}) of their targets exactly; all want to learn which record is "
-        f"whose.{nothing}"
-    )
-    yield Table(
-        "Attackers",
-        (Column("Attacker", 15), Column("Knows", 26), Column("Seeks", 24), Column("Risk of a record", 35)),
-        rows,
-        whole=True,
-    )
     if view.combined:
-        yield Paragraph(
-            "Beside these attackers stands a score of what anybody may know: each attribute counts with the "
-            "probability that it is known, and what is disclosed by its sensitivity (Orooji and Knapp 2019)."
+        rows.append(
+            (
+                strong("Acquaintance"),
+                "each attribute of a person with the probability that it is known",
+                "the other attributes, weighed by their sensitivity",
+                "a score of identity and attributes (Orooji and Knapp 2019)",
+            )
         )
-    if risk:
-        yield Paragraph("The decision record names as measured:", "intro")
-        yield Bullets(risk.threats)
-    yield Paragraph(
-        "The informed recipient is assumed in every determination because secrecy of the method is no protection: "
-        "hierarchies are often published with the data, and the rule is in this program."
+    yield said(
+        "The attackers below are considered. Prosecutor, journalist, marketer and recipients know the "
+        f"quasi-identifiers ({view.names(Role.QUASI)}) of their targets exactly. The informed recipient is assumed in "
+        "every determination because secrecy of the method is no protection: hierarchies are often published with the "
+        "data, and the rule is in this program.",
+        None if view.record.risk else "No attack was measured for this release.",
     )
+    yield Table("Attackers", "Attacker 15 | Knows 26 | Seeks 24 | Risk of a record 35", rows)
 
 
 def thresholds(view: RecordView) -> Iterator[Block]:
     """The policy's thresholds, and precedents for orientation."""
     policy = view.record.policy
-    yield Paragraph(
-        f"Risks above {numbers.risk(policy.risk_threshold)} are counted as over threshold throughout. The gates that "
-        "decide, and why their thresholds are what they are:",
-        "intro",
-    )
     yield Table(
         f"Thresholds of policy “{policy.id}”, version {policy.version}",
-        (Column("Gate", 34), Column("Threshold", 20), Column("Precedent or reason", 46)),
+        "Gate 34 | Threshold 20 | Precedent or reason 46",
         [
             (gate.title, lines(gate.asked, small(gate.unit)), gate.because)
             for gate in view.gates
             if not gate.is_condition
         ],
-        whole=True,
     )
-    yield Paragraph(
-        "Besides these thresholds every approval needs conditions that no policy can switch off: that validation "
-        "passed, that the agreement is in force, that every stage finished, and that the file as written, read back, "
-        "carries the recorded risk."
+    gated = view.gate(Measure.COMBINED_MAXIMUM, Measure.COMBINED_QUANTILE, Measure.COMBINED_ABOVE)
+    yield said(
+        f"Risks above {numbers.risk(policy.risk_threshold)} are counted as over threshold throughout. Besides these "
+        "thresholds every approval needs conditions that no policy can switch off: that validation passed, that the "
+        "agreement is in force, that every stage finished, and that the risk recomputed from the written file matches "
+        "the record.",
+        "For the combined score (section 12.2) no precedent exists. The policy counts records above a score of "
+        f"{numbers.risk(view.combined.threshold)}{'' if gated else ' and applies no gate to its figures'}."
+        if view.combined
+        else None,
     )
-    yield Paragraph(
-        "Precedents for orientation: the European Medicines Agency (Policy 0070 and its external guidance) and "
-        "Health Canada (Public Release of Clinical Information, 2019) accept a probability of re-identification of "
-        "at most 0.09 for data released to the public, one person in a group of eleven; the Centers for Medicare & "
-        "Medicaid Services do not allow cells of 1 to 10. A release under an agreement may have a higher threshold "
-        "than these; the policy's own figures are those in the table."
+    yield (
+        "Precedents for orientation: the European Medicines Agency (Policy 0070 and its external guidance) and Health "
+        "Canada (Public Release of Clinical Information, 2019) accept a probability of re-identification of at most "
+        "0.09 for data released to the public, one person in a group of eleven; the Centers for Medicare & Medicaid "
+        "Services do not allow cells of 1 to 10. A release under an agreement may have a higher threshold than these."
     )
-    if view.sequential:
-        yield Paragraph(
-            "The group sizes at which a sequential adversary gives up (section 12.1) are no thresholds of the "
-            "policy: they follow from the recipient's profile."
-        )
-    if view.combined:
-        gated = view.gate(Measure.COMBINED_MAXIMUM, Measure.COMBINED_QUANTILE, Measure.COMBINED_ABOVE)
-        none = "" if gated else " and applies no gate to its figures"
-        yield Paragraph(
-            "For the combined score (section 12.2) no precedent exists. The policy counts records above a score of "
-            f"{numbers.risk(view.combined.threshold)}{none}."
-        )
 
 
 def criteria(view: RecordView) -> Iterator[Block]:
     """Singling out, linkability and inference."""
-    yield Paragraph(
+    yield (
         "The three criteria of the Article 29 Working Party (Opinion 05/2014, WP216). Each has the figure that bears "
-        "on it most, before and after, beside the threshold of the policy, and states what it leaves open. A figure "
-        "that is counted over the whole file has no interval; one that is estimated has its 95% interval."
+        "on it most, before and after, beside the threshold of the policy, and states what it leaves open."
     )
     yield Table(
-        "Criteria of WP216: initial → residual → threshold",
-        (
-            Column("Criterion and figure", 36),
-            *figures("Before", "After", width=14),
-            Column("Threshold", 18),
-            Column("Interval", 18),
-        ),
+        "Criteria of WP216: initial → residual → threshold; estimates with their 95% interval",
+        "Criterion and figure 36 | Before 14r | After 14r | Threshold 18 | Interval 18",
         groups=[_singling_out(view), _linkability(view), _inference(view)],
-        whole=True,
     )
 
 
 def _criterion(title: str, assessed: str, finding: str, figure: tuple[str, ...]) -> list[Row]:
     """The rows of a criterion: the object of its figure, before, after, threshold and interval; and the finding."""
     name, before, after, threshold, interval = figure
-    return [
-        (lines(text("**{}**, {}", title, assessed), small(name)), before, strong(after), threshold, interval),
-        (finding,),
-    ]
+    head = lines(text("**{}**, {}", title, assessed), small(name))
+    return [(head, before, strong(after), threshold, interval), (finding,)]
 
 
 def _singling_out(view: RecordView) -> list[Row]:
     risk, cells, fact = view.risk, view.cells, view.sequential
-    planned = ""
-    if fact:
-        planned = (
-            " A sequential adversary tries candidates one by one where it pays: on "
-            f"{view.share_out(view.judged(fact.residual).attacked_share)} of the records."
-        )
     return _criterion(
         "Singling out",
         "assessed",
-        f"The smallest class of the released file holds {cells.count(risk.residual.smallest_class)} records, the "
-        f"smallest effective group {cells.count(risk.transparent.smallest_effective_group)} people of the population. "
-        f"A class of one singles a record out in the file; an effective group of one singles out a person.{planned}",
+        said(
+            f"The smallest class of the released file holds {cells.count(risk.residual.smallest_class)} records, the "
+            f"smallest effective group {cells.count(risk.transparent.smallest_effective_group)} people of the "
+            "population. A class of one singles a record out in the file; an effective group of one singles out a "
+            "person.",
+            "A sequential adversary tries candidates one by one where it pays: on "
+            f"{view.share_out(view.judged(fact.residual).attacked_share)} of the records."
+            if fact
+            else None,
+        ),
         (
             "highest risk of a record from an informed recipient, a probability",
             numbers.risk(risk.initial.journalist.maximum),
@@ -198,13 +166,9 @@ def _singling_out(view: RecordView) -> list[Row]:
 
 def _linkability(view: RecordView) -> list[Row]:
     """Links by an intruder who holds the source file; where no attack was made, those expected with the population."""
-    risk, cells, fact, sequential = view.risk, view.cells, view.linkage, view.sequential
+    risk, fact, sequential = view.risk, view.linkage, view.sequential
     attack = strongest(fact, "informed") if fact else None
-    finding = (
-        "Against the one population table of this document: the journalist's highest risk is "
-        f"{numbers.risk(risk.residual.journalist.maximum)} and the informed recipient's "
-        f"{numbers.risk(risk.transparent.maximum_risk)}. "
-    )
+    planned = linked = None
     figure = (
         "records expected to be linked with the population, a share (marketer)",
         numbers.percent(risk.initial.marketer),
@@ -213,17 +177,14 @@ def _linkability(view: RecordView) -> list[Row]:
         _EXACT,
     )
     if sequential:
-        what = "a register with names" if sequential.external.kind == "register" else "the population as external data"
-        finding += (
+        what = _REGISTER if sequential.external.kind == "register" else "the population as external data"
+        planned = (
             f"A sequential adversary who links records to {what} succeeds with a probability of at most "
-            f"{numbers.risk(view.judged(sequential.residual).maximum_risk)}. "
+            f"{numbers.risk(view.judged(sequential.residual).maximum_risk)}."
         )
     if fact and attack:
-        shown = link_text(attack.figure, cells)
-        finding += (
-            f"An intruder who holds the source file's own values and knows the method links {shown.share} of the "
-            "records. "
-        )
+        shown = link_text(attack.figure, view.cells)
+        linked = f"An intruder who holds the source file and knows the method links {shown.share} of the records."
         figure = (
             "people linked by the strongest intruder who holds the source file, a share",
             "not recorded" if fact.initial_share is None else view.share_in(fact.initial_share),
@@ -231,10 +192,15 @@ def _linkability(view: RecordView) -> list[Row]:
             view.asked(Measure.LINKED_INFORMED),
             "not shown" if shown.interval == NO_INTERVAL else f"{shown.interval} (95%)",
         )
-    finding += (
+    finding = said(
+        "Against the one population table of this document, the journalist's highest risk is "
+        f"{numbers.risk(risk.residual.journalist.maximum)} and the informed recipient's "
+        f"{numbers.risk(risk.transparent.maximum_risk)}.",
+        planned,
+        linked,
         "Of other released files, the copies that recipients may pool with this one were linked to it."
         if view.has_coalitions
-        else "Linking two released files to each other was not assessed."
+        else "Linking two released files to each other was not assessed.",
     )
     return _criterion("Linkability", "assessed in part", finding, figure)
 
@@ -250,21 +216,19 @@ def _inference(view: RecordView) -> list[Row]:
         return _criterion("Inference", "not assessed", shared, ("none was measured", *[DASH] * 4))
     before, after = fact.initial, fact.residual
     measure = Measure.COMBINED_MAXIMUM
-    figure = "highest combined score of a record", numbers.risk(before.maximum), numbers.risk(after.maximum)
+    figure: tuple[str, ...] = (
+        "highest combined score of a record",
+        numbers.risk(before.maximum),
+        numbers.risk(after.maximum),
+    )
     if view.gate(Measure.COMBINED_QUANTILE):
         measure = Measure.COMBINED_QUANTILE
-        figure = (
-            f"combined score of {numbers.percent(fact.quantile)} of the records at most",
-            numbers.risk(before.quantile),
-            numbers.risk(after.quantile),
-        )
+        within = f"combined score of {numbers.percent(fact.quantile)} of the records at most"
+        figure = within, numbers.risk(before.quantile), numbers.risk(after.quantile)
     elif view.gate(Measure.COMBINED_ABOVE) and not view.gate(Measure.COMBINED_MAXIMUM):
         measure = Measure.COMBINED_ABOVE
-        figure = (
-            f"records with a combined score above {numbers.risk(fact.threshold)}, a share",
-            cells.share(before.share_above, before.records),
-            cells.share(after.share_above, after.records),
-        )
+        above = f"records with a combined score above {numbers.risk(fact.threshold)}, a share"
+        figure = above, *(cells.share(one.share_above, one.records) for one in (before, after))
     finding = (
         f"The combined score weighs what finding a record would disclose: at most {numbers.risk(before.maximum)} "
         f"before and {numbers.risk(after.maximum)} after. {shared}"

@@ -6,22 +6,9 @@ so.
 
 from collections.abc import Iterator
 from itertools import groupby
-from operator import attrgetter
 
 from reports import numbers
-from reports.document import (
-    Block,
-    Column,
-    Heading,
-    Paragraph,
-    Table,
-    digest_text,
-    failed,
-    figures,
-    passed,
-    plural,
-    text,
-)
+from reports.document import Block, Table, digest_text, failed, lines, passed, plural, text
 from reports.methods import treatment_text
 from reports.record_view import RecordView
 from tasks.assessments.identity.facts import FieldFact
@@ -48,6 +35,7 @@ _KINDS = (
     ("Q", "Full-face photographs and comparable images", None),
     ("R", "Any other unique identifying number, characteristic or code", None),
 )
+_WHOLE = "whole file"
 _UNTESTED = "declared absent", "No released column is declared to hold one; not tested."
 _NO_BINARY = (
     "cannot occur",
@@ -59,34 +47,31 @@ Finding = tuple[str, str]
 
 
 def safe_harbor(view: RecordView) -> Iterator[Block]:
-    """The checklist."""
-    yield Paragraph(
+    """The checklist; kinds with one finding share a row."""
+    yield (
         "Safe Harbor, 45 CFR 164.514(b)(2), removes eighteen kinds of identifier outright. This release rests on "
-        "expert determination instead, so that some kinds may be kept in a coarser form; the checklist says for each "
-        "what was done and on what evidence. “Declared absent” means that nobody declared such a column and no "
-        "automatic test for the kind exists."
+        "expert determination instead, so that some kinds may be kept in a coarser form. “Declared absent” means that "
+        "nobody declared such a column and no automatic test for the kind exists."
     )
     yield Table(
         "The eighteen kinds of identifier of 45 CFR 164.514(b)(2)(i)",
-        (Column("", 4), Column("Kind", 31), Column("State", 20), Column("Evidence", 45)),
-        [(letter, kind, *finding(view, letter)) for letter, kind, _ in _KINDS],
+        "Kind 35 | State 20 | Evidence 45",
+        [
+            (lines(*(f"{letter} {kind}" for letter, kind, _ in own)), *found)
+            for found, own in groupby(_KINDS, lambda kind: finding(view, kind[0]))
+        ],
     )
     table = view.record.risk.zip_table if view.record.risk else None
     if table:
-        yield Heading("Table of three-digit ZIP codes")
-        yield Paragraph(
-            text(
-                "Source: {}. SHA-256 of the table: {}. Prefixes whose ZIP codes together hold 20,000 people or "
-                "fewer, and prefixes in neither source, are written 000:",
-                table.census,
-                digest_text(table.sha256),
-            )
+        yield text(
+            "Table of three-digit ZIP codes: {}; SHA-256 {}. Prefixes whose ZIP codes together hold 20,000 people or "
+            "fewer, and prefixes in neither source, are written 000: `{}`.",
+            table.census,
+            digest_text(table.sha256),
+            " ".join(table.restricted_prefixes),
         )
-        yield Paragraph(text("`{}`", " ".join(table.restricted_prefixes)))
     elif view.record.risk:
-        yield Paragraph(
-            "No released column falls under the ZIP code rule, so that no table of three-digit ZIP codes was applied."
-        )
+        yield "No released column falls under the ZIP code rule: no table of three-digit ZIP codes was applied."
 
 
 def finding(view: RecordView, letter: str) -> Finding:
@@ -149,7 +134,7 @@ def _geography(view: RecordView) -> Finding:
         return "declared absent", "No released column is declared to hold a geographic subdivision."
     if risk is None:
         return "not released", f"Declared: {', '.join(field.name for field in fields)}. Nothing was generalized."
-    table = "" if risk.zip_table is None else " The table of restricted prefixes stands below."
+    table = "" if risk.zip_table is None else " The table of restricted prefixes is below."
     if risk.game.method in _FREE_METHODS:
         return "as Safe Harbor requires", f"{_treated(fields)}. Three digits at most.{table}"
     return (
@@ -209,54 +194,55 @@ def validation(view: RecordView) -> Iterator[Block]:
             f"{numbers.integer(len(failures))} of {numbers.integer(len(fact.checks))} did not pass, so that the "
             "release is blocked."
         )
-    yield Paragraph(
+    yield text(
         "The file was compared with a suite of expectations derived from the request: types, domains, unique record "
-        "keys, missing rates, direct identifiers in outbound columns, patterns of identifiers in text, coverage by "
-        f"the population. {outcome} Only counts are kept: no value of the data is stored or shown."
+        "keys, missing rates, direct identifiers in outbound columns, patterns of identifiers in text, coverage by the "
+        f"population. {outcome} Only counts are kept: no value of the data is stored or shown. SHA-256 of the result: "
+        "{}.",
+        digest_text(fact.evidence_sha256),
     )
     if failures:
         yield Table(
             "Expectations that did not pass",
-            (Column("Expectation", 46), Column("Column", 26), *figures("Checked", "Failed", width=14)),
+            "Expectation 46 | Column 26 | Checked 14r | Failed 14r",
             [
                 (
                     one.expectation,
-                    one.column or "whole file",
+                    one.column or _WHOLE,
                     cells.count(one.checked),
                     failed(cells.part(one.failed, one.checked)),
                 )
                 for one in failures
             ],
         )
-    kinds = [
-        (kind, list(own))
-        for kind, own in groupby(sorted(fact.checks, key=attrgetter("expectation")), attrgetter("expectation"))
-    ]
+    kinds: dict[tuple[str, bool], list[str]] = {}
+    for kind in sorted({check.expectation for check in fact.checks}):
+        own = [check for check in fact.checks if check.expectation == kind]
+        key = _columns(view, [check.column for check in own]), all(check.passed for check in own)
+        kinds.setdefault(key, []).append(kind)
     yield Table(
-        "Expectations by kind",
-        (Column("Expectation", 36), Column("Columns", 50), Column("Outcome", 14)),
-        [
-            (
-                kind,
-                ", ".join(one.column for one in own if one.column) or "whole file",
-                passed(yes=all(one.passed for one in own)),
-            )
-            for kind, own in kinds
-        ],
+        "Expectations by column",
+        "Columns 40 | Expectations 46 | Outcome 14",
+        [(columns, "; ".join(own), passed(yes=ok)) for (columns, ok), own in kinds.items()],
     )
     if fact.skipped:
         yield Table(
             "Checks that were not made",
-            (Column("Expectation", 36), Column("Column", 20), Column("Reason", 44)),
-            [(one.expectation, one.column or "whole file", one.reason) for one in fact.skipped],
+            "Expectation 36 | Column 20 | Reason 44",
+            [(one.expectation, one.column or _WHOLE, one.reason) for one in fact.skipped],
         )
     if fact.observed:
         yield Table(
-            "Counted without a verdict",
-            (Column("What", 56), Column("Column", 24), *figures("Records", width=20)),
-            [
-                (one.description, one.column or "whole file", cells.part(one.records, view.rows_in))
-                for one in fact.observed
-            ],
+            "For information only, without an expectation",
+            "Count of 56 | Column 24 | Records 20r",
+            [(one.description, one.column or _WHOLE, cells.part(one.records, view.rows_in)) for one in fact.observed],
         )
-    yield Paragraph(text("Value-free result, SHA-256: {}", digest_text(fact.evidence_sha256)), "note")
+
+
+def _columns(view: RecordView, names: list[str]) -> str:
+    """Names of columns; in a word where they are all of the file, or all that may be released."""
+    checked = {name for name in names if name}
+    released = {field.name for field in view.record.fields if field.role != Role.DIRECT}
+    if checked == {field.name for field in view.record.fields} or checked == released:
+        return "all columns" if checked != released else "all columns that may be released"
+    return ", ".join(dict.fromkeys(name for name in names if name)) or _WHOLE

@@ -1,6 +1,7 @@
 """The adversary's profile: cost, possible gain and probability of detection of an attack on one record."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -11,8 +12,16 @@ from tasks.core.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
-_FROM_ZERO = "a finite number from 0"
-_PROBABILITY = "a probability between 0 and 1, neither of them"
+_Range = tuple[str, Callable[[float], bool]]
+_FROM_ZERO: _Range = ("a finite number from 0", lambda value: value >= 0)
+_SHARE: _Range = ("a number greater than 0 and at most 1", lambda value: 0 < value <= 1)
+_RANGES: dict[str, _Range] = {
+    "gain": ("a finite number greater than 0", lambda value: value > 0),
+    **dict.fromkeys(("penalty", "access_cost", "link_cost", "exploit_cost"), _FROM_ZERO),
+    "prior": ("a probability between 0 and 1, neither of them", lambda value: 0 < value < 1),
+    **dict.fromkeys(("discount", "confirmation"), _SHARE),
+}
+"""Range of each term that has one, in words and as a condition."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +84,9 @@ class AdversaryProfile:
             value = float(value)
         except OverflowError:
             value = math.inf
-        if not math.isfinite(value):
-            raise _refused(name, "a finite number", value)
-        if name == "gain" and value <= 0:
-            raise _refused(name, "a finite number greater than 0", value)
-        if name in {"penalty", "access_cost", "link_cost", "exploit_cost"} and value < 0:
-            raise _refused(name, _FROM_ZERO, value)
-        if name == "prior" and not 0 < value < 1:
-            raise _refused(name, _PROBABILITY, value)
-        if name in {"discount", "confirmation"} and not 0 < value <= 1:
-            raise _refused(name, "a number greater than 0 and at most 1", value)
+        expected, allowed = _RANGES.get(name, ("a finite number", math.isfinite))
+        if not (math.isfinite(value) and allowed(value)):
+            raise _refused(name, expected if math.isfinite(value) else "a finite number", value)
         object.__setattr__(self, name, value)
 
     def detection(self, attempts: ArrayLike) -> Floats:

@@ -1,13 +1,24 @@
-"""The adversary's decisions before any exploit: whether to link, once it has access, and whether to pay for access.
+"""The adversary's decisions before any exploit, and the group sizes from which it is deterred.
 
-A tie, to rounding, is no attack.
+Whether to link, once it has access, and whether to pay for access; a tie, to rounding, is no attack. Nothing here
+assumes that risk falls with the group size: only values do.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.exploiting import WORTHWHILE, Integers, Start, exploiting
+from tasks.adversary.exploiting import (
+    LARGEST_SIZE,
+    WORTHWHILE,
+    Integers,
+    Start,
+    constant_cost,
+    exploiting,
+    largest_exploited,
+    largest_holding,
+)
+from tasks.core.errors import ParameterError
 
 
 def linked_worth(profile: AdversaryProfile, start: Start) -> Floats:
@@ -47,3 +58,90 @@ def known_probability(profile: AdversaryProfile, sizes: Integers) -> Floats:
     start = exploiting(profile, sizes)
     accessed = access_pays(profile, linked_worth(profile, start))
     return np.where(accessed, success(profile, start.exploits, sizes), 0.0)
+
+
+def known_threshold(profile: AdversaryProfile) -> int | None:
+    """Smallest group size at which, and past which, the risk of a known group is 0.
+
+    Returns
+    -------
+    int or None
+        From 1; None if no size deters, or none that double precision separates from its neighbours (2^53).
+
+    Raises
+    ------
+    ParameterError
+        If the plan cannot be solved in reasonable time up to the threshold.
+
+    Notes
+    -----
+    The value of access does not increase with the size, so the threshold is searched by halving.
+    """
+    if never_deterred(profile):
+        return None
+    last = largest_holding(
+        largest_exploited(profile),
+        lambda sizes: access_pays(profile, linked_worth(profile, exploiting(profile, sizes))),
+    )
+    return last + 1 if last < LARGEST_SIZE else None
+
+
+def safe_group_size(profile: AdversaryProfile, probability: float) -> int | None:
+    """Smallest group size at which, and past which, the risk of a known group is at most a probability.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    probability : float
+        Accepted probability of re-identification, 0 to 1.
+
+    Returns
+    -------
+    int or None
+        From 1; None if there is no such size.
+
+    Raises
+    ------
+    ParameterError
+        If the probability is outside its range, or the plan cannot be solved in reasonable time up to the threshold.
+
+    Notes
+    -----
+    Below the threshold the risk may rise with the size where penalties are limited, so every size is looked at. With
+    one cost for all exploits all candidates are exploited or none. An adversary whom no size deters exploits, of ever
+    larger groups, ever more nearly all.
+    """
+    if isinstance(probability, bool) or not 0 <= probability <= 1:
+        raise ParameterError(
+            "the accepted risk is not a probability",
+            where="probability",
+            expected="a number from 0 to 1",
+            got=str(probability),
+            fix="give the largest accepted probability of re-identification",
+        )
+    accepted = probability / WORTHWHILE
+    if profile.confirmation * profile.prior <= accepted:
+        return 1
+    threshold = known_threshold(profile)
+    if threshold is None or constant_cost(profile) is not None:
+        return threshold
+    above = np.flatnonzero(known_probability(profile, np.arange(1, threshold + 1)) > accepted)
+    return int(above[-1]) + 2 if len(above) else 1
+
+
+def never_deterred(profile: AdversaryProfile) -> bool:
+    """Whether it is certain, without solving the plan, that a group of any size is attacked.
+
+    Without discount and exploit cost, to exploit all candidates brings κπG less the penalties. Of these there are no
+    more than n_f, nor, where detection fades, more on average than the sum of p_j, at most p_0 + ln(1 + exp(h0))/|h1|.
+    """
+    if profile.discount < 1 or profile.exploit_cost > 0:
+        return False
+    fading = np.inf
+    if profile.detection_slope < 0:
+        fading = profile.detection(0) + np.logaddexp(0, profile.detection_intercept) / -profile.detection_slope
+    penalties = min(np.inf if profile.max_penalties is None else profile.max_penalties, float(fading))
+    if not np.isfinite(penalties):
+        return False
+    costs = penalties * profile.penalty + profile.link_cost + profile.access_cost
+    return bool(profile.confirmation * profile.prior * profile.gain * WORTHWHILE > costs)

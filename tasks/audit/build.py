@@ -71,7 +71,6 @@ def audit_report(
         made_at=made_at,
         near_from=figures.NEAR_FROM,
         small_cell=cells.LIMIT,
-        not_recorded=sum(case.kept is None for case in cases),
         outcomes=requests.made_in(asked, period),
         chain=_chain(ledger, noted_outside, history, tuple(case.contradiction for case in cases if case.contradiction)),
         intervals=tuple(

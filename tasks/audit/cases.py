@@ -1,21 +1,19 @@
 """One recipient's part of a release: its decision, the facts that the ledger keeps, and its state at the end.
 
-States are read by ``tasks.decision.standing``. Where an entry of an older version keeps no facts of a decision, they
-are inferred from later entries: people who voted were reviewers, the delivered file was the one decided on, and no last
-day is known.
+States are read by ``tasks.decision.standing``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
-from tasks.audit.cells import LIMIT
 from tasks.audit.history import History, ReleaseEntries, kept, text, texts
 from tasks.audit.report import Contradiction
 from tasks.core.errors import StageFailed
-from tasks.decision.kept import JudgedDecision, JudgedFile, JudgedRecipient, KeptAgreement, KeptDecision
-from tasks.decision.record import Verdict
+from tasks.decision.bodies import KeptDecision
+from tasks.decision.record import DatasetFact, DecisionRecord, RecipientFact, Verdict
 from tasks.decision.standing import standing
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event
@@ -45,8 +43,8 @@ class AuditCase:
     """The last request before the decision; None where the ledger has none."""
     decided: Entry
     """The last decision."""
-    kept: KeptDecision | None
-    """Facts of the decision that the ledger keeps; None in entries of older versions."""
+    kept: KeptDecision
+    """Facts of the decision that the ledger keeps."""
     verdict: str
     """The gate's."""
     outcome: CaseOutcome
@@ -61,25 +59,6 @@ class AuditCase:
     def is_out(self) -> bool:
         """Whether its file was delivered and may still be used."""
         return self.released is not None and self.outcome.state in {State.APPROVED.value, State.RELEASED.value}
-
-    @property
-    def requested_by(self) -> str | None:
-        """The requester."""
-        if self.kept is not None:
-            return self.kept.requested_by
-        return text(self.requested, "requested_by") if self.requested else None
-
-    @property
-    def source_sha256(self) -> str | None:
-        """Hash of the data that it was made from."""
-        if self.kept is not None:
-            return self.kept.source_sha256
-        return text(self.requested, "dataset_sha256") if self.requested else None
-
-    @property
-    def small_cell(self) -> int:
-        """Smallest number of people that may be disclosed."""
-        return self.kept.policy.small_cell if self.kept else LIMIT
 
 
 def audit_cases(history: History, last_day: date) -> tuple[AuditCase, ...]:
@@ -98,85 +77,45 @@ def audit_cases(history: History, last_day: date) -> tuple[AuditCase, ...]:
 
 def case_of(release: ReleaseEntries, recipient: str, last_day: date) -> AuditCase:
     """One recipient's part of a release that was decided."""
-    entries = release.of(recipient)
+    entries = tuple(entry for entry in release.entries if entry.recipient == recipient)
     decided = [entry for entry in entries if entry.event is Event.DECIDED][-1]
-    before = [entry for entry in release.requests if entry.sequence < decided.sequence]
-    requested = before[-1] if before else None
-    found = kept(decided)
-    outcome, contradiction = _outcome(entries, decided, requested, found, last_day)
-    return AuditCase(
-        release.release_id,
-        recipient,
-        entries,
-        requested,
-        decided,
-        found,
-        text(decided, "decision") or "not recorded",
-        outcome,
-        contradiction,
-    )
+    before = (entry for entry in reversed(release.entries) if entry.sequence < decided.sequence)
+    requested = next((entry for entry in before if entry.event is Event.REQUESTED), None)
+    facts, verdict = kept(decided), Verdict(text(decided, "decision") or "")
+    outcome, contradiction = _outcome(entries, decided, facts, verdict, last_day)
+    names = release.release_id, recipient
+    return AuditCase(*names, entries, requested, decided, facts, verdict.value, outcome, contradiction)
 
 
 def _outcome(
-    entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: KeptDecision | None, last_day: date
+    entries: Sequence[Entry], decided: Entry, facts: KeptDecision, verdict: Verdict, last_day: date
 ) -> tuple[CaseOutcome, Contradiction | None]:
+    name, recipient = str(decided.release_id), str(decided.recipient)
+    decision = _decision(decided, facts, verdict)
     try:
-        decision = _decision(entries, decided, requested, found)
         stands = standing(entries, decision, text(decided, "record_sha256") or "", last_day)
-    except (StageFailed, ValueError) as error:
-        where, what = (error.where, error.got) if isinstance(error, StageFailed) else ("", "an unknown verdict")
-        contradiction = Contradiction(
-            release_id=str(decided.release_id),
-            recipient=str(decided.recipient),
-            where=where or f"ledger entry {decided.sequence}",
-            what=what,
-        )
-        return CaseOutcome(CONTRADICTORY, decided.at, (f"{contradiction.where}: {contradiction.what}",)), contradiction
+    except StageFailed as error:
+        where = error.where or f"ledger entry {decided.sequence}"
+        found = Contradiction(release_id=name, recipient=recipient, where=where, what=error.got)
+        return CaseOutcome(CONTRADICTORY, decided.at, (f"{found.where}: {found.what}",)), found
     at = stands.since
     if stands.state is State.EXPIRED:
-        at = datetime.combine(decision.valid_until + timedelta(days=1), datetime.min.time(), UTC)
+        at = datetime.combine(facts.valid_until + timedelta(days=1), datetime.min.time(), UTC)
     reasons = decision.reasons if stands.why == " ".join(decision.reasons) else (stands.why,)
     return CaseOutcome(stands.state.value, at, reasons), None
 
 
-def _decision(
-    entries: Sequence[Entry], decided: Entry, requested: Entry | None, found: KeptDecision | None
-) -> JudgedDecision:
-    verdict, reasons = Verdict(text(decided, "decision") or ""), texts(decided, "reasons")
-    name, recipient = str(decided.release_id), str(decided.recipient)
-    if found is not None:
-        return JudgedDecision(
-            name,
-            JudgedRecipient(recipient, found.agreement),
-            JudgedFile(found.output_sha256),
-            verdict,
-            reasons,
-            found.requested_by,
-            decided.at,
-            found.reviews_required,
-            found.reviewers,
-            found.officers,
-            found.valid_from,
-            found.valid_until,
-        )
-    voted = _named(entries, Event.VOTED, "reviewer")
-    files = _named(entries, Event.RELEASED, "output_sha256")
-    return JudgedDecision(
-        name,
-        JudgedRecipient(recipient, KeptAgreement(id="not recorded", expires=date.max)),
-        JudgedFile(files[-1] if files else None),
-        verdict,
-        reasons,
-        (text(requested, "requested_by") if requested else None) or "",
-        decided.at,
-        len(voted),
-        voted,
-        (*_named(entries, Event.REVOKED, "by"), *_named(entries, Event.OVERRIDDEN, "by")),
-        decided.at.date(),
-        date.max,
-    )
-
-
-def _named(entries: Sequence[Entry], event: Event, name: str) -> tuple[str, ...]:
-    found = (text(entry, name) for entry in entries if entry.event is event)
-    return tuple(dict.fromkeys(one for one in found if one))
+def _decision(decided: Entry, facts: KeptDecision, verdict: Verdict) -> DecisionRecord:
+    """The decision with the fields alone that ``standing`` reads."""
+    names = ("requested_by", "reviews_required", "reviewers", "officers", "valid_from", "valid_until")
+    recipient: dict[str, Any] = {"id": str(decided.recipient), "agreement": facts.agreement}
+    dataset: dict[str, Any] = {"output_sha256": facts.output_sha256}
+    terms: dict[str, Any] = {name: getattr(facts, name) for name in names} | {
+        "release_id": str(decided.release_id),
+        "recipient": RecipientFact.model_construct(**recipient),
+        "dataset": DatasetFact.model_construct(**dataset),
+        "decision": verdict,
+        "reasons": texts(decided, "reasons"),
+        "decided_at": decided.at,
+    }
+    return DecisionRecord.model_construct(**terms)

@@ -1,32 +1,32 @@
 """Gate figures and attack results of a period; figures about few people become bounds."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
+from typing import get_args
 
 from tasks.assessments.measures import MEASURES
 from tasks.audit import cells
 from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period
 from tasks.audit.report import AttackCount, AuditAttackRow, AuditGateRow, NearRow, ShareRange
-from tasks.decision.kept import KeptGate
+from tasks.decision.bodies import Intruder, KeptGate
 from tasks.decision.measures import write_result
 from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import Measure
 
 NEAR_FROM = 0.9
 """Part of what a gate allows from which on a figure is near the threshold."""
+_ORDER = {measure.value: place for place, measure in enumerate(Measure)}
 
 
 def gate_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditGateRow, ...]:
     """All figures of the period by gate, in the order of the measures."""
     applied: dict[str, list[tuple[KeptGate, float | None]]] = defaultdict(list)
-    for case in _decided_in(cases, period):
-        for gate in case.kept.gates if case.kept else ():
-            applied[gate.id].append((gate, _shown_part(case, gate)))
-    order = {measure.value: place for place, measure in enumerate(Measure)}
+    for _, gate, part in _parts(cases, period):
+        applied[gate.id].append((gate, part))
     rows = []
-    for name in sorted(applied, key=lambda name: (order.get(name, len(order)), name)):
+    for name in sorted(applied, key=lambda name: (_ORDER.get(name, len(_ORDER)), name)):
         parts = sorted(part for _, part in applied[name] if part is not None)
         rows.append(
             AuditGateRow(
@@ -47,13 +47,8 @@ def gate_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditGateRow,
 def near_rows(cases: Sequence[AuditCase], period: Period) -> tuple[NearRow, ...]:
     """Figures of releases that no gate blocked and that took nearly all that a gate allows, the nearest first."""
     rows = []
-    for case in _decided_in(cases, period):
-        if case.kept is None or case.verdict == Verdict.BLOCKED.value:
-            continue
-        for gate in case.kept.gates:
-            part = _shown_part(case, gate)
-            if not gate.passed or part is None or part < NEAR_FROM:
-                continue
+    for case, gate, part in _parts(cases, period):
+        if gate.passed and part is not None and part >= NEAR_FROM and case.verdict != Verdict.BLOCKED.value:
             measured, asked = _written(case, gate)
             rows.append(
                 NearRow(
@@ -82,9 +77,8 @@ def attack_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditAttack
     """The strongest attack of each kind of intruder on each file of the period, in the order of the decisions."""
     rows = []
     for case in _decided_in(cases, period):
-        for attack in case.kept.attacks if case.kept else ():
-            limit = case.small_cell
-            share = cells.share(attack.share, attack.people, limit)
+        for attack in case.kept.attacks:
+            share = cells.share(attack.share, attack.people, case.kept.policy.small_cell)
             exact = share.low == share.high
             rows.append(
                 AuditAttackRow(
@@ -97,7 +91,7 @@ def attack_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditAttack
                     share=share,
                     interval=ShareRange(low=attack.low, high=attack.high) if exact else None,
                     baseline=attack.baseline,
-                    people=cells.records(attack.people, limit),
+                    people=cells.records(attack.people, case.kept.policy.small_cell),
                     proves_something=attack.proves_something,
                     verdict=case.verdict,
                 )
@@ -113,7 +107,7 @@ def attack_counts(rows: Sequence[AuditAttackRow], part: Period) -> tuple[AttackC
             shares[row.intruder].append(row.share.high)
     return tuple(
         AttackCount(intruder=intruder, attacks=len(found), median=median(found), highest=max(found))
-        for intruder in ("uninformed", "informed", "masked")
+        for intruder in get_args(Intruder)
         if (found := shares.get(intruder))
     )
 
@@ -122,45 +116,33 @@ def _decided_in(cases: Sequence[AuditCase], period: Period) -> list[AuditCase]:
     return [case for case in cases if period.holds(case.decided.at)]
 
 
-def _shown_part(case: AuditCase, gate: KeptGate) -> float | None:
-    """Part of a gate's threshold that the figure uses; None where that is undefined, or discloses a small count."""
-    measured, threshold = gate.measured, gate.threshold
-    if measured is None or measured < 0 or threshold <= 0 or _is_hidden(case, gate):
-        return None
-    if gate.comparison == "at most":
-        return measured / threshold
-    return threshold / measured if measured > 0 else None
+def _parts(cases: Sequence[AuditCase], period: Period) -> Iterator[tuple[AuditCase, KeptGate, float | None]]:
+    """Gates of the period with the part of the threshold that the figure uses.
+
+    None where that is undefined, or discloses a small count.
+    """
+    for case in _decided_in(cases, period):
+        for gate in case.kept.gates:
+            measured, threshold, part = gate.measured, gate.threshold, None
+            if measured is not None and measured >= 0 and threshold > 0 and not _is_hidden(case, gate):
+                at_least = threshold / measured if measured > 0 else None
+                part = measured / threshold if gate.comparison == "at most" else at_least
+            yield case, gate, part
 
 
 def _is_hidden(case: AuditCase, gate: KeptGate) -> bool:
-    result = _result(gate)
-    plain, _ = write_result(result.model_copy(update={"people": None}), small_cell=0)
+    plain, _ = write_result(_result(gate).model_copy(update={"people": None}), small_cell=0)
     return _written(case, gate)[0] != plain
 
 
 def _written(case: AuditCase, gate: KeptGate) -> tuple[str, str]:
-    records = case.kept.records if case.kept else None
-    return write_result(_result(gate), records=records, small_cell=case.small_cell)
+    return write_result(_result(gate), records=case.kept.records, small_cell=case.kept.policy.small_cell)
 
 
 def _result(gate: KeptGate) -> GateResult:
-    unit = MEASURES[Measure(gate.id)].unit if gate.id in _KNOWN else ""
-    return GateResult(
-        id=gate.id,
-        title=_title(gate.id),
-        unit=unit,
-        measured=gate.measured,
-        interval=gate.interval,
-        people=gate.people,
-        comparison=gate.comparison,
-        threshold=gate.threshold,
-        passed=gate.passed,
-        because="",
-    )
-
-
-_KNOWN = frozenset(measure.value for measure in Measure)
+    unit = MEASURES[Measure(gate.id)].unit if gate.id in _ORDER else ""
+    return GateResult.model_validate(gate.model_dump() | {"title": _title(gate.id), "unit": unit, "because": ""})
 
 
 def _title(gate: str) -> str:
-    return MEASURES[Measure(gate)].title if gate in _KNOWN else gate
+    return MEASURES[Measure(gate)].title if gate in _ORDER else gate

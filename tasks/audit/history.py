@@ -1,7 +1,8 @@
 """The ledger's rows as an audit reads them: every entry that can be read, and the releases that they are about.
 
 Rows are taken as they are stored, a broken chain's too; whether they can be relied on is another question
-(``tasks.ledger.chain``). A kind of entry that this version does not know is counted and passed over.
+(``tasks.ledger.chain``). A kind of entry that this version does not know is counted and passed over, and a decision
+without the facts that an audit rests on counts as unreadable.
 """
 
 import json
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 
-from pydantic import ValidationError
-
-from tasks.decision.kept import KeptDecision
+from tasks.decision.bodies import KeptDecision
+from tasks.decision.record import Verdict
 from tasks.ledger.entry import Entry, Event, Row
 
 _KINDS = frozenset(event.value for event in Event)
+_VERDICTS = frozenset(verdict.value for verdict in Verdict)
 
 
 @dataclass(frozen=True)
@@ -40,19 +41,9 @@ class ReleaseEntries:
     entries: tuple[Entry, ...]
 
     @cached_property
-    def requests(self) -> tuple[Entry, ...]:
-        """Its requests: one, or more where a run had failed."""
-        return tuple(entry for entry in self.entries if entry.event is Event.REQUESTED)
-
-    @cached_property
     def recipients(self) -> tuple[str, ...]:
         """For whom it was decided, in the order of the decisions."""
-        names = (entry.recipient for entry in self.entries if entry.event is Event.DECIDED)
-        return tuple(dict.fromkeys(name for name in names if name is not None))
-
-    def of(self, recipient: str) -> tuple[Entry, ...]:
-        """The entries about one recipient's part of it."""
-        return tuple(entry for entry in self.entries if entry.recipient == recipient)
+        return tuple(dict.fromkeys(str(entry.recipient) for entry in self.entries if entry.event is Event.DECIDED))
 
 
 @dataclass(frozen=True)
@@ -93,28 +84,28 @@ def read_history(rows: Iterable[Row], last_day: date) -> History:
     unreadable: list[int] = []
     others: Counter[str] = Counter()
     for row in rows:
-        at = _moment(row.at)
-        if at is None:
-            unreadable.append(_number(row))
-        elif at.date() > last_day:
-            continue
-        elif isinstance(row.event, str) and row.event not in _KINDS:
-            others[row.event] += 1
-        else:
-            entry = _entry(row, at)
-            if entry is None:
-                unreadable.append(_number(row))
+        try:
+            at = datetime.fromisoformat(str(row.at)).astimezone(UTC)
+            if at.date() > last_day:
+                continue
+            if isinstance(row.event, str) and row.event not in _KINDS:
+                others[row.event] += 1
             else:
-                entries.append(entry)
+                entries.append(_entry(row, at))
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            unreadable.append(row.sequence if isinstance(row.sequence, int) else 0)
     return History(tuple(entries), tuple(unreadable), dict(sorted(others.items())))
 
 
-def kept(decided: Entry) -> KeptDecision | None:
-    """Facts of a decision that its entry keeps; None in entries of older versions."""
-    try:
-        return KeptDecision.model_validate(decided.body.get("determined"))
-    except ValidationError:
-        return None
+def kept(decided: Entry) -> KeptDecision:
+    """Facts of a decision that its entry keeps.
+
+    Raises
+    ------
+    ValidationError
+        If it keeps none, or others than this version knows.
+    """
+    return KeptDecision.model_validate(decided.body.get("determined"))
 
 
 def text(entry: Entry, name: str) -> str | None:
@@ -137,12 +128,9 @@ def day(entry: Entry, name: str) -> date | None:
         return None
 
 
-def _entry(row: Row, at: datetime) -> Entry | None:
-    try:
-        body = json.loads(row.body)
-        event = Event(row.event)
-    except (TypeError, ValueError, RecursionError):
-        return None
+def _entry(row: Row, at: datetime) -> Entry:
+    """An entry as it is stored, or a ValueError or TypeError where it is none."""
+    body = json.loads(row.body)
     named = (row.actor, row.prev_sha256, row.sha256)
     optional = (row.release_id, row.recipient, row.signer, row.signature)
     if (
@@ -151,28 +139,11 @@ def _entry(row: Row, at: datetime) -> Entry | None:
         or not all(isinstance(one, str) for one in named)
         or not all(one is None or isinstance(one, str) for one in optional)
     ):
-        return None
-    return Entry(
-        row.sequence,
-        at,
-        event,
-        row.release_id,
-        row.recipient,
-        row.actor,
-        body,
-        row.prev_sha256,
-        row.sha256,
-        row.signer,
-        row.signature,
-    )
-
-
-def _moment(stamp: object) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(stamp)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _number(row: Row) -> int:
-    return row.sequence if isinstance(row.sequence, int) else 0
+        raise TypeError("a field of another type")
+    whose = Event(row.event), row.release_id, row.recipient, row.actor
+    entry = Entry(row.sequence, at, *whose, body, row.prev_sha256, row.sha256, row.signer, row.signature)
+    if entry.event is Event.DECIDED:
+        kept(entry)
+        if entry.release_id is None or entry.recipient is None or text(entry, "decision") not in _VERDICTS:
+            raise ValueError("no decision")
+    return entry

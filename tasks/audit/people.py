@@ -80,8 +80,6 @@ def policy_rows(cases: Sequence[AuditCase], period: Period) -> tuple[AuditPolicy
     rows = []
     before: dict[str, tuple[str, str]] = {}
     for case in cases:
-        if case.kept is None:
-            continue
         policy = case.kept.policy
         earlier = before.get(policy.id)
         before[policy.id] = policy.version, policy.sha256
@@ -152,12 +150,12 @@ def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[Excep
     for entry in case.entries:
         if entry.event is Event.VOTED:
             who = text(entry, "reviewer") or _NOT_RECORDED
-            yield from _not_of(case, entry, who, case.kept.reviewers if case.kept else None, "vote")
+            yield from _not_of(case, entry, who, case.kept.reviewers, "vote")
             if person_key(who) in officers:
                 yield _row(case, entry, "vote by an officer who answers for an override of the release", who)
         elif entry.event is Event.OVERRIDDEN:
             who = text(entry, "by") or _NOT_RECORDED
-            yield from _not_of(case, entry, who, case.kept.officers if case.kept else None, "override")
+            yield from _not_of(case, entry, who, case.kept.officers, "override")
             officers.add(person_key(who))
             approving, approved = set(), False
         elif entry.event is Event.DECIDED:
@@ -165,7 +163,7 @@ def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[Excep
         elif entry.event is Event.REVIEWED and text(entry, "vote") == "approve":
             approving.add(person_key(text(entry, "reviewer") or ""))
         elif entry.event is Event.APPROVED:
-            approved = len(approving) >= max(case.kept.reviews_required if case.kept else 1, 1)
+            approved = len(approving) >= max(case.kept.reviews_required, 1)
         elif entry.event is Event.RELEASED and not approved:
             yield _row(case, entry, "delivery without the approvals that the decision required", entry.actor)
 
@@ -174,16 +172,14 @@ def _figures(entry: Entry, case: AuditCase | None) -> tuple[str, ...]:
     """Figures that an officer answers for, as the gates of the decision have them."""
     gates = entry.body.get("gates")
     named = [gate.get("id") for gate in gates if isinstance(gate, dict)] if isinstance(gates, list) else []
-    if case is None or case.kept is None:
-        return tuple(str(name) for name in named)
-    kept = {gate.id: gate for gate in case.kept.gates}
-    return tuple(gate_figure(case, kept[name]) if name in kept else str(name) for name in named)
+    kept = {gate.id: gate for gate in case.kept.gates} if case else {}
+    return tuple(gate_figure(case, kept[name]) if case and name in kept else str(name) for name in named)
 
 
-def _not_of(case: AuditCase, entry: Entry, who: str, named: Sequence[str] | None, what: str) -> Iterator[ExceptionRow]:
-    if case.requested_by is not None and same_person(who, case.requested_by):
+def _not_of(case: AuditCase, entry: Entry, who: str, named: Sequence[str], what: str) -> Iterator[ExceptionRow]:
+    if same_person(who, case.kept.requested_by):
         yield _row(case, entry, f"{what} by the requester", who)
-    if named is not None and not any(same_person(who, one) for one in named):
+    if not any(same_person(who, one) for one in named):
         yield _row(case, entry, f"{what} by a person whom the policy does not name", who)
 
 

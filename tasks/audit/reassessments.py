@@ -36,7 +36,7 @@ def overdue_rows(cases: Sequence[AuditCase], today: date) -> tuple[OverdueRow, .
                 entry=(last or case.released).sequence,
                 release_id=case.release_id,
                 recipient=case.recipient,
-                organisation=case.kept.organisation if case.kept else None,
+                organisation=case.kept.organisation,
                 last=last.at if last else None,
                 due=due,
                 days_late=(today - due).days,
@@ -67,7 +67,7 @@ def _due(case: AuditCase) -> date | None:
     last = _last(case)
     if last is not None:
         return day(last, "next_due")
-    days = case.kept.policy.reassess_days if case.kept else None
+    days = case.kept.policy.reassess_days
     if case.released is None or days is None:
         return None
     return case.released.at.date() + timedelta(days=days)

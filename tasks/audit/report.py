@@ -1,8 +1,7 @@
 """The audit report: the one record of a period, which PDF, CSV and terminal render.
 
-It holds what the ledger knows up to the end of the last day, in UTC. Facts that entries of older versions lack are
-None, shown as “not recorded”. No field holds a value of the data; numbers of people obey the small-cell rule. Nothing
-is computed here.
+It holds what the ledger knows up to the end of the last day, in UTC. No field holds a value of the data; numbers of
+people obey the small-cell rule. Nothing is computed here.
 """
 
 from datetime import date, datetime
@@ -11,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from tasks.core.fact import Fact
-from tasks.decision.kept import Intruder
+from tasks.decision.bodies import Intruder
 
 SCHEMA_VERSION: Literal["releasegate/audit/1"] = "releasegate/audit/1"
 Lapse = Literal[30, 60, 90]
@@ -93,51 +92,52 @@ class FileRow(AuditRow):
     released_at: datetime
     in_period: bool
     recipient: str
-    organisation: str | None
+    organisation: str
     release_id: str
-    dataset: str | None
-    source_sha256: str | None
+    dataset: str
+    source_sha256: str
     file_sha256: str = Field(description="Of the clear file.")
     delivered_sha256: str | None = Field(description="Of what was delivered; None where that is the clear file.")
-    purpose: str | None
+    purpose: str
     records: RecordRange | None
     highest_risk: float | None = Field(description="Of a record, from a recipient who knows how the file was made.")
     expected: float | None = Field(description="Expected re-identifications by such a recipient.")
     state: str
     overridden: tuple[str, ...] = Field(description="Failed gates that an officer answers for.")
     number: int = Field(description="Number of the file among those to this recipient.")
-    copy_of_data: int | None = Field(description="Number of the file among those to this recipient from the same data.")
+    copy_of_data: int = Field(description="Number of the file among those to this recipient from the same data.")
     cumulative_records: RecordRange
     cumulative_expected: float
-    not_recorded: int = Field(
-        description="Files so far whose records or risk are not recorded; sums do not include them."
-    )
 
 
 class RecipientRow(Fact):
     """Cumulative exposure to one recipient."""
 
     recipient: str
-    organisation: str | None
+    organisation: str
     files: int
     files_in_period: int
     datasets: int = Field(description="Distinct source files, by their hash.")
     records: RecordRange
     expected: float
     highest_risk: float | None
-    not_recorded: int
     last_released_at: datetime
 
 
-class CertificateRow(AuditRow):
-    """A determination in force, whose file was delivered."""
+class CopyRow(AuditRow):
+    """A copy that a recipient has."""
 
     release_id: str
     recipient: str
-    organisation: str | None
-    valid_from: date | None
-    valid_until: date | None
-    days_left: int | None
+    organisation: str
+
+
+class CertificateRow(CopyRow):
+    """A determination in force, whose file was delivered."""
+
+    valid_from: date
+    valid_until: date
+    days_left: int
     lapses_within: Lapse | None
 
 
@@ -150,7 +150,7 @@ class RenewalRow(AuditRow):
     verdict: str
     earlier_release_id: str
     earlier_verdict: str
-    earlier_valid_until: date | None
+    earlier_valid_until: date
     changed: bool = Field(description="Whether one of the two was blocked and the other was not.")
     days_late: int | None = Field(description="Days after the last day of the earlier one; None where in time.")
 
@@ -169,23 +169,17 @@ class ReassessmentRow(AuditRow):
     days_late: int | None = Field(description="Days after its due date; None where in time.")
 
 
-class OverdueRow(AuditRow):
+class OverdueRow(CopyRow):
     """A delivered copy that is overdue for re-assessment."""
 
-    release_id: str
-    recipient: str
-    organisation: str | None
     last: datetime | None = Field(description="Last re-assessment; None where there was none.")
     due: date
     days_late: int
 
 
-class PastDueRow(AuditRow):
+class PastDueRow(CopyRow):
     """A determination that has ended while its file may still be in use."""
 
-    release_id: str
-    recipient: str
-    organisation: str | None
     valid_until: date
     days_past: int
     renewed_by: str | None = Field(description="A later release of the same data to the recipient, if there is one.")
@@ -379,7 +373,6 @@ class AuditReport(Fact):
     made_at: datetime
     near_from: float = Field(description="Part of what a gate allows from which a figure is near the threshold.")
     small_cell: int = Field(description="Smallest number of people that is disclosed where no policy says otherwise.")
-    not_recorded: int = Field(description="Decisions of older versions, of which the ledger keeps only the verdict.")
     outcomes: dict[str, int] = Field(description="Requests made in the period, by outcome at its end.")
     chain: ChainResult
     intervals: tuple[AuditInterval, ...]

@@ -1,10 +1,11 @@
 """Every request of a period and its outcome, also by parts of the period."""
 
-import calendar
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
 from itertools import pairwise
+
+import pandas as pd
 
 from tasks.audit.cases import AuditCase
 from tasks.audit.history import History, Period, ReleaseEntries, text
@@ -12,7 +13,8 @@ from tasks.audit.report import RequestRow
 from tasks.ledger.entry import Entry, Event
 
 NONE_RECORDED = "none recorded"
-_LONGEST_BY_DAY, _LONGEST_BY_WEEK, _LONGEST_BY_MONTH = 31, 185, 5 * 366
+_PARTS = (("D", 31), ("W", 185), ("M", 5 * 366), ("Y", math.inf))
+"""Parts of a period, and the most days of it for which they are used."""
 _ENDS = frozenset({Event.REFUSED, Event.FAILED})
 
 
@@ -48,22 +50,10 @@ def made_in(rows: Sequence[RequestRow], period: Period) -> dict[str, int]:
 def intervals(period: Period) -> tuple[Period, ...]:
     """The period in days, weeks from Monday, months or years, whichever leaves few enough to compare."""
     days = (period.last - period.first).days + 1
-    found, first = [], period.first
-    while first <= period.last:
-        if days <= _LONGEST_BY_DAY:
-            last = first
-        elif days <= _LONGEST_BY_WEEK:
-            last = first + timedelta(days=6 - first.weekday())
-        elif days <= _LONGEST_BY_MONTH:
-            last = first.replace(day=calendar.monthrange(first.year, first.month)[1])
-        else:
-            last = date(first.year, 12, 31)
-        last = min(last, period.last)
-        found.append(Period(first, last))
-        if last == period.last:
-            break
-        first = last + timedelta(days=1)
-    return tuple(found)
+    parts = pd.period_range(period.first, period.last, freq=next(freq for freq, most in _PARTS if days <= most))
+    return tuple(
+        Period(max(part.start_time.date(), period.first), min(part.end_time.date(), period.last)) for part in parts
+    )
 
 
 def _runs(release: ReleaseEntries) -> Iterator[tuple[Entry, tuple[Entry, ...]]]:
@@ -76,7 +66,7 @@ def _runs(release: ReleaseEntries) -> Iterator[tuple[Entry, tuple[Entry, ...]]]:
 def _outcomes(
     release: ReleaseEntries, request: Entry, following: Sequence[Entry], cases: Mapping[tuple[str, str], AuditCase]
 ) -> Iterator[RequestRow]:
-    decided = [entry for entry in following if entry.event is Event.DECIDED and entry.recipient is not None]
+    decided = [entry for entry in following if entry.event is Event.DECIDED]
     for entry in decided:
         case = cases[release.release_id, str(entry.recipient)]
         if case.decided.sequence == entry.sequence:

@@ -27,25 +27,21 @@ _REVOKED = "release revoked"
 
 def certificate_rows(cases: Sequence[AuditCase], day: date) -> tuple[CertificateRow, ...]:
     """Determinations in force on a day under which a file was delivered, the first to expire first."""
-    rows = []
-    for case in cases:
-        if not case.is_out or case.released is None:
-            continue
-        kept = case.kept
-        left = (kept.valid_until - day).days if kept else None
-        rows.append(
-            CertificateRow(
-                entry=case.released.sequence,
-                release_id=case.release_id,
-                recipient=case.recipient,
-                organisation=kept.organisation if kept else None,
-                valid_from=kept.valid_from if kept else None,
-                valid_until=kept.valid_until if kept else None,
-                days_left=left,
-                lapses_within=None if left is None else _within(left),
-            )
+    rows = [
+        CertificateRow(
+            entry=case.released.sequence,
+            release_id=case.release_id,
+            recipient=case.recipient,
+            organisation=case.kept.organisation,
+            valid_from=case.kept.valid_from,
+            valid_until=case.kept.valid_until,
+            days_left=(case.kept.valid_until - day).days,
+            lapses_within=_within((case.kept.valid_until - day).days),
         )
-    return tuple(sorted(rows, key=lambda row: (row.valid_until or date.max, row.entry)))
+        for case in cases
+        if case.is_out and case.released
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.valid_until, row.entry)))
 
 
 def renewal_rows(cases: Sequence[AuditCase], period: Period) -> tuple[RenewalRow, ...]:
@@ -54,8 +50,7 @@ def renewal_rows(cases: Sequence[AuditCase], period: Period) -> tuple[RenewalRow
     for before, case in _successions(cases):
         if not period.holds(case.decided.at):
             continue
-        until = before.kept.valid_until if before.kept else None
-        day = case.decided.at.date()
+        until, day = before.kept.valid_until, case.decided.at.date()
         rows.append(
             RenewalRow(
                 entry=case.decided.sequence,
@@ -67,7 +62,7 @@ def renewal_rows(cases: Sequence[AuditCase], period: Period) -> tuple[RenewalRow
                 earlier_verdict=before.verdict,
                 earlier_valid_until=until,
                 changed=_blocked(case) != _blocked(before),
-                days_late=(day - until).days if until is not None and is_over(until, day) else None,
+                days_late=(day - until).days if is_over(until, day) else None,
             )
         )
     return tuple(rows)
@@ -78,7 +73,7 @@ def past_due_rows(cases: Sequence[AuditCase], day: date) -> tuple[PastDueRow, ..
     by_data = _by_data(cases)
     rows = []
     for case in cases:
-        if case.outcome.state != State.EXPIRED.value or case.released is None or case.kept is None:
+        if case.outcome.state != State.EXPIRED.value or case.released is None:
             continue
         later = [
             other.release_id
@@ -104,15 +99,13 @@ def agreement_rows(cases: Sequence[AuditCase], day: date) -> tuple[AgreementRow,
     ends, rows = _ends(cases), []
     under: dict[tuple[str, str], list[AuditCase]] = defaultdict(list)
     for case in cases:
-        key = _agreement(case)
-        if key is not None:
-            under[key].append(case)
+        under[_agreement(case)].append(case)
     for (recipient, agreement), own in under.items():
         expires = ends[recipient, agreement]
         files = [case for case in own if case.released is not None]
         left = (expires - day).days
         last = own[-1]
-        if files and last.kept is not None and left <= LAPSES[-1]:
+        if files and left <= LAPSES[-1]:
             rows.append(
                 AgreementRow(
                     entry=last.decided.sequence,
@@ -137,7 +130,7 @@ def destruction_rows(cases: Sequence[AuditCase], day: date) -> tuple[Destruction
             continue
         if case.outcome.state == State.REVOKED.value:
             because, due = _REVOKED, case.outcome.at.date()
-        elif key is not None and is_over(ends[key], day):
+        elif is_over(ends[key], day):
             because, due = _EXPIRED, ends[key]
         else:
             continue
@@ -166,8 +159,7 @@ def _within(days: int) -> Lapse | None:
 def _by_data(cases: Sequence[AuditCase]) -> Mapping[tuple[str, str], list[AuditCase]]:
     grouped: dict[tuple[str, str], list[AuditCase]] = defaultdict(list)
     for case in cases:
-        if case.source_sha256 is not None:
-            grouped[case.recipient, case.source_sha256].append(case)
+        grouped[case.recipient, case.kept.source_sha256].append(case)
     return grouped
 
 
@@ -177,15 +169,10 @@ def _successions(cases: Sequence[AuditCase]) -> list[tuple[AuditCase, AuditCase]
     return sorted(pairs, key=lambda pair: pair[1].decided.sequence)
 
 
-def _agreement(case: AuditCase) -> tuple[str, str] | None:
-    return (case.recipient, case.kept.agreement.id) if case.kept else None
+def _agreement(case: AuditCase) -> tuple[str, str]:
+    return case.recipient, case.kept.agreement.id
 
 
 def _ends(cases: Sequence[AuditCase]) -> dict[tuple[str, str], date]:
     """Last day of each agreement, as the latest decision under it has it."""
-    ends = {}
-    for case in cases:
-        key = _agreement(case)
-        if key is not None and case.kept is not None:
-            ends[key] = case.kept.agreement.expires
-    return ends
+    return {_agreement(case): case.kept.agreement.expires for case in cases}

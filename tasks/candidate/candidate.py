@@ -1,6 +1,7 @@
 """A candidate: one recipient's copy as it would leave. Everything else about the copy is derived from it, once.
 
-It decides nothing, writes nothing and reads no file but through ``source``.
+It decides nothing, writes nothing and reads no file but through ``source``. ``CandidateSource`` makes the candidates of
+a request for whoever assesses it without releasing anything.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +15,12 @@ from numpy.typing import NDArray
 
 from tasks.adversary.profile import DerivedProfile
 from tasks.candidate.coalition import Coalition, coalitions_of
-from tasks.candidate.groups import Groups, recipient_profile, released_groups
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import Groups, recipient_profile, released_groups, released_tuples
 from tasks.core.fact import Fact
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import CountIndex, Generalization, population_cells
-from tasks.generalization.setting import follower_of, own_follower, weights_of
-from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, with_masked
+from tasks.generalization.setting import follower_of, game_table, own_follower, played_against, weights_of
+from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Recipient, ReleaseRequest
@@ -154,3 +154,44 @@ class Candidate:
     def generalized_as(self, generalization: Generalization) -> "Candidate":
         """The same copy under another generalization."""
         return replace(self, generalization=generalization, already_released=None)
+
+
+class CandidateSource:
+    """The data of a request, counted and masked once for all of its recipients.
+
+    ``frame`` is the microdata as text, missing cells as NA; ``randomness`` serves masking and measurements.
+    """
+
+    def __init__(
+        self, request: ReleaseRequest, prepared: Prepared, frame: pd.DataFrame, randomness: Randomness
+    ) -> None:
+        self.request, self.prepared, self.frame, self.randomness = request, prepared, frame, randomness
+        self.index = game_table(request, prepared)
+        self.known: dict[str, Fact] = {}
+        """Facts that are the same for every recipient."""
+
+    @cached_property
+    def masked(self) -> MaskedColumns:
+        """Numeric columns before and after masking."""
+        return mask_columns(self.request, self.frame, self.randomness)
+
+    def candidate(self, recipient: Recipient) -> Candidate:
+        """The recipient's copy.
+
+        Raises
+        ------
+        StageFailed
+            If the recipient's method leaves a record without a strategy, or k-anonymity cannot be reached.
+        """
+        follower = follower_of(self.request, recipient, self.index.population.total)
+        return Candidate(
+            request=self.request,
+            recipient=recipient,
+            prepared=self.prepared,
+            index=self.index,
+            generalization=played_against(self.index, self.request, recipient, follower),
+            masked=self.masked,
+            source=lambda: self.frame,
+            randomness=self.randomness,
+            known=self.known,
+        )

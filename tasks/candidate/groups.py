@@ -1,4 +1,4 @@
-"""The groups that an adversary with external data finds: how many candidates each record has there.
+"""The records that are released, and the groups that an adversary with external data finds them in.
 
 A released cell stands for the people whose own cell it is (the effective group): whoever knows the method rules out the
 others. Of them the external data list those in the register, or, without one, the share that the prior says.
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
 from tasks.adversary.profile import DerivedProfile, derive_profile
+from tasks.core.errors import StageFailed
 from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.suppression import suppressed
+from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Recipient
 
@@ -44,11 +47,7 @@ class Groups:
 def collected_groups(table: CountIndex, prior: float) -> Groups:
     """Groups of the records as collected: the people with the same quasi-identifiers.
 
-    Parameters
-    ----------
-    table : CountIndex
-    prior : float
-        Share of the population that is in the external data, where there is no register.
+    Without a register, the prior says which share of the population is in the external data.
     """
     place = table.population.find(table.data.keys)
     people = np.where(place >= 0, table.population.counts[place], 0)
@@ -76,18 +75,9 @@ def densest_group(played: Generalization, kept: NDArray[np.bool_]) -> tuple[int 
 
 
 def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Counts, prior: float) -> Groups:
-    """Groups of given sizes.
+    """Groups of given sizes: people of the population, those of them in the register, and records, shape (n_groups,).
 
-    Parameters
-    ----------
-    table : CountIndex
-    people : array of shape (n_groups,)
-        People of the population in each group.
-    listed : array of shape (n_groups,) or None
-        Those of them in the register; None without one, where the prior says how many there are, rounded down and
-        at least one.
-    records : array of shape (n_groups,)
-    prior : float
+    Without a register the prior says how many are listed, rounded down and at least one.
     """
     total = table.population.total
     if listed is None or table.listed is None:
@@ -99,14 +89,45 @@ def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Co
 
 
 def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:
-    """The recipient as an adversary, against the groups that are released to it.
-
-    Parameters
-    ----------
-    recipient : Recipient
-    played : Generalization
-        The recipient's method.
-    kept : array of shape (n_tuples,)
-        Whether a tuple's records are released.
-    """
+    """The recipient as an adversary, against the groups of the tuples that are released to it."""
     return derive_profile(recipient, *densest_group(played, kept))
+
+
+def released_tuples(table: CountIndex, played: Generalization, minimum_class_size: int) -> NDArray[np.bool_]:
+    """Whether each tuple's records are released.
+
+    Raises
+    ------
+    StageFailed
+        If k-anonymity or a budget, or the minimum class size among the records that it leaves, suppresses every record.
+    """
+    kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
+    left_out = "budget" if played.budget is not None else "k_anonymity"
+    if kept.any():
+        left_out = "minimum_class_size"
+        numbers = cell_numbers(played.cells[kept], table.axis_sizes)
+        kept[kept] = ~suppressed(numbers, table.data.counts[kept], minimum_class_size)
+    if not kept.any():
+        expected, fix = _NONE_LEFT[left_out]
+        raise StageFailed(
+            "every record would be suppressed",
+            where=f"policy.generalization.{left_out}",
+            expected=expected,
+            got="none",
+            fix=fix,
+        )
+    return kept
+
+
+_NONE_LEFT = {
+    "budget": (
+        "a release of at least one record within the limits",
+        "widen the limits, or allow less suppression so that more general cells are taken",
+    ),
+    "k_anonymity": (
+        "at least one class that meets its demands",
+        "lower k or the other demands, or suppression_limit, so that more general classes are taken",
+    ),
+    "minimum_class_size": ("at least one class of that size", "lower the minimum class size or generalize more"),
+}
+"""What was expected and what to do where nothing is left, by the term that suppressed the last record."""

@@ -1,15 +1,20 @@
 """Small private files that are written whole or not at all, and are on disk when a call returns."""
 
 import hashlib
+import json
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
+from zipfile import BadZipFile
 
-from tasks.core.errors import StageFailed, WorkspaceError
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from tasks.core.errors import StageFailed, WorkspaceError, unreadable_intermediate
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -39,6 +44,26 @@ def write_new(path: Path, content: bytes) -> None:
     with _draft(path, content) as draft:
         os.link(draft, path)
         sync_folder(path.parent)
+
+
+def read_content(path: Path, what: str) -> bytes:
+    """Bytes of a file that a user has named.
+
+    Raises
+    ------
+    WorkspaceError
+        If it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise WorkspaceError(
+            f"{what} cannot be read",
+            where=str(path),
+            expected="a file that you may read",
+            got=error.strerror or "the system refused",
+            fix="check the path and its permissions",
+        ) from None
 
 
 def check_private(path: Path) -> None:
@@ -155,3 +180,24 @@ def checked(stored: Artifact) -> Path:
         expected="the bytes that the stage before wrote",
         fix="run the release again",
     )
+
+
+def save_arrays(path: Path, about: object, **arrays: Any) -> None:
+    """Write arrays, and what JSON says about them, to an ``.npz`` file without pickled objects."""
+    np.savez(path, allow_pickle=False, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays)
+
+
+@contextmanager
+def saved_arrays(path: Path, stage: str) -> Iterator[tuple[Any, NpzFile]]:
+    """What ``save_arrays`` wrote in a stage: what is said about the arrays, and the arrays by name.
+
+    Raises
+    ------
+    StageFailed
+        If the file is missing or damaged, or does not hold what the block expects.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            yield json.loads(arrays["about"].tobytes()), arrays
+    except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
+        raise unreadable_intermediate(path.name, stage, error) from None

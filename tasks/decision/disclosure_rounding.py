@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.decision.record import DecisionRecord
 
 _DIGITS = 3

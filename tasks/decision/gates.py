@@ -76,11 +76,8 @@ def _judge(gate: Gate, figure: float | None, around: tuple[Interval, int | None]
     )
 
 
-def validation_gate(validation: ValidationFact | None) -> GateResult:
+def validation_gate(validation: ValidationFact) -> GateResult:
     """Whether the validation stage ran, checked something and found nothing wrong."""
-    title = "Validation passed"
-    if validation is None:
-        return _condition(VALIDATION_PASSED, title, None, "The validation stage did not finish.")
     checks = validation.checks
     failed = [
         f"{check.expectation} ({check.column})" if check.column else check.expectation
@@ -93,7 +90,7 @@ def validation_gate(validation: ValidationFact | None) -> GateResult:
     )
     if failed:
         because = f"{len(failed)} of {len(checks)} validation checks failed: {_listed(failed)}."
-    return _condition(VALIDATION_PASSED, title, passed, because, validation.evidence_sha256)
+    return _condition(VALIDATION_PASSED, "Validation passed", passed, because, validation.evidence_sha256)
 
 
 def agreement_gate(agreement: Agreement, decided_on: date) -> GateResult:
@@ -124,7 +121,6 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
 
     Parameters
     ----------
-    decoys : DecoyFact
     threshold : float
         Highest area under the curve of a classifier that separates them, 0.5 to 1.
 
@@ -147,7 +143,7 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
             because += " See policy.decoys.common_from: without it no decoy has values that many records share."
     return GateResult(
         id=DECOYS_DETECTABLE,
-        title="Decoys cannot be told from real classes",
+        title="Decoys cannot be distinguished from real classes",
         measured=None if judged is None else judged.high,
         interval=None if judged is None else Interval(low=judged.low, high=judged.high, level=0.95),
         comparison="at most",
@@ -177,7 +173,7 @@ def rescored_gate(
         Passed where both hold the same names and each pair agrees within a relative 1e-9, which leaves room for
         another order of summation and for nothing else.
     """
-    title = "Risk of the file as written is the recorded one"
+    title = "Risk recomputed from the written file matches the record"
     if rescored is None:
         because = "The file could not be read back and scored."
         return _condition(RESCORED_EQUAL, title, None, because, output_sha256)

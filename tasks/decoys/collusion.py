@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.decision.decoy_facts import CollusionFact
-from tasks.decoys.class_table import ClassTable, Flags, Rows, joined, looks
-from tasks.decoys.lineage import Lineage
-from tasks.decoys.same_origin import same_origin_pairs
+from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks, same_origin_pairs
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,6 @@ def collusion(
     ----------
     held : sequence of MarkedCopy
         One a recipient, at least one.
-    axes : sequence of Lineage
     generator : numpy.random.Generator
         Draws the subsets of a size that has more than ``subsets`` of them.
     subsets : int

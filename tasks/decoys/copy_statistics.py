@@ -16,9 +16,8 @@ from scipy.linalg.lapack import dpstrf
 
 from tasks.assessments.utility.numeric_change import cramers_v, varies
 from tasks.decision.decoy_facts import StatisticChange, StatisticsFact
-from tasks.decoys.decoy_records import at_rows
-from tasks.decoys.linked_release import Floats
-from tasks.decoys.outbound import outbound_columns
+from tasks.decoys.classes import Floats
+from tasks.decoys.records import at_rows, outbound_columns
 from tasks.decoys.value_rules import Column, Columns
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.request.model import ReleaseRequest
@@ -30,8 +29,6 @@ _INDICATOR_RECORDS = 10
 _COLLINEAR = 1e-12
 """Share of its variance that a predictor has of its own at least; less is a rounding error."""
 _BLOCK_RECORDS = 2**18
-_SPREAD = 2**22
-"""Range of codes up to which they are counted in an array."""
 
 _Measure = Callable[[Column, Column], float | None]
 
@@ -49,8 +46,6 @@ def statistics_of_copy(
     ----------
     frame : DataFrame
         The microdata as text.
-    request : ReleaseRequest
-    masked : MaskedColumns
     rows : array of shape (n_real_rows,)
         Position in the microdata of each real row of the copy.
     decoys : sequence of mappings
@@ -97,10 +92,7 @@ def statistics_fact(before: Columns, after: Columns, target: str | None) -> Stat
         ),
         correlation=_largest_difference(numeric, before, after, _correlation),
         association=_largest_difference(coded, before, after, _cramers_v),
-        target=None if found is None else target,
-        coefficient=None if found is None else found.coefficient,
-        explained_before=None if found is None else found.before,
-        explained_after=None if found is None else found.after,
+        **({"target": target, **found} if found else {}),
     )
 
 
@@ -117,25 +109,20 @@ def _mean_change(name: str, before: Column, after: Column) -> StatisticChange:
 
 
 def _frequency_change(name: str, before: Column, after: Column) -> StatisticChange:
-    shares = [pd.Series(counts / counts.sum(), codes) for codes, counts in map(counted_codes, (before, after))]
+    shares = [counts / counts.sum() for counts in map(counted_codes, (before, after))]
     changes = shares[1].sub(shares[0], fill_value=0.0).abs()
     return StatisticChange(
         name=name, kind="categories", total_variation=float(changes.sum() / 2), largest=float(changes.max())
     )
 
 
-def counted_codes(codes: Column) -> tuple[Column, NDArray[np.int64]]:
-    """The codes that occur, growing, and the records of each; without sorting where they are few.
+def counted_codes(codes: Column) -> pd.Series:
+    """Records of each code that occurs, by code, growing.
 
-    >>> counted_codes(np.array([3, 0, 3]))
-    (array([0, 3]), array([1, 2]))
+    >>> counted_codes(np.array([3, 0, 3])).to_dict()
+    {0: 1, 3: 2}
     """
-    if codes.min() < 0 or codes.max() >= _SPREAD:
-        distinct, counts = np.unique(codes, return_counts=True)
-        return distinct, counts.astype(np.int64)
-    records = np.bincount(codes)
-    present = np.flatnonzero(records)
-    return present.astype(codes.dtype), records[present].astype(np.int64)
+    return pd.Series(codes).value_counts(sort=False).sort_index()
 
 
 def _correlation(first: Column, second: Column) -> float | None:
@@ -148,8 +135,8 @@ def _correlation(first: Column, second: Column) -> float | None:
 
 def _cramers_v(first: Column, second: Column) -> float | None:
     width = int(second.max()) - int(second.min()) + 1
-    pairs, counts = counted_codes((first - first.min()).astype(np.int64) * width + (second - second.min()))
-    return cramers_v(pairs // width, pairs % width, counts)
+    counts = counted_codes((first - first.min()).astype(np.int64) * width + (second - second.min()))
+    return cramers_v(counts.index // width, counts.index % width, counts)
 
 
 def _largest_difference(names: Sequence[str], before: Columns, after: Columns, measure: _Measure) -> float | None:
@@ -159,14 +146,6 @@ def _largest_difference(names: Sequence[str], before: Columns, after: Columns, m
         if first is not None and second is not None:
             changes.append(abs(second - first))
     return max(changes, default=None)
-
-
-class _Regression(NamedTuple):
-    coefficient: float | None
-    """Largest absolute change of a coefficient, in standard errors; None where none has a standard error."""
-    before: float
-    """R², 0 to 1."""
-    after: float
 
 
 class _Predictor(NamedTuple):
@@ -180,13 +159,12 @@ class _Predictor(NamedTuple):
     def of(self, columns: Columns, rows: NDArray[np.intp]) -> Floats:
         values = columns[self.column][rows]
         plain = values.astype(np.float64) if self.code is None else (values == self.code).astype(np.float64)
-        standardised: Floats = np.nan_to_num((plain - self.mean) / self.spread, nan=0.0)
-        return standardised
+        return np.asarray(np.nan_to_num((plain - self.mean) / self.spread, nan=0.0))
 
 
-def _regression(before: Columns, after: Columns, target: str) -> _Regression | None:
+def _regression(before: Columns, after: Columns, target: str) -> dict[str, float | None] | None:
     """Regress the target on all other columns in both files; None where it does not vary."""
-    code = None if before[target].dtype.kind == "f" else int(_by_frequency(before[target])[0][0])
+    code = None if before[target].dtype.kind == "f" else int(_by_frequency(before[target]).index[0])
     known = [before[target], after[target]]
     known = [values[~np.isnan(values)].astype(np.float64) if code is None else values == code for values in known]
     if any(len(values) == 0 or not varies(values.astype(np.float64)) for values in known):
@@ -198,16 +176,18 @@ def _regression(before: Columns, after: Columns, target: str) -> _Regression | N
     own = _independent(first[:-1, :-1])
     freedom = n - len(own) - 1
     if len(own) == 0 or freedom < 1:
-        return _Regression(None, 0.0, 0.0)
+        return {"coefficient": None, "explained_before": 0.0, "explained_after": 0.0}
     inverse = np.linalg.inv(first[np.ix_(own, own)])
     slopes, explained = inverse @ first[own, -1], first[own, -1] @ inverse @ first[own, -1] / first[-1, -1]
     others = np.linalg.pinv(second[np.ix_(own, own)], hermitian=True) @ second[own, -1]
     after_explained = 1 - (second[-1, -1] - second[own, -1] @ others) / second[-1, -1]
-    unexplained = max(1 - explained, 0.0) * first[-1, -1]
-    largest = None
-    if 1 - explained > _COLLINEAR:
-        largest = float((np.abs(others - slopes) / np.sqrt(np.diag(inverse) * unexplained / freedom)).max())
-    return _Regression(largest, float(np.clip(explained, 0, 1)), float(np.clip(after_explained, 0, 1)))
+    errors = np.sqrt(np.diag(inverse) * max(1 - explained, 0.0) * first[-1, -1] / freedom)
+    return {
+        # None where none has a standard error.
+        "coefficient": float((np.abs(others - slopes) / errors).max()) if 1 - explained > _COLLINEAR else None,
+        "explained_before": float(np.clip(explained, 0, 1)),
+        "explained_after": float(np.clip(after_explained, 0, 1)),
+    }
 
 
 def _predictors(name: str, column: Column) -> Iterator[_Predictor]:
@@ -216,17 +196,15 @@ def _predictors(name: str, column: Column) -> Iterator[_Predictor]:
         if len(known) and varies(known):
             yield _Predictor(name, None, float(known.mean()), float(known.std()))
         return
-    codes, counts = _by_frequency(column)
-    for code, count in zip(codes[1 : 1 + _INDICATORS].tolist(), counts[1 : 1 + _INDICATORS].tolist(), strict=True):
+    frequent = _by_frequency(column)[1 : 1 + _INDICATORS]
+    for code, count in zip(frequent.index.tolist(), frequent.tolist(), strict=True):
         if count >= _INDICATOR_RECORDS:
             share = count / len(column)
             yield _Predictor(name, code, share, float(np.sqrt(share * (1 - share))))
 
 
-def _by_frequency(column: Column) -> tuple[Column, NDArray[np.int64]]:
-    codes, counts = counted_codes(column)
-    order = np.argsort(-counts, kind="stable")
-    return codes[order], counts[order]
+def _by_frequency(column: Column) -> pd.Series:
+    return counted_codes(column).sort_values(ascending=False, kind="stable")
 
 
 def _products(columns: Sequence[_Predictor], values: Columns) -> tuple[int, Floats]:

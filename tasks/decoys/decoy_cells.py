@@ -23,7 +23,7 @@ chapter 4), cross-fitted so that no cell is weighed by a classifier that has see
 replacement by these weights (the exponential race of Efraimidis & Spirakis 2006, in its Gumbel form).
 
 The assignment matches decoys with real classes of their bin, by size and people linked
-(``tasks.decoys.class_table.looks``). So a cell is offered in the size of a real class of its own half-octave, drawn
+(``tasks.decoys.classes.looks``). So a cell is offered in the size of a real class of its own half-octave, drawn
 among those that its people suffice for, and no bin gets more cells than it has real classes for. As many cells are
 offered as are asked for, so that the assignment has no choice among them: with more it would save records by taking
 small decoys, which a classifier separates from real classes by their size.
@@ -37,8 +37,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tasks.core.errors import ParameterError
 from tasks.core.seed import one_thread
-from tasks.decoys.class_table import ClassTable, Flags, Rows, half_octaves
-from tasks.decoys.linked_release import Floats, LinkedRelease, in_some_class
+from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, half_octaves, sums_of
+from tasks.decoys.linked_release import LinkedRelease, in_some_class
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
@@ -61,8 +61,7 @@ class RiskBand:
 
     def holds(self, factors: Floats) -> Flags:
         """Whether each factor lies in the band; a rounding error at its ends does not matter."""
-        inside: Flags = (factors >= self.minimum * (1 - 1e-12)) & (factors <= self.maximum * (1 + 1e-12))
-        return inside
+        return np.asarray((factors >= self.minimum * (1 - 1e-12)) & (factors <= self.maximum * (1 + 1e-12)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +105,6 @@ def find_decoy_cells(release: LinkedRelease, minimum: int) -> DecoyCells:
 
     Parameters
     ----------
-    release : LinkedRelease
     minimum : int
         Smallest decoy class, k, from 1.
 
@@ -126,8 +124,8 @@ def find_decoy_cells(release: LinkedRelease, minimum: int) -> DecoyCells:
         )
     left = ~release.linked
     people = release.population.counts if release.listed is None else release.listed
-    distinct, first, group = release.own_groups
-    pool = np.rint(np.bincount(group[left], weights=people[left], minlength=len(distinct))).astype(np.int64)
+    distinct, first = np.unique(release.own_numbers, return_index=True)
+    pool = sums_of(people[left], release.own_numbers[left], distinct)
     found = np.flatnonzero(pool >= minimum)
     found = found[~release.have_originals(release.own[first[found]])]
     cells = release.own[first[found]]
@@ -148,7 +146,6 @@ def ranked(
 
     Parameters
     ----------
-    cells : DecoyCells
     band : RiskBand
         Risk multiplication factors that decoys may have.
     generator : numpy.random.Generator
@@ -169,8 +166,7 @@ def ranked(
     if len(eligible) == 0:
         raise _nothing_to_offer(cells, int(usable.sum()), len(inside), ratio)
     keys = log_likeness(cells, eligible, generator) + generator.gumbel(size=len(eligible))
-    ordered: Rows = eligible[np.argsort(-keys, kind="stable")]
-    return ordered
+    return np.asarray(eligible[np.argsort(-keys, kind="stable")])
 
 
 def log_likeness(cells: DecoyCells, eligible: Rows, generator: np.random.Generator) -> Floats:
@@ -206,10 +202,8 @@ def offered(cells: DecoyCells, ordered: Rows, generator: np.random.Generator, *,
 
     Parameters
     ----------
-    cells : DecoyCells
     ordered : array of int
         As of ``ranked``.
-    generator : numpy.random.Generator
     most : int
         Cells to offer: as many as are asked for. There can be fewer.
     ratio : int

@@ -18,13 +18,21 @@ errs on the side of detection. Classes are the units: in the last view records a
 its records' scores, and no class has records on both sides of a split. Scores of different folds are made comparable as
 ranks within their fold. The interval is DeLong's, which takes the scores as given: it covers the sampling of classes,
 not of the folds.
+
+Of a single value a reader notices, apart from its size: how round a number is and whether it lies on the real column's
+grid; the weekday of a date; of both, how far they are from another column that is never below, or never above; whether
+some other record of the file has the same value.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtri
 from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -32,14 +40,22 @@ from sklearn.model_selection import StratifiedKFold
 from tasks.assessments.utility.features import features
 from tasks.core.seed import one_thread
 from tasks.decision.decoy_facts import DetectabilityFact, DetectionFact
-from tasks.decoys.class_table import ClassTable, Flags, Rows
+from tasks.decoys.classes import ClassTable, Flags, Floats, Rows
 from tasks.decoys.decoy_cells import boosting
-from tasks.decoys.decoy_records import ClassRecords, at_rows
-from tasks.decoys.linked_release import Floats, LinkedRelease
-from tasks.decoys.separation import area, size_p_value
-from tasks.decoys.value_features import noticed
-from tasks.decoys.value_rules import Columns, Kinds
+from tasks.decoys.linked_release import LinkedRelease
+from tasks.decoys.records import ClassRecords, at_rows
+from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, weekdays
+from tasks.decoys.value_rules import Columns, Kinds, differences, kind_of, orders
+from tasks.microdata.tuples import Counts
 
+_Number = TypeVar("_Number", bound=np.number)
+
+CONFIDENCE = 0.95
+"""Level of every interval."""
+_PERMUTATIONS = 999
+_MISSING = -1.0
+_LEAST = 5
+"""Records that have to differ from the rest in a feature: as many as a leaf of the trees holds."""
 _FOLDS = 5
 LEAST_DECOYS = 2 * _FOLDS
 """Decoy classes, and real ones, that a test needs, so that each fold has two."""
@@ -64,7 +80,6 @@ def detectability(
 
     Parameters
     ----------
-    release : LinkedRelease
     decoys : ClassRecords
         At least ``LEAST_DECOYS`` classes. The more, the surer the figure; all recipients' decoys come from one
         mechanism and go together.
@@ -82,14 +97,20 @@ def detectability(
     splitter = StratifiedKFold(_FOLDS, shuffle=True, random_state=int(generator.integers(2**31)))
     for number, (_, tested) in enumerate(splitter.split(decoy[:, None], decoy)):
         folds[tested] = number
-    trial, tried = _Trial(decoy, folds), list[DetectionFact]()
+    views: dict[View, tuple[Floats, Floats, Rows]] = {}
+    for view in (View.FILE, View.POPULATION):
+        own, others = (release.seen(part.classes.cells, links=view is View.POPULATION) for part in (decoys, real))
+        matrix = np.column_stack([np.vstack([own, others[chosen]]), sizes])
+        columns = {str(number): column for number, column in enumerate(matrix.T)}
+        views[view] = matrix, features(columns, {}).matrix, np.arange(len(decoy))
+    if real.columns:
+        views[View.VALUES] = _of_records(decoys, real, chosen, matrix, kinds)
+    tried = []
     with one_thread():
-        for view, links in ((View.FILE, False), (View.POPULATION, True)):
-            own, others = (release.seen(part.classes.cells, links=links) for part in (decoys, real))
-            matrix = np.column_stack([np.vstack([own, others[chosen]]), sizes])
-            tried += trial.detections(view, matrix, _standardised(matrix), np.arange(len(decoy)))
-        if real.columns:
-            tried += trial.detections(View.VALUES, *_of_records(decoys, real, chosen, matrix, kinds))
+        for view, (plain, standardised, class_of_row) in views.items():
+            for name, matrix in (("gradient boosting", plain), ("logistic regression", standardised)):
+                value, low, high = area(_scores(name, matrix, class_of_row, decoy, folds), decoy)
+                tried.append(DetectionFact(view=view.value, classifier=name, area=value, low=low, high=high))
     return DetectabilityFact(
         tried=tuple(tried),
         worst=max(tried, key=lambda one: one.area),
@@ -99,43 +120,21 @@ def detectability(
     )
 
 
-def _standardised(matrix: Floats) -> Floats:
-    return features({str(number): column for number, column in enumerate(matrix.T)}, {}).matrix
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """Classes with labels and folds, on which classifiers are tried."""
-
-    decoy: Flags
-    folds: Rows
-
-    def detections(self, view: View, plain: Floats, standardised: Floats, class_of_row: Rows) -> list[DetectionFact]:
-        """One view by both classifiers."""
-        found = []
-        for name, matrix in (("gradient boosting", plain), ("logistic regression", standardised)):
-            value, low, high = area(self._scores(name, matrix, class_of_row), self.decoy)
-            found.append(DetectionFact(view=view.value, classifier=name, area=value, low=low, high=high))
-        return found
-
-    def _scores(self, classifier: str, matrix: Floats, class_of_row: Rows) -> Floats:
-        """Rank within its fold of each class, 0 to 1, by a classifier that has not seen the fold."""
-        rows = np.bincount(class_of_row, minlength=len(self.decoy))
-        labels = self.decoy[class_of_row]
-        # Every class weighs the same whatever its size, and decoys together as much as real classes together.
-        shares = np.array([np.count_nonzero(~self.decoy), np.count_nonzero(self.decoy)])
-        weights = 1 / rows[class_of_row] / shares[labels.astype(np.intp)]
-        weights *= len(weights) / weights.sum()
-        scores = np.empty(len(self.decoy))
-        for number in range(_FOLDS):
-            tested = self.folds[class_of_row] == number
-            model = boosting() if classifier == "gradient boosting" else LogisticRegression(max_iter=500)
-            model.fit(matrix[~tested], labels[~tested], sample_weight=weights[~tested])
-            suspicion = model.decision_function(matrix[tested])
-            own = np.flatnonzero(self.folds == number)
-            sums = np.bincount(class_of_row[tested], weights=suspicion, minlength=len(self.decoy))[own]
-            scores[own] = rankdata(np.round(sums / rows[own], 9)) / (len(own) + 1)
-        return scores
+def _scores(classifier: str, matrix: Floats, class_of_row: Rows, decoy: Flags, folds: Rows) -> Floats:
+    """Rank within its fold of each class, 0 to 1, by a classifier that has not seen the fold."""
+    rows, labels = np.bincount(class_of_row, minlength=len(decoy)), decoy[class_of_row]
+    # Every class weighs the same whatever its size, and decoys together as much as real classes together.
+    weights = 1 / rows[class_of_row] / np.where(labels, np.count_nonzero(decoy), np.count_nonzero(~decoy))
+    weights *= len(weights) / weights.sum()
+    scores = np.empty(len(decoy))
+    for number in range(_FOLDS):
+        tested, own = folds[class_of_row] == number, np.flatnonzero(folds == number)
+        model = boosting() if classifier == "gradient boosting" else LogisticRegression(max_iter=500)
+        model.fit(matrix[~tested], labels[~tested], sample_weight=weights[~tested])
+        suspicion = model.decision_function(matrix[tested])
+        sums = np.bincount(class_of_row[tested], weights=suspicion, minlength=len(decoy))[own]
+        scores[own] = rankdata(np.round(sums / rows[own], 9)) / (len(own) + 1)
+    return scores
 
 
 def _chosen(real: ClassTable, generator: np.random.Generator, *, with_values: bool) -> Rows:
@@ -157,8 +156,10 @@ def _of_records(
     tested = np.flatnonzero(class_of_record >= 0)
     class_of_row = class_of_record[tested]
     every = {name: np.concatenate([decoys.columns[name], column]) for name, column in real.columns.items()}
-    columns = at_rows(every, tested) | {"records of the same values": np.log(_twins(every)[tested])}
-    numbers, codes = noticed(real.columns, decoys.columns, kinds).at(tested)
+    alike = pd.DataFrame(every).groupby(list(every), dropna=False)[next(iter(every))].transform("size").to_numpy()
+    columns = at_rows(every, tested) | {"records of the same values": np.log(alike[tested])}
+    numbers, codes = noticed(real.columns, decoys.columns, kinds)
+    numbers, codes = varying(numbers, tested), varying(codes, tested)
     numeric = {f"class {number}": column[class_of_row] for number, column in enumerate(classes.T)}
     plain, coded = list(numeric.values()), dict[str, NDArray[np.int64]]()
     for name, column in columns.items():
@@ -173,10 +174,134 @@ def _of_records(
     return np.column_stack([*plain, *numbers.values()]), features(numeric, coded | codes).matrix, class_of_row
 
 
-def _twins(columns: Columns) -> NDArray[np.int64]:
-    """Records with the same values in all columns, itself included, for each record."""
-    group = np.zeros(len(next(iter(columns.values()))), dtype=np.int64)
-    for column in columns.values():
-        codes = np.unique(column, return_inverse=True)[1]
-        group = np.unique(group * (int(codes.max()) + 1) + codes, return_inverse=True)[1].astype(np.int64)
-    return np.bincount(group)[group]
+def noticed(real: Columns, decoys: Columns, kinds: Kinds) -> tuple[dict[str, Floats], dict[str, NDArray[np.int64]]]:
+    """Features of single values of the decoys' records and then of the real ones, each of shape (n_records,).
+
+    Parameters
+    ----------
+    real : mapping of str to array of shape (n_real_records,)
+        Integers are codes, floats are numbers, NaN where missing.
+    decoys : mapping of str to array of shape (n_decoy_records,)
+    kinds : mapping of str to ValueKind
+        Of columns of floats that are not numbers.
+
+    Returns
+    -------
+    numbers : dict of str to array
+        Features as a tree takes them, numbers whose order has a meaning; finite.
+    codes : dict of str to array
+        The same as categories, for a classifier that is linear.
+    """
+    numbers: dict[str, Floats] = {}
+    both = {name: np.concatenate([decoys[name], column]) for name, column in real.items()}
+    for name, column in both.items():
+        _, inverse, number = np.unique(column, return_inverse=True, return_counts=True)
+        numbers[f"recurs {name}"] = (number[inverse] > 1).astype(np.float64)
+        if column.dtype.kind != "f":
+            continue
+        kind, values = kind_of(name, kinds), column.astype(np.float64)
+        if kind is ValueKind.DATE:
+            numbers[f"weekday of {name}"] = weekdays(values)
+        # Values that all stand among the real ones are as round as those; it is new values that can be off.
+        among = np.isin(decoys[name], real[name]) | np.isnan(decoys[name])
+        grid = None if among.all() else ValueGrid.of(real[name].astype(np.float64), kind)
+        if grid is None:
+            continue
+        known = ~np.isnan(values)
+        on, roundness = np.full(len(values), _MISSING), np.full(len(values), _MISSING)
+        on[known] = grid.on(values[known])
+        numbers[f"grid of {name}"] = on
+        if grid.unit is Unit.DECIMAL:
+            units = grid.units(values[known])
+            exact = grid.values(units) == values[known]
+            roundness[known] = np.where(exact, np.log10(human_steps(units)), _MISSING / 2)
+            numbers[f"roundness of {name}"] = roundness
+    codes = {name: np.unique(part, return_inverse=True)[1].astype(np.int64) for name, part in numbers.items()}
+    for order in orders(real, kinds):
+        name = f"{order.greater} above {order.lesser}"
+        apart = differences(both, order.lesser, order.greater)
+        codes[name] = order.broken(both).astype(np.int64)
+        numbers[name] = np.where(np.isnan(apart), np.nanmin(apart, initial=0.0) - 1.0, apart)
+    return numbers, codes
+
+
+def varying(features: Mapping[str, NDArray[_Number]], rows: Rows) -> dict[str, NDArray[_Number]]:
+    """Features of some records, without those that all but a few share, which no classifier can learn from."""
+    return {
+        name: feature[rows]
+        for name, feature in features.items()
+        if len(rows) - np.unique(feature[rows], return_counts=True)[1].max() >= _LEAST
+    }
+
+
+def area(scores: Floats, decoy: Flags) -> tuple[float, float, float]:
+    """Area under the ROC curve with DeLong's interval: the probability that a decoy scores above a real class.
+
+    Parameters
+    ----------
+    scores : array of shape (n_classes,)
+        Higher is more suspicious; ties count by half; NaN is not allowed.
+    decoy : array of bool, shape (n_classes,)
+        At least two of each kind.
+
+    Returns
+    -------
+    area, low, high : float
+        0 to 1; 0.5 is no better than guessing.
+
+    Notes
+    -----
+    The variance is that of the placements (DeLong, DeLong & Clarke-Pearson 1988, eq. 5), the interval is taken on the
+    logit scale so that it stays within 0 and 1. Where the two are separated altogether the placements do not vary and
+    the variance would be 0; there the interval is Newcombe's (2006, method 5), which does not vanish.
+    """
+    positive, negative = scores[decoy], scores[~decoy]
+    m, n = len(positive), len(negative)
+    ranks = rankdata(scores)
+    above = (ranks[decoy] - rankdata(positive)) / n
+    below = 1 - (ranks[~decoy] - rankdata(negative)) / m
+    value = float(above.mean())
+    variance = float(above.var(ddof=1) / m + below.var(ddof=1) / n)
+    z = float(ndtri(0.5 + CONFIDENCE / 2))
+    if not 0 < value < 1 or variance == 0:
+        return (value, *_newcombe(value, m, n, z))
+    half = z * np.sqrt(variance) / (value * (1 - value))
+    return value, float(expit(logit(value) - half)), float(expit(logit(value) + half))
+
+
+def _newcombe(value: float, m: int, n: int, z: float) -> tuple[float, float]:
+    """Ends θ where |θ − value| = z √V(θ), V the variance of Hanley & McNeil with (m + n)/2 in place of m and n."""
+
+    def excess(theta: float) -> float:
+        spread = 1 + ((m + n) / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        return (theta - value) ** 2 - z * z * theta * (1 - theta) * spread / (m * n)
+
+    edge = 1e-12
+    low = 0.0 if value == 0 else float(brentq(excess, edge, value - edge))
+    high = 1.0 if value == 1 else float(brentq(excess, value + edge, 1 - edge))
+    return low, high
+
+
+def size_p_value(decoys: Counts, released: Counts, generator: np.random.Generator) -> float:
+    """Permutation test of the Kolmogorov-Smirnov distance between the sizes of decoys and of released classes.
+
+    Parameters
+    ----------
+    decoys, released : arrays of shape (n_classes,)
+        Sizes, from 1; at least one of each.
+    generator : numpy.random.Generator
+        Gives the divisions. Sizes are whole numbers with many ties, which the usual tables are not made for.
+
+    Returns
+    -------
+    float
+        Share of random divisions of the classes with a distance as large, from 1/1000; a small one separates them.
+    """
+    values, value = np.unique(np.concatenate([decoys, released]), return_inverse=True)
+    counts = np.bincount(value, minlength=len(values))
+    own = np.bincount(value[: len(decoys)], minlength=len(values))[None, :]
+    divided = generator.multivariate_hypergeometric(counts, len(decoys), size=_PERMUTATIONS, method="marginals")
+    drawn = np.vstack([own, divided])
+    gaps = np.cumsum(drawn, axis=1) / len(decoys) - np.cumsum(counts - drawn, axis=1) / len(released)
+    distances = np.abs(gaps).max(axis=1)
+    return float(np.count_nonzero(distances >= distances[0] - 1e-12) / (_PERMUTATIONS + 1))

@@ -12,18 +12,16 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import ClassTable, Flags, Rows
+from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, sums_of
 from tasks.generalization.play import overlapping
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +32,7 @@ class LinkedRelease:
     data: Tuples
     cells: Codes
     """Released cell of each data tuple in axis positions; shape (n_data_tuples, n_attributes)."""
-    kept: Flags
+    released: Flags
     """Whether each data tuple's records are released; shape (n_data_tuples,)."""
     population: Tuples
     own: Codes
@@ -69,7 +67,7 @@ class LinkedRelease:
             hierarchies=index.hierarchies,
             data=index.data,
             cells=candidate.generalization.cells,
-            kept=candidate.released,
+            released=candidate.released,
             population=index.population,
             own=candidate.own_cells,
             axis_sizes=tuple(lengths) if overlap else index.axis_sizes,
@@ -77,38 +75,37 @@ class LinkedRelease:
             listed=index.listed,
         )
 
+    def number(self, cells: Codes) -> Counts:
+        """One number for each cell."""
+        return cell_numbers(cells, self.axis_sizes)
+
     @cached_property
-    def own_groups(self) -> tuple[Counts, Rows, Rows]:
-        """Numbers of the population's own cells, growing; a tuple of each; own cell of each tuple."""
-        numbers = cell_numbers(self.own, self.axis_sizes)
-        distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-        return distinct, first, inverse
+    def own_numbers(self) -> Counts:
+        """Number of each population tuple's own cell."""
+        return self.number(self.own)
 
     @cached_property
     def class_of_tuple(self) -> Rows:
         """Released class of each data tuple, −1 for a suppressed one."""
-        numbers = cell_numbers(self.cells, self.axis_sizes)
-        return np.where(self.kept, np.searchsorted(np.unique(numbers[self.kept]), numbers), -1)
+        numbers = self.number(self.cells)
+        return np.where(self.released, np.searchsorted(np.unique(numbers[self.released]), numbers), -1)
 
     @cached_property
     def classes(self) -> ClassTable:
         """The released classes, in the order of their numbers."""
-        numbers = cell_numbers(self.cells[self.kept], self.axis_sizes)
-        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-        cells = self.cells[self.kept][first]
-        records = _summed(inverse, self.data.counts[self.kept], len(first))
+        numbers = self.number(self.cells[self.released])
+        distinct, first = np.unique(numbers, return_index=True)
+        cells = self.cells[self.released][first]
+        records = sums_of(self.data.counts[self.released], numbers, distinct)
         return ClassTable(cells, records, self.matching(cells, self.population.counts))
 
     @cached_property
     def linked(self) -> Flags:
         """Whether each population tuple matches a released class; shape (n_population_tuples,)."""
         cells = self.classes.cells
-        if self.overlapping:
-            found = [place >= 0 for place in self._places(cells, self.population.codes)]
-            return np.asarray(np.any(found, axis=0))
-        distinct, _, inverse = self.own_groups
-        linked: Flags = np.isin(distinct, cell_numbers(cells, self.axis_sizes))[inverse]
-        return linked
+        if not self.overlapping:
+            return np.isin(self.own_numbers, self.number(cells))
+        return np.asarray(np.any([place >= 0 for place in self._places(cells, self.population.codes)], axis=0))
 
     def matching(self, cells: Codes, weights: Counts) -> Counts:
         """Sum of the weights of the population tuples that match each cell; cells all different."""
@@ -116,16 +113,13 @@ class LinkedRelease:
 
     def owning(self, cells: Codes, weights: Counts) -> Counts:
         """Sum of the weights of the population tuples whose own cell it is, for each cell."""
-        distinct, _, inverse = self.own_groups
-        place = _found(distinct, cell_numbers(cells, self.axis_sizes))
-        found: Counts = np.where(place >= 0, _summed(inverse, weights, len(distinct))[place], 0)
-        return found
+        return sums_of(weights, self.own_numbers, self.number(cells))
 
     def have_originals(self, cells: Codes) -> Flags:
         """Whether an original record, a suppressed one included, lies in each cell; cells all different."""
         if self.overlapping:
             return self._matched(cells, self.data.codes, self.data.counts) > 0
-        return np.isin(cell_numbers(cells, self.axis_sizes), cell_numbers(self.cells, self.axis_sizes))
+        return np.isin(self.number(cells), self.number(self.cells))
 
     def seen(self, cells: Codes, *, links: bool = True) -> Floats:
         """Features of cells that an intruder with the population sees, apart from their records.
@@ -152,7 +146,7 @@ class LinkedRelease:
                 people.append(self.owning(cells, self.population.counts))
             if self.listed is not None:
                 people.append(self.matching(cells, self.listed))
-            columns += [np.log1p(count) for count in people]
+            columns += map(np.log1p, people)
         return np.column_stack(columns)
 
     @cached_property
@@ -172,40 +166,25 @@ class LinkedRelease:
         return tuple(spans)
 
     def _matched(self, cells: Codes, codes: Codes, weights: Counts) -> Counts:
-        sums = np.zeros(len(cells), dtype=np.int64)
-        for place in self._places(cells, codes):
-            sums += _summed(place[place >= 0], weights[place >= 0], len(cells))
-        return sums
+        return sum(
+            (sums_of(weights, place, np.arange(len(cells))) for place in self._places(cells, codes)),
+            start=np.zeros(len(cells), dtype=np.int64),
+        )
 
     def _places(self, cells: Codes, codes: Codes) -> Iterator[Rows]:
         """For each lattice node that has some of the cells, the cell that holds each row of leaf codes; −1 for none."""
-        levels = np.column_stack(
-            [hierarchy.axis_levels[cells[:, axis]] for axis, hierarchy in enumerate(self.hierarchies)]
-        )
+        levels = np.column_stack([tree.axis_levels[cells[:, axis]] for axis, tree in enumerate(self.hierarchies)])
         nodes, node_of_cell = np.unique(levels, axis=0, return_inverse=True)
         for number, node in enumerate(nodes):
             members = np.flatnonzero(node_of_cell.ravel() == number)
-            numbers = cell_numbers(cells[members], self.axis_sizes)
-            order = np.argsort(numbers, kind="stable")
-            place = _found(numbers[order], cell_numbers(cells_at(codes, node, self.hierarchies), self.axis_sizes))
-            yield np.where(place >= 0, members[order[place]], -1)
-
-
-def _found(numbers: Counts, wanted: Counts) -> Rows:
-    """Place of each wanted number among growing numbers, at least one; −1 where it is not there."""
-    place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-    return np.where(numbers[place] == wanted, place, -1)
-
-
-def _summed(groups: Rows, weights: Counts, n_groups: int) -> Counts:
-    sums: Counts = np.rint(np.bincount(groups, weights=weights, minlength=n_groups)).astype(np.int64)
-    return sums
+            holding = self.number(cells_at(codes, node, self.hierarchies))
+            place = pd.Index(self.number(cells[members])).get_indexer(pd.Index(holding))
+            yield np.where(place >= 0, members[place], -1)
 
 
 def finite(features: Floats) -> Floats:
     """Features with −1 where a group has no people, as trees need numbers."""
-    numbers: Floats = np.nan_to_num(features, nan=-1.0)
-    return numbers
+    return np.asarray(np.nan_to_num(features, nan=-1.0))
 
 
 def in_some_class(cells: Codes, released: Codes) -> Flags:
@@ -218,5 +197,4 @@ def in_some_class(cells: Codes, released: Codes) -> Flags:
 
 def missing_tuples(release: LinkedRelease, missing: Flags) -> Flags:
     """Whether each data tuple's records are in a released class that a copy misses; shape (n_data_tuples,)."""
-    flags: Flags = np.append(missing, [False])[release.class_of_tuple]
-    return flags
+    return np.asarray(np.append(missing, [False])[release.class_of_tuple])

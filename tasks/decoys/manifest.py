@@ -10,20 +10,33 @@ and of each holder the decoys, the classes that it alone keeps and its decoy rec
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from tasks.core.errors import TamperingFound
-from tasks.decoys.class_table import ClassTable
-from tasks.decoys.lineage import Lineage, canonical_cells
-from tasks.decoys.planning import DecoyPlan
+from tasks.decoys.classes import ClassTable
 from tasks.microdata.hierarchy import Hierarchy
 
 FORMAT = "releasegate/decoys/1"
 Record = Mapping[str, str | None]
 """A decoy record as it stands in a delivered file: texts by column, None where missing."""
+
+
+def _table(parts: Any) -> ClassTable:
+    dtypes = {"cells": np.int32, "records": np.int64, "people": np.int64}
+    return ClassTable(**{name: np.array(parts[name], dtype=dtype) for name, dtype in dtypes.items()})
+
+
+def _lists(table: ClassTable) -> dict[str, Any]:
+    return {"cells": table.cells.tolist(), "records": table.records.tolist(), "people": table.people.tolist()}
+
+
+Table = Annotated[ClassTable, PlainValidator(_table), PlainSerializer(_lists)]
+"""A table that is written as lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +47,8 @@ class Holder:
     """None for a seat that is still free."""
     generalization: int
     """Number of the file that its copies are made of."""
-    decoys: ClassTable = field(repr=False)
-    kept: ClassTable = field(repr=False)
+    decoys: Table = field(repr=False)
+    kept: Table = field(repr=False)
     """Real classes that no other copy has, as of the first version."""
     rows: Sequence[Record] = field(repr=False, default=())
     """Its decoy records."""
@@ -47,13 +60,13 @@ class Version:
 
     release: str
     """Release id."""
-    files: tuple[ClassTable, ...] = field(repr=False)
+    files: tuple[Table, ...] = field(repr=False)
     """One table a generalization."""
 
 
 @dataclass(frozen=True, eq=False)
 class DecoyManifest:
-    """All holders and versions; cells are canonical (``tasks.decoys.lineage.canonical_cells``)."""
+    """All holders and versions; cells are canonical (``tasks.decoys.classes.canonical_cells``)."""
 
     hierarchies: str
     """Digest of the hierarchies that give axis positions their meaning."""
@@ -72,6 +85,9 @@ class DecoyManifest:
         return next(holder.rows for holder in self.holders if holder.recipient == recipient)
 
 
+_MANIFEST = TypeAdapter(DecoyManifest)
+
+
 def hierarchies_digest(hierarchies: Sequence[Hierarchy]) -> str:
     """SHA-256 of names, labels and groups of the hierarchies, in order."""
     digest = hashlib.sha256()
@@ -82,65 +98,10 @@ def hierarchies_digest(hierarchies: Sequence[Hierarchy]) -> str:
     return digest.hexdigest()
 
 
-def canonical_table(table: ClassTable, axes: Sequence[Lineage]) -> ClassTable:
-    """Classes with canonical cells."""
-    return ClassTable(canonical_cells(table.cells, axes), table.records, table.people)
-
-
-def manifest_of(
-    made: DecoyPlan, ratio: int, release: str, hierarchies: Sequence[Hierarchy], rows: Sequence[Sequence[Record]]
-) -> DecoyManifest:
-    """The manifest of a first version.
-
-    Parameters
-    ----------
-    made : DecoyPlan
-    ratio : int
-        Kept classes a decoy, t.
-    release : str
-        Release id.
-    hierarchies : sequence of Hierarchy
-    rows : sequence
-        Decoy records of each share, seats included.
-    """
-    files, axes = made.problem.files, made.problem.axes
-    holders = tuple(
-        Holder(
-            recipient=made.holders[number] if number < len(made.holders) else None,
-            generalization=share.file,
-            decoys=canonical_table(made.decoys(number), axes),
-            kept=canonical_table(files[share.file].take(share.kept), axes),
-            rows=tuple(rows[number]),
-        )
-        for number, share in enumerate(made.found.shares)
-    )
-    version = Version(release, tuple(canonical_table(table, axes) for table in files))
-    return DecoyManifest(hierarchies_digest(hierarchies), ratio, (version,), holders)
-
-
 def canonical_bytes(manifest: DecoyManifest) -> bytes:
     """The manifest as bytes that depend on its content alone."""
-    document = {
-        "format": FORMAT,
-        "hierarchies": manifest.hierarchies,
-        "ratio": manifest.ratio,
-        "versions": [
-            {"release": version.release, "files": [_lists(table) for table in version.files]}
-            for version in manifest.versions
-        ],
-        "holders": [
-            {
-                "recipient": holder.recipient,
-                "generalization": holder.generalization,
-                "decoys": _lists(holder.decoys),
-                "kept": _lists(holder.kept),
-                "rows": [dict(row) for row in holder.rows],
-            }
-            for holder in manifest.holders
-        ],
-    }
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return text.encode("ascii")
+    document = {"format": FORMAT, **_MANIFEST.dump_python(manifest, mode="json")}
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def manifest_from_bytes(content: bytes) -> DecoyManifest:
@@ -151,38 +112,14 @@ def manifest_from_bytes(content: bytes) -> DecoyManifest:
     TamperingFound
         If it is not the canonical form of a manifest.
     """
-    try:
-        document = json.loads(content)
-        manifest = DecoyManifest(
-            hierarchies=document["hierarchies"],
-            ratio=int(document["ratio"]),
-            versions=tuple(Version(one["release"], tuple(map(_table, one["files"]))) for one in document["versions"]),
-            holders=tuple(
-                Holder(**one | {"decoys": _table(one["decoys"]), "kept": _table(one["kept"])})
-                for one in document["holders"]
-            ),
-        )
-        same = canonical_bytes(manifest) == content
-    except (KeyError, TypeError, ValueError, OverflowError):
-        same = False
-    if not same:
-        raise TamperingFound(
-            "the manifest of the decoys is not what was sealed",
-            where="content of the manifest",
-            expected=f"the canonical form of a manifest, {FORMAT}",
-            got="other bytes",
-            fix="restore the sealed manifest from a backup",
-        )
-    return manifest
-
-
-def _lists(table: ClassTable) -> dict[str, Any]:
-    return {"cells": table.cells.tolist(), "records": table.records.tolist(), "people": table.people.tolist()}
-
-
-def _table(parts: Mapping[str, Any]) -> ClassTable:
-    return ClassTable(
-        cells=np.array(parts["cells"], dtype=np.int32),
-        records=np.array(parts["records"], dtype=np.int64),
-        people=np.array(parts["people"], dtype=np.int64),
+    with suppress(KeyError, TypeError, ValueError, OverflowError):
+        manifest = _MANIFEST.validate_json(content)
+        if canonical_bytes(manifest) == content:
+            return manifest
+    raise TamperingFound(
+        "the manifest of the decoys is not what was sealed",
+        where="content of the manifest",
+        expected=f"the canonical form of a manifest, {FORMAT}",
+        got="other bytes",
+        fix="restore the sealed manifest from a backup",
     )

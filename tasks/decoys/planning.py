@@ -3,22 +3,32 @@
 Recipients whose copies are generalized alike share a *file*; those whose decoys also have the same band of risk factors
 share an *offer* of it. Recipients who get no decoys hold copies too, and may compare them: what others keep is missing
 from theirs.
+
+A recipient who holds two versions of a release compares them; recipients who come later compare with those who came
+before. So
+
+* a holder's decoys and kept classes stay its own in every version, and no other holder ever gets one of the same
+  origin, even where the holder is not asked for any more;
+* a newcomer takes a seat that was planned in the first version: its kept classes are missing from every copy already.
+  Without a seat there are none: all that others hold is no longer any recipient's own;
+* in a later version, real classes of the same origin as a decoy of any recipient are withheld from all copies, so that
+  a decoy's cell holds its decoys and nothing else, now as before.
 """
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.class_table import ClassTable, Flags
+from tasks.decoys.classes import ClassTable, Flags, Lineage, canonical_table, levels_of, lineages, of_same_origin
 from tasks.decoys.decoy_cells import DecoyCells, RiskBand, find_decoy_cells, offered, ranked
-from tasks.decoys.lineage import Lineage, lineages
 from tasks.decoys.linked_release import LinkedRelease
-from tasks.decoys.same_origin import of_same_origin
+from tasks.decoys.manifest import DecoyManifest, Holder, Record, Version, hierarchies_digest
+from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import DecoyPolicy, DecoyTerms
 
 
@@ -48,7 +58,7 @@ def copies_to_mark(candidates: Sequence[Candidate]) -> tuple[CopyToMark, ...]:
     for candidate in candidates:
         release = LinkedRelease.of(candidate)
         form = hashlib.sha256(
-            b"".join(part.tobytes() for part in (release.cells, release.kept, release.own))
+            b"".join(part.tobytes() for part in (release.cells, release.released, release.own))
         ).hexdigest()
         # Who asks for none may hold some of a version before; detection is then measured on the usual band.
         terms = candidate.recipient.decoys or DecoyTerms(classes=1)
@@ -117,7 +127,6 @@ def plan(
         Of all recipients of the release.
     axes : sequence of Lineage
         Of the hierarchies and of groups outside them.
-    policy : DecoyPolicy
     minimum : int
         Smallest class, released or decoy, k, from 1.
     generator : numpy.random.Generator
@@ -191,3 +200,166 @@ def check_missing(one: CopyToMark, missing: Flags, budget: int, fix: str) -> Non
 def of_others(cells: DecoyCells, tables: Sequence[ClassTable], axes: Sequence[Lineage]) -> Flags:
     """Whether each cell is of the same origin as a class of some tables."""
     return np.asarray(np.any([of_same_origin(cells.cells, table.cells, axes) for table in tables], axis=0))
+
+
+def manifest_of(
+    made: DecoyPlan, ratio: int, release: str, hierarchies: Sequence[Hierarchy], rows: Sequence[Sequence[Record]]
+) -> DecoyManifest:
+    """The manifest of a first version.
+
+    Parameters
+    ----------
+    ratio : int
+        Kept classes a decoy, t.
+    release : str
+        Release id.
+    rows : sequence
+        Decoy records of each share, seats included.
+    """
+    files, axes = made.problem.files, made.problem.axes
+    holders = tuple(
+        Holder(
+            recipient=made.holders[number] if number < len(made.holders) else None,
+            generalization=share.file,
+            decoys=canonical_table(made.decoys(number), axes),
+            kept=canonical_table(files[share.file].take(share.kept), axes),
+            rows=tuple(rows[number]),
+        )
+        for number, share in enumerate(made.found.shares)
+    )
+    version = Version(release, tuple(canonical_table(table, axes) for table in files))
+    return DecoyManifest(hierarchies_digest(hierarchies), ratio, (version,), holders)
+
+
+def continued(
+    manifest: DecoyManifest,
+    copies: Sequence[CopyToMark],
+    release_id: str,
+    hierarchies: Sequence[Hierarchy],
+    axes: Sequence[Lineage],
+    *,
+    budget: int,
+) -> tuple[DecoyManifest, dict[str, Flags]]:
+    """The manifest with a further version and its newcomers, and the classes that every copy lacks.
+
+    Parameters
+    ----------
+    manifest : DecoyManifest
+        Of the version that is continued.
+    copies : sequence of CopyToMark
+        Of all recipients of the new version. One who holds decoys keeps them, whatever it asks for now.
+    release_id : str
+        Of the new version.
+    budget : int
+        Most records that any copy may miss.
+
+    Returns
+    -------
+    manifest : DecoyManifest
+    missing : dict of str to array of bool
+        By recipient, whether each released class is missing from its copy.
+
+    Raises
+    ------
+    ParameterError
+        If the version does not go with those before it, a newcomer has no seat, or a copy would miss too much.
+    """
+    if hierarchies_digest(hierarchies) != manifest.hierarchies:
+        raise ParameterError(
+            "the hierarchies are not those of the first version",
+            where="hierarchies",
+            expected="the same values and groups, in the same order, in every version of a release with decoys",
+            got="others",
+            fix="use the hierarchies of the first version, or make a release of its own for new recipients",
+        )
+    file_of = {holder.recipient: holder.generalization for holder in manifest.holders if holder.recipient is not None}
+    holders = list(manifest.holders)
+    for one in copies:
+        if one.classes and one.recipient not in manifest.recipients:
+            file_of[one.recipient] = _file_as(one, copies, file_of)
+            _take_seat(holders, one, file_of[one.recipient])
+    files = []
+    for number, before in enumerate(manifest.versions[-1].files):
+        own = [one for one in copies if file_of.get(one.recipient) == number]
+        if len({one.form for one in own}) > 1:
+            raise ParameterError(
+                "recipients whose copies were generalized alike are to get different ones",
+                where=", ".join(one.recipient for one in own),
+                expected="the generalization of the version that is continued",
+                got="several",
+                fix="give them the same method and stakes as in the version before",
+            )
+        files.append(canonical_table(own[0].release.classes, axes) if own else before)
+        decoys = [holder.decoys.cells for holder in holders if holder.generalization == number]
+        if own and decoys:
+            _check_levels(files[-1].cells, np.concatenate(decoys), axes, f"file {number + 1}")
+    version = Version(release_id, tuple(files))
+    grown = replace(manifest, holders=tuple(holders), versions=(*manifest.versions, version))
+    missing = {one.recipient: missing_from(one, grown, axes) for one in copies}
+    for one in copies:
+        check_missing(one, missing[one.recipient], budget, "raise policy.decoys.missing_limit")
+    return grown, missing
+
+
+def missing_from(one: CopyToMark, manifest: DecoyManifest, axes: Sequence[Lineage]) -> Flags:
+    """Classes that a copy lacks: of the origin of any decoy or kept class, but for those that it keeps itself."""
+    cells = canonical_table(one.release.classes, axes).cells
+    taken = np.concatenate([cells for other in manifest.holders for cells in (other.kept.cells, other.decoys.cells)])
+    missing: Flags = of_same_origin(cells, taken, axes)
+    for holder in manifest.holders:
+        if holder.recipient == one.recipient:
+            own = {cell.tobytes() for cell in holder.kept.cells}
+            missing &= [cell.tobytes() not in own for cell in cells]
+    return missing
+
+
+def _file_as(newcomer: CopyToMark, copies: Sequence[CopyToMark], file_of: Mapping[str, int]) -> int:
+    """The file of a recipient of an earlier version whose copy is generalized as the newcomer's."""
+    for one in copies:
+        if one.recipient in file_of and one.form == newcomer.form:
+            return file_of[one.recipient]
+    raise ParameterError(
+        "a newcomer's copy is generalized as nobody's who has copies already",
+        where=f"recipient {newcomer.recipient}",
+        expected="the generalization and the stakes of a recipient of the version that is continued",
+        got="others",
+        fix="give it those of such a recipient, or make a release of its own, without “continues”, for new recipients",
+    )
+
+
+def _take_seat(holders: list[Holder], newcomer: CopyToMark, file: int) -> None:
+    seats = [n for n, one in enumerate(holders) if one.recipient is None and one.generalization == file]
+    if not seats:
+        raise ParameterError(
+            "there is no seat for a further recipient",
+            where=f"recipient {newcomer.recipient}",
+            expected="a free seat for each newcomer, in a copy of its generalization",
+            got=f"{sum(one.recipient is None for one in holders)} seats, over all generalizations",
+            fix="plan more seats in the first version of the next release; in this one all real classes are held "
+            "by somebody, and a newcomer's decoys could be told by comparing copies",
+        )
+    planned = len(holders[seats[0]].decoys)
+    if newcomer.classes != planned:
+        raise ParameterError(
+            "a newcomer asks for more or fewer decoy classes than a seat holds",
+            where=f"recipient {newcomer.recipient}",
+            expected=f"{planned} decoy classes, as were planned for every seat",
+            got=str(newcomer.classes),
+            fix="ask for as many, or make a release of its own, without “continues”, for new recipients",
+        )
+    holders[seats[0]] = replace(holders[seats[0]], recipient=newcomer.recipient)
+
+
+def _check_levels(real: Codes, decoys: Codes, axes: Sequence[Lineage], where: str) -> None:
+    """Refuse a file of other levels than the decoys have, which would then not look like its classes."""
+    levels = {tuple(row) for row in levels_of(real, axes).tolist()}
+    others = sum(tuple(row) not in levels for row in levels_of(decoys, axes).tolist())
+    if others:
+        raise ParameterError(
+            "the version does not go with those before it",
+            where=where,
+            expected="the generalization of the first version, so that decoys look like real classes in both",
+            got=f"other levels than {others} of the decoys have",
+            fix="generalize it as the first version, or make a release of its own for recipients who hold none of this "
+            "one",
+        )

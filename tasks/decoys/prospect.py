@@ -89,7 +89,6 @@ def room_table(candidate: Candidate, band: RiskBand) -> tuple[Room, ...]:
 
     Parameters
     ----------
-    candidate : Candidate
     band : RiskBand
         Risk multiplication factors that decoys may have.
     """

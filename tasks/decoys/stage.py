@@ -5,33 +5,38 @@ Pure but for the generators that are passed in; ``flows.pipeline.work`` reads an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, DetectabilityFact, StatisticsFact
-from tasks.decoys.class_table import ClassTable, Flags, joined
+from tasks.decoys.classes import ClassTable, Flags, joined
 from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.copy_statistics import appended, statistics_fact
 from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
-from tasks.decoys.decoy_records import RealRecords, as_texts, at_rows, draw_records
 from tasks.decoys.detectability import LEAST_DECOYS, detectability
-from tasks.decoys.later_version import continued
-from tasks.decoys.lineage import Lineage
 from tasks.decoys.linked_release import missing_tuples
-from tasks.decoys.manifest import DecoyManifest, Holder, Record, manifest_of
-from tasks.decoys.outbound import OutboundColumns, outbound_columns, refuse_own_values
+from tasks.decoys.manifest import DecoyManifest, Holder, Record
 from tasks.decoys.planning import (
     CopyToMark,
     DecoyPlan,
     axes_of,
+    continued,
     copies_to_mark,
+    manifest_of,
     minimum_class,
     missing_limit,
     of_others,
     plan,
+)
+from tasks.decoys.records import (
+    RealRecords,
+    as_texts,
+    at_rows,
+    draw_records,
+    outbound_columns,
+    refuse_own_values,
 )
 from tasks.decoys.value_rules import Column, Columns
 from tasks.microdata.hierarchy import Codes
@@ -62,7 +67,6 @@ def plant(
     ----------
     candidates : sequence of Candidate
         One a recipient, of one request and its data; at least one recipient asks for decoys, or holds some.
-    release_id : str
     before : DecoyManifest, optional
         Of the version that this one continues.
     generators : callable
@@ -76,7 +80,6 @@ def plant(
         If the search for an assignment came to no end.
     """
     work = _Planting(candidates, generators)
-    refuse_own_values(work.columns)
     policy, trees = work.first.request.policy.decoys, work.first.index.hierarchies
     choice = None
     if before is None:
@@ -92,32 +95,15 @@ def plant(
     return Planted(manifest, tuples, work.facts(manifest, missing, choice))
 
 
-@dataclass(frozen=True)
 class _Planting:
-    """The candidates of a release, and what all its decoys are made and measured with."""
+    """What all decoys of a release are made and measured with."""
 
-    candidates: Sequence[Candidate]
-    generators: Randomness
-
-    @property
-    def first(self) -> Candidate:
-        return self.candidates[0]
-
-    @cached_property
-    def axes(self) -> tuple[Lineage, ...]:
-        return axes_of(self.first)
-
-    @cached_property
-    def copies(self) -> tuple[CopyToMark, ...]:
-        return copies_to_mark(self.candidates)
-
-    @cached_property
-    def columns(self) -> OutboundColumns:
-        return outbound_columns(self.first.frame, self.first.request, self.first.masked)
-
-    @property
-    def minimum(self) -> int:
-        return minimum_class(self.first)
+    def __init__(self, candidates: Sequence[Candidate], generators: Randomness) -> None:
+        self.generators, self.first = generators, candidates[0]
+        self.columns = outbound_columns(self.first.frame, self.first.request, self.first.masked)
+        refuse_own_values(self.columns)
+        self.axes, self.copies = axes_of(self.first), copies_to_mark(candidates)
+        self.minimum = minimum_class(self.first)
 
     def real(self, one: CopyToMark) -> RealRecords:
         return RealRecords(one.release, self.first.prepared.tuple_of_record, self.columns)

@@ -1,6 +1,6 @@
 """Tracing: whose decoys re-identified people, quasi-identifier tuples or the rows of a leaked file hit.
 
-A tuple can come from a class when some combination of values lies in both (``tasks.decoys.same_origin``). Each distinct
+A tuple can come from a class when some combination of values lies in both (``tasks.decoys.classes``). Each distinct
 tuple of the incident says one of these things:
 
 =============  ===============================================================================================
@@ -19,12 +19,12 @@ is hit, and what counts for a recipient is how many of its classes are hit.
 
 *Decoys.* If the incident did not come from the recipient, its decoy d is hit as likely as any cell that could have been
 drawn in its place: with h of N comparable cells hit, d among them, by a chance of h/N, cells weighed by how much they
-are like real classes (``tasks.decoys.decoy_chance``). Of n decoys of the recipient, each with a chance of its own,
+are like real classes (``tasks.decoys.chances``). Of n decoys of the recipient, each with a chance of its own,
 
     chance of as many decoy classes = P(Poisson-binomial(h₁/N₁, …, h_n/N_n) ≥ decoy classes hit)
 
 *Kept classes* were in the data before there were decoys. A file from then has all of them, so what counts is that an
-incident has those of one recipient alone (``tasks.decoys.kept_chance``). Where none of its kept classes are hit, the
+incident has those of one recipient alone (``tasks.decoys.chances``). Where none of its kept classes are hit, the
 chance is 1.
 
 *Together.* Decoys say something if the incident has a tuple that can come from no real class, kept classes if it has
@@ -48,29 +48,131 @@ With few recipients that is never small, so more must be hit, or kept classes mu
 place where two decoys of one recipient lie hits both, which happens as rarely as the formula says.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import log
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
-from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import Flags, Rows, joined
-from tasks.decoys.decoy_chance import DecoyChances
-from tasks.decoys.incident import Incident
-from tasks.decoys.kept_chance import only_keeper, single_hits
-from tasks.decoys.lineage import Lineage
+from tasks.core.errors import DataError, ParameterError
+from tasks.decoys.chances import DecoyChances, only_keeper, single_hits
+from tasks.decoys.classes import Lineage, canonical_cells, joined, of_same_origin, same_origin_pairs
 from tasks.decoys.manifest import DecoyManifest
-from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
-from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import Tuples
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Counts, Tuples
 
 _SEVERAL = 2
 """Decoy classes that name by themselves."""
+_NOBODY = -1
 
+Kind = Literal["people", "rows"]
 TraceVerdict = Literal["decoys", "one decoy class", "kept classes", "nothing"]
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Leaked records, as distinct cells at any level of generalization; shows none of them."""
+
+    kind: Kind
+    """Re-identified people, of whom each counts once, or rows of a file."""
+    cells: Codes = field(repr=False)
+    """Canonical axis positions, the top where nothing is known; shape (n_cells, n_attributes)."""
+    counts: Counts = field(repr=False)
+    """People or rows of each cell."""
+    unread: Mapping[str, int] = field(default_factory=dict)
+    """Rows of each column whose value was missing or in no hierarchy; taken as unknown."""
+
+    @property
+    def total(self) -> int:
+        """People or rows."""
+        return int(self.counts.sum())
+
+
+def incident_of_cells(
+    cells: Codes, axes: Sequence[Lineage], kind: Kind, unread: Mapping[str, int] | None = None
+) -> Incident:
+    """An incident of cells in axis positions, one row a person or a row of the file; leaf codes are positions too."""
+    distinct, counts = np.unique(canonical_cells(cells, axes), axis=0, return_counts=True)
+    return Incident(kind, distinct, counts.astype(np.int64), unread or {})
+
+
+def incident_of_labels(
+    frame: pd.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    axes: Sequence[Lineage],
+    kind: Kind,
+    where: str,
+    *,
+    outside: Mapping[str, Sequence[str]] | None = None,
+) -> Incident:
+    """An incident of a table whose values are labels of any level of the hierarchies.
+
+    Columns that it lacks, and values that no hierarchy has, are unknown: such a row can hit less, never more.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Text columns; those that are no quasi-identifiers are not looked at.
+    hierarchies : mapping of str to Hierarchy
+        By name, in the order of the axes.
+    where : str
+        Name of the file, for messages.
+    outside : mapping of str to sequence of str, optional
+        Labels of the groups outside a hierarchy, such as Safe Harbor's, in the order of their positions.
+
+    Raises
+    ------
+    DataError
+        If the table has no column of the quasi-identifiers, or one of them twice.
+    ParameterError
+        If two groups of a column have one label.
+    """
+    columns = list(frame.columns)
+    if not set(columns) & set(hierarchies):
+        raise DataError(
+            "the incident has no quasi-identifier of this release",
+            where=where,
+            expected=f"at least one of the columns {', '.join(hierarchies)}",
+            got=f"{len(columns)} other columns",
+            fix="name the columns as in the release",
+        )
+    twice = [name for name in hierarchies if columns.count(name) > 1]
+    if twice:
+        raise DataError(
+            "the incident has a quasi-identifier twice",
+            where=f"{where}, column {', '.join(twice)}",
+            expected="each column once",
+            got=f"{len(twice)} repeated",
+            fix="leave out the column that is not the release's",
+        )
+    cells = np.tile(np.array([line.top for line in axes], dtype=np.int32), (len(frame), 1))
+    unread = {}
+    for axis, (name, hierarchy) in enumerate(hierarchies.items()):
+        if name in columns:
+            positions = _positions(name, (*hierarchy.axis_labels, *(outside or {}).get(name, ())), axes[axis])
+            rows, values = pd.factorize(frame[name].astype(object))
+            known = np.array([positions.get(str(value).strip(), -1) for value in values] + [-1], dtype=np.int32)[rows]
+            unread[name] = int((known < 0).sum())
+            cells[known >= 0, axis] = known[known >= 0]
+    return incident_of_cells(cells, axes, kind, unread)
+
+
+def _positions(name: str, labels: Sequence[str], line: Lineage) -> dict[str, int]:
+    """Canonical position of the group that each label stands for."""
+    positions: dict[str, int] = {}
+    for label, position in zip(labels, line.canonical.tolist(), strict=True):
+        if positions.setdefault(label, position) != position:
+            raise ParameterError(
+                "the labels do not go with the groups of the release",
+                where=f"column {name}",
+                expected="different labels for different groups",
+                got="two groups of one label",
+                fix="give the groups of the hierarchy different labels",
+            )
+    return positions
 
 
 @dataclass(frozen=True)
@@ -130,10 +232,8 @@ def trace(
 
     Parameters
     ----------
-    manifest : DecoyManifest
     axes : sequence of Lineage
         Of the hierarchies that the manifest was made with.
-    incident : Incident
     population : Tuples or None
         Leaf tuples of the population, or the register, with the people of each; None where it is gone, and decoys are
         compared with those of other holders alone.
@@ -153,43 +253,58 @@ def trace(
             got=f"{level:g}",
             fix="give a level such as 0.01",
         )
-    classes = _Classes.of(manifest, axes)
-    origins = _Origins.of(classes, incident.cells, axes)
+    held = [(number, str(one.recipient)) for number, one in enumerate(manifest.holders) if one.recipient is not None]
+    classes = {
+        "decoys": [manifest.holders[number].decoys for number, _ in held],
+        "kept": [manifest.holders[number].kept for number, _ in held],
+    }
+    points = pd.concat(
+        [_points(incident.cells, kind, [table.cells for table in tables], axes) for kind, tables in classes.items()]
+    )
+    kept_cells, n = joined(classes["kept"]).cells, np.arange(len(incident.cells))
+    real_cells = _of_nobody(manifest, kept_cells)
+    rows, others = same_origin_pairs(incident.cells, real_cells, axes)
+    withheld = of_same_origin(real_cells, kept_cells, axes)[others]
+    in_kept = np.isin(n, points.row[points.kind == "kept"])
+    usual = np.isin(n, rows[~withheld])
+    ordinary, real = usual | (np.isin(n, rows) & ~in_kept), np.isin(n, rows) | in_kept
+    holders = points.groupby("row").holder.agg(["min", "max"]).reindex(n, fill_value=_NOBODY).to_numpy()
+    pointed, single = ~ordinary & (holders[:, 0] != _NOBODY), holders[:, 0] == holders[:, 1]
+    # A tuple that can come from a kept class says nothing of decoys.
+    points = points[pointed[points.row] & ((points.kind == "kept") | ~in_kept[points.row])]
+    kept_hit = points.place[points.kind == "kept"].nunique()
+    points = points[single[points.row]]
     hit = single_hits(manifest, incident.cells, axes)
     alone = dict([found]) if (found := only_keeper(manifest, hit)) else {}
-    loose = incident.cells[~origins.real & ~origins.ambiguous]
-    decoy_chances = DecoyChances(manifest, axes, np.concatenate([classes.ordinary, classes.kept]), loose, population)
-    decoys_tell = bool((~origins.real).any())
-    kept_tell = any(flags.any() for flags in hit) or bool((origins.real & ~origins.ordinary).any())
-    kept_hit = np.unique(origins.kept_pairs[1][~origins.ordinary[origins.kept_pairs[0]]])
-    judged: list[Hits] = []
+    loose = incident.cells[~real & ~(pointed & ~single)]
+    decoy_chances = DecoyChances(manifest, axes, np.concatenate([real_cells, kept_cells]), loose, population)
+    kept_tell = any(flags.any() for flags in hit) or bool((real & ~ordinary).any())
+    with_hits: list[Hits] = []
     certain: set[str] = set()
-    for number, (holder, recipient) in enumerate(classes.recipients):
-        by_decoy = (origins.owner == number) & origins.by_decoy
-        by_kept = (origins.owner == number) & ~origins.by_decoy
-        decoys = np.unique(origins.decoy_pairs[1][by_decoy[origins.decoy_pairs[0]]])
-        kept = np.unique(origins.kept_pairs[1][by_kept[origins.kept_pairs[0]]])
-        of_kept, kept_chance = int((classes.kept_of == number).sum()), 1.0
+    for number, (holder, recipient) in enumerate(held):
+        mine = points[points.holder == number]
+        decoys, kept = (mine[mine.kind == kind] for kind in classes)
+        of_kept, kept_chance = len(classes["kept"][number]), 1.0
         if len(kept):
-            several = float(stats.hypergeom.sf(len(kept) - 1, len(classes.kept), of_kept, len(kept_hit)))
-            kept_chance = min(1.0, 2 * alone.get(recipient, several))
-        chances = [decoy_chances.chance(holder)] * decoys_tell + [kept_chance] * kept_tell
+            several = stats.hypergeom.sf(kept.place.nunique() - 1, len(kept_cells), of_kept, kept_hit)
+            kept_chance = min(1.0, 2 * alone.get(recipient, float(several)))
+        chances = [decoy_chances.chance(holder)] * bool((~real).any()) + [kept_chance] * kept_tell
         hits = Hits(
             recipient=recipient,
-            decoy_hits=int(incident.counts[by_decoy].sum()),
-            decoy_classes=len(decoys),
-            of_decoys=int((classes.decoy_of == number).sum()),
-            kept_hits=int(incident.counts[by_kept].sum()),
-            kept_classes=len(kept),
+            decoy_hits=int(incident.counts[decoys.row.unique()].sum()),
+            decoy_classes=decoys.place.nunique(),
+            of_decoys=len(classes["decoys"][number]),
+            kept_hits=int(incident.counts[kept.row.unique()].sum()),
+            kept_classes=kept.place.nunique(),
             of_kept=of_kept,
-            chance=min(1.0, len(classes.recipients) * _together(chances)),
+            chance=min(1.0, len(held) * _together(chances)),
         )
-        if len(decoys) >= _SEVERAL or (len(decoys) and len(classes.recipients) * kept_chance <= level):
+        if hits.decoy_classes >= _SEVERAL or (hits.decoy_classes and len(held) * kept_chance <= level):
             certain.add(recipient)
-        if hits.decoy_hits or hits.kept_hits:
-            judged.append(hits)
-    judged.sort(key=lambda one: (one.chance, one.recipient))
-    sure = [one for one in judged if one.chance <= level]
+        if len(mine):
+            with_hits.append(hits)
+    with_hits.sort(key=lambda one: (one.chance, one.recipient))
+    sure = [one for one in with_hits if one.chance <= level]
     named = tuple(one.recipient for one in sure if one.recipient in certain)
     suspected = [one for one in sure if one.recipient not in certain]
     verdict: TraceVerdict = "decoys" if named else "kept classes" if suspected else "nothing"
@@ -200,93 +315,30 @@ def trace(
         named=named,
         suspected=tuple(one.recipient for one in suspected),
         level=level,
-        hits=tuple(judged),
+        hits=tuple(with_hits),
         total=incident.total,
-        ordinary=int(incident.counts[origins.ordinary].sum()),
-        ambiguous=int(incident.counts[origins.ambiguous].sum()),
-        outside=int(incident.counts[origins.outside].sum()),
+        ordinary=int(incident.counts[ordinary].sum()),
+        ambiguous=int(incident.counts[pointed & ~single].sum()),
+        outside=int(incident.counts[~ordinary & ~pointed].sum()),
         by_population=population is not None,
     )
+
+
+def _points(cells: Codes, kind: str, of_holders: Sequence[Codes], axes: Sequence[Lineage]) -> pd.DataFrame:
+    """Tuples of an incident that can come from classes of one kind, with the class and the recipient who has it."""
+    rows, places = same_origin_pairs(cells, np.concatenate(of_holders), axes)
+    holder = np.repeat(np.arange(len(of_holders)), [len(own) for own in of_holders])[places]
+    return pd.DataFrame({"kind": kind, "row": rows, "place": places, "holder": holder})
+
+
+def _of_nobody(manifest: DecoyManifest, kept: Codes) -> Codes:
+    """Real classes that no single recipient keeps, those in no copy included."""
+    every = [table.cells for version in manifest.versions for table in version.files]
+    own = {cell.tobytes() for cell in kept}
+    return np.array([cell for cell in np.unique(np.concatenate(every), axis=0) if cell.tobytes() not in own])
 
 
 def _together(chances: Sequence[float]) -> float:
     """Fisher's method for up to two independent chances; conservative where they are discrete."""
     product = float(np.prod(chances))
     return min(1.0, product * (1 - log(product))) if len(chances) > 1 and product else product
-
-
-@dataclass(frozen=True)
-class _Classes:
-    """Decoys, kept and other real classes of all copies that recipients hold."""
-
-    recipients: tuple[tuple[int, str], ...]
-    """Number among the holders of the manifest, and id, of each recipient."""
-    decoys: Codes
-    decoy_of: Rows
-    """Recipient of each decoy."""
-    kept: Codes
-    kept_of: Rows
-    ordinary: Codes
-    """Real classes that no single recipient keeps, those in no copy included."""
-    withheld: Flags
-    """Whether each of them is in no copy because of a kept class that it shares its origin with."""
-
-    @classmethod
-    def of(cls, manifest: DecoyManifest, axes: Sequence[Lineage]) -> "_Classes":
-        held = [(number, one) for number, one in enumerate(manifest.holders) if one.recipient is not None]
-        decoys, kept = joined([one.decoys for _, one in held]), joined([one.kept for _, one in held])
-        cells = np.unique(
-            np.concatenate([table.cells for version in manifest.versions for table in version.files]), axis=0
-        )
-        own = {cell.tobytes() for cell in kept.cells}
-        cells = cells[[cell.tobytes() not in own for cell in cells]]
-        return cls(
-            recipients=tuple((number, str(one.recipient)) for number, one in held),
-            decoys=decoys.cells,
-            decoy_of=np.repeat(np.arange(len(held)), [len(one.decoys) for _, one in held]),
-            kept=kept.cells,
-            kept_of=np.repeat(np.arange(len(held)), [len(one.kept) for _, one in held]),
-            ordinary=cells,
-            withheld=of_same_origin(cells, kept.cells, axes),
-        )
-
-
-@dataclass(frozen=True)
-class _Origins:
-    """Origins of each distinct tuple of an incident."""
-
-    ordinary: Flags
-    ambiguous: Flags
-    outside: Flags
-    owner: Rows
-    """Recipient whom a decoy or kept tuple points to; −1 for others."""
-    by_decoy: Flags
-    real: Flags
-    """Whether it can come from a real class."""
-    decoy_pairs: tuple[Rows, Rows]
-    kept_pairs: tuple[Rows, Rows]
-
-    @classmethod
-    def of(cls, classes: _Classes, cells: Codes, axes: Sequence[Lineage]) -> "_Origins":
-        n = np.arange(len(cells))
-        rows, others = same_origin_pairs(cells, classes.ordinary, axes)
-        usual, withheld = (np.isin(n, rows[classes.withheld[others] == flag]) for flag in (False, True))
-        decoy_pairs = same_origin_pairs(cells, classes.decoys, axes)
-        kept_pairs = same_origin_pairs(cells, classes.kept, axes)
-        lowest, highest = np.full(len(n), len(classes.recipients)), np.full(len(n), -1)
-        for (tuples, places), owners in ((decoy_pairs, classes.decoy_of), (kept_pairs, classes.kept_of)):
-            np.minimum.at(lowest, tuples, owners[places])
-            np.maximum.at(highest, tuples, owners[places])
-        in_kept, in_any = np.isin(n, kept_pairs[0]), highest >= 0
-        ordinary = usual | (withheld & ~in_kept)
-        single = ~ordinary & in_any & (lowest == highest)
-        return cls(
-            ordinary=ordinary,
-            ambiguous=~ordinary & in_any & ~single,
-            outside=~ordinary & ~in_any,
-            owner=np.where(single, highest, -1),
-            by_decoy=single & ~in_kept,
-            real=usual | withheld | in_kept,
-            decoy_pairs=decoy_pairs,
-            kept_pairs=kept_pairs,
-        )

@@ -14,8 +14,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.class_table import Flags
-from tasks.decoys.linked_release import Floats
+from tasks.decoys.classes import Flags, Floats
 
 Units = NDArray[np.int64]
 Span = tuple[Units, Units]
@@ -59,6 +58,9 @@ class Unit(StrEnum):
     MONTH_END = "month, on its last day"
 
 
+_MONTHS = (Unit.MONTH, Unit.MONTH_END)
+
+
 @dataclass(frozen=True, eq=False)
 class ValueGrid:
     """Possible values of a column: an origin and whole multiples of a step from it."""
@@ -97,27 +99,23 @@ class ValueGrid:
 
     def units(self, values: Floats) -> Units:
         """Values in units, the nearest where they are off the grid's unit; months are those that dates lie in."""
-        if self.unit in (Unit.MONTH, Unit.MONTH_END):
-            return _days(values).astype("datetime64[M]").astype(np.int64)
-        whole: Units = np.rint(values * 10.0**self.decimals).astype(np.int64)
-        return whole
+        if self.unit in _MONTHS:
+            return np.rint(values).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        return np.rint(values * 10.0**self.decimals).astype(np.int64)
 
     def values(self, units: Units) -> Floats:
         """Units as values."""
-        if self.unit is Unit.MONTH:
-            days = units.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + self.day - 1
-            return days.astype(np.float64)
-        if self.unit is Unit.MONTH_END:
-            return _last_days(units).astype(np.float64)
+        if self.unit in _MONTHS:
+            # The last day of a month is the one before the first of the next.
+            first = (units + (self.unit is Unit.MONTH_END)).astype("datetime64[M]").astype("datetime64[D]")
+            return (first.astype(np.int64) + self.day - 1).astype(np.float64)
         # Division by a power of ten, unlike multiplication by its inverse, gives the float that the text is read as.
-        whole: Floats = units / 10.0**self.decimals + 0.0
-        return whole
+        return np.asarray(units / 10.0**self.decimals + 0.0)
 
     def on(self, values: Floats) -> Flags:
         """Whether each known value lies on the grid."""
         units = self.units(values)
-        found: Flags = (self.values(units) == values) & ((units - self.known[0]) % self.step == 0)
-        return found
+        return np.asarray((self.values(units) == values) & ((units - self.known[0]) % self.step == 0))
 
     def recurs(self, values: Floats) -> Flags:
         """Whether several real records have each value, so that it is no person's own."""
@@ -138,7 +136,6 @@ class ValueGrid:
             Between which to draw. Values that real records have, or the ends, only where nothing else fits.
         anchors : array of shape (n_values,)
             Values of the column.
-        generator : numpy.random.Generator
         bounds : two arrays of shape (n_values,), optional
             How far a value may lie outside where nothing on the grid lies between; not at all where not given.
 
@@ -168,7 +165,7 @@ class ValueGrid:
 
     def _span(self, low: Floats, high: Floats) -> Span:
         """Least units that are no less than the one, and largest that are no more than the other."""
-        if self.unit in (Unit.MONTH, Unit.MONTH_END):
+        if self.unit in _MONTHS:
             first, last = self.units(low), self.units(high)
             return first + (self.values(first) < low), last - (self.values(last) > high)
         scale = 10.0**self.decimals
@@ -176,20 +173,18 @@ class ValueGrid:
 
     def _steps(self, anchors: Units) -> Units:
         """Step that keeps the habit of each anchor and the grid as well."""
-        own = np.ones(len(anchors), dtype=np.int64)
-        if self.unit is not Unit.MONTH and self.unit is not Unit.MONTH_END:
-            own = own * WEEK if self.unit is Unit.DAY else human_steps(anchors)
+        own = np.full(len(anchors), WEEK if self.unit is Unit.DAY else 1)
+        if self.unit is Unit.DECIMAL:
+            own = human_steps(anchors)
         # A common multiple that is out of reach leaves the anchor alone, as no other value is within.
         shared = np.gcd(own, self.step)
         far = own / shared * self.step >= _EXACT
-        common: Units = np.where(far, int(_EXACT), own // shared * np.where(far, 1, self.step))
-        return common
+        return np.where(far, int(_EXACT), own // shared * np.where(far, 1, self.step))
 
     def _fits(self, units: Units, anchors: Units) -> Flags:
         """Whether values have the habit of their anchors, no more and no less."""
         if self.unit is Unit.DECIMAL:
-            found: Flags = human_steps(units) == human_steps(anchors)
-            return found
+            return np.asarray(human_steps(units) == human_steps(anchors))
         return np.asarray(self.units(self.values(units)) == units)
 
     def _nearest(self, origin: Units, steps: Units, inner: Span, outer: Span) -> Units:
@@ -224,26 +219,16 @@ def human_steps(units: Units) -> Units:
 
 def weekdays(days: Floats) -> Floats:
     """Day of the week of dates, 0 for Mondays; −1 where missing."""
-    found: Floats = np.where(np.isnan(days), -1.0, (np.rint(np.nan_to_num(days)) + _THURSDAY) % WEEK)
-    return found
-
-
-def _days(values: Floats) -> NDArray[np.datetime64]:
-    return np.asarray(np.rint(values).astype(np.int64).astype("datetime64[D]"))
-
-
-def _last_days(months: Units) -> Units:
-    days: Units = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) - 1
-    return days
+    return np.asarray(np.where(np.isnan(days), -1.0, (np.rint(np.nan_to_num(days)) + _THURSDAY) % WEEK))
 
 
 def _calendar(known: Floats) -> tuple[Unit, int]:
     """Unit and day that several dates share: the day of the month, that it is the last, or nothing."""
-    days = _days(known)
+    days = known.astype("datetime64[D]")
     months = days.astype("datetime64[M]")
-    numbers = np.unique((days - months.astype("datetime64[D]")).astype(np.int64) + 1)
     if len(np.unique(months)) < _LEAST_MONTHS:
         return Unit.DAY, 0
-    if (_last_days(months.astype(np.int64)) == days.astype(np.int64)).all():
+    if ((months + 1).astype("datetime64[D]") - 1 == days).all():
         return Unit.MONTH_END, 0
+    numbers = np.unique((days - months.astype("datetime64[D]")).astype(np.int64) + 1)
     return (Unit.MONTH, int(numbers[0])) if len(numbers) == 1 else (Unit.DAY, 0)

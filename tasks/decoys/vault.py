@@ -1,19 +1,230 @@
-"""Store of sealed manifests: a private folder of the workspace, one file a release."""
+"""Sealed manifests: the keys that open them, their encryption and commitments, and the folder that keeps them.
 
+A key file holds one key a line, the newest first, and nobody else may read it; the environment variable holds keys
+separated by spaces or commas, and takes precedence.
+
+A manifest is encrypted with Fernet (AES-128-CBC with HMAC-SHA256) under the newest key of a ring; any key of the ring
+opens it, so old keys stay until everything is sealed anew. The commitment is
+
+    SHA-256(format ‖ 0 ‖ nonce ‖ canonical bytes)
+
+and the nonce, 32 bytes that nobody can guess, lies in the sealed content: the commitment can stand in an open record,
+of which nobody learns the manifest. It does not change when keys rotate.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tasks.core.errors import WorkspaceError
-from tasks.core.files import write_whole
-from tasks.decoys.keys import VARIABLE, KeyRing, load_keys, make_keys
-from tasks.decoys.manifest import DecoyManifest
-from tasks.decoys.sealing import open_sealed, order_seed, sealed_anew
+from cryptography.fernet import Fernet, InvalidToken
+
+from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
+from tasks.core.files import check_private, write_new, write_whole
+from tasks.decoys.manifest import FORMAT, DecoyManifest, canonical_bytes, manifest_from_bytes
+
+VARIABLE = "RELEASEGATE_DECOY_KEYS"
+NONCE_BYTES = 32
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class KeyRing:
+    """Keys, the newest first; shows none."""
+
+    keys: tuple[bytes, ...] = field(repr=False)
+    """Each 32 bytes in URL-safe Base64."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Public name of each key, from which the key does not follow."""
+        return tuple(hashlib.sha256(b"releasegate key name\0" + key).hexdigest()[:16] for key in self.keys)
+
+
+def load_keys(path: Path, environment: Mapping[str, str] = os.environ) -> KeyRing:
+    """Keys of the environment variable or, where it is not set, of the key file.
+
+    Raises
+    ------
+    WorkspaceError
+        If there is neither, the file cannot be read, others may read it, or its content is not keys.
+    """
+    given, where = environment.get(VARIABLE, "").replace(",", " "), f"environment variable {VARIABLE}"
+    if not given.strip():
+        where = str(path)
+        try:
+            check_private(path)
+            given = path.read_bytes().decode("ascii", errors="replace")
+        except OSError as error:
+            raise WorkspaceError(
+                "the keys that seal manifests of decoys cannot be read",
+                where=where,
+                expected=f"a key file, or keys in {VARIABLE}",
+                got=error.strerror or type(error).__name__,
+                fix="restore the key file from a backup; for a first release, make one",
+            ) from None
+    keys = tuple(part.encode("utf-8") for part in given.split())
+    if not keys or not all(map(_is_key, keys)) or len(set(keys)) < len(keys):
+        raise WorkspaceError(
+            "the keys that seal the manifest of the decoys cannot be used",
+            where=where,
+            expected=f"at least one key, all different, each {_KEY_BYTES} bytes in URL-safe Base64",
+            got=f"{len(keys)} keys, some of them otherwise" if keys else "none",
+            fix="restore the key file or the environment variable as it was",
+        )
+    return KeyRing(keys)
+
+
+def make_keys(path: Path) -> KeyRing:
+    """Make a key file with one new key, whole or not at all; keys that are there already are kept.
+
+    Raises
+    ------
+    WorkspaceError
+        If the file cannot be written, or one that is there cannot be used.
+    """
+    with _writing(path), suppress(FileExistsError):
+        write_new(path, Fernet.generate_key() + b"\n")
+    return load_keys(path, {})
+
+
+def add_key(path: Path) -> KeyRing:
+    """Put a new key before those of a key file; what the old ones sealed can still be opened.
+
+    Raises
+    ------
+    WorkspaceError
+        If the file cannot be read or written.
+    """
+    return _replace(path, (Fernet.generate_key(), *load_keys(path, {}).keys))
+
+
+def keep_newest_key(path: Path) -> KeyRing:
+    """Take all keys but the newest out of a key file; nothing that they sealed can be opened any more.
+
+    Raises
+    ------
+    WorkspaceError
+        If the file cannot be read or written.
+    """
+    return _replace(path, load_keys(path, {}).keys[:1])
+
+
+def _replace(path: Path, keys: Sequence[bytes]) -> KeyRing:
+    with _writing(path):
+        write_whole(path, b"".join(key + b"\n" for key in keys))
+    return load_keys(path, {})
+
+
+def _is_key(key: bytes) -> bool:
+    try:
+        return len(base64.b64decode(key, altchars=b"-_", validate=True)) == _KEY_BYTES
+    except ValueError:
+        return False
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(
+            "the key file cannot be written",
+            where=str(path),
+            expected="a folder that you may create files in",
+            got=error.strerror or type(error).__name__,
+            fix="give yourself the permission, or keep the keys in the environment",
+        ) from None
+
+
+def seal(manifest: DecoyManifest, ring: KeyRing, nonce: bytes) -> tuple[bytes, str]:
+    """Encrypt a manifest under the newest key.
+
+    Parameters
+    ----------
+    nonce : bytes
+        32 bytes that nobody else can guess.
+
+    Returns
+    -------
+    content : bytes
+    commitment : str
+        SHA-256 in hexadecimal, for the record.
+    """
+    plain = nonce + canonical_bytes(manifest)
+    return _encrypted(plain, ring), _commitment(plain)
+
+
+def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) -> DecoyManifest:
+    """Decrypt a manifest, and check it against the record's commitment.
+
+    Raises
+    ------
+    ParameterError
+        If no key of the ring is the one that it was sealed with.
+    TamperingFound
+        If it was changed, or is not the manifest that the record commits to.
+    """
+    plain = _decrypted(content, ring)
+    if commitment is not None and not hmac.compare_digest(_commitment(plain), commitment.lower()):
+        raise TamperingFound(
+            "the manifest of the decoys is not the one that the record commits to",
+            where="commitment",
+            expected="the SHA-256 in the record",
+            got="another",
+            fix="restore the sealed manifest of this release from a backup",
+        )
+    return manifest_from_bytes(plain[NONCE_BYTES:])
+
+
+def sealed_anew(content: bytes, ring: KeyRing) -> bytes:
+    """The same manifest under the newest key; its commitment stays. Raises as ``open_sealed``."""
+    open_sealed(content, ring)
+    return _encrypted(_decrypted(content, ring), ring)
+
+
+def _commitment(plain: bytes) -> str:
+    return hashlib.sha256(FORMAT.encode() + b"\0" + plain).hexdigest()
+
+
+def _encrypted(plain: bytes, ring: KeyRing) -> bytes:
+    token = Fernet(ring.keys[0]).encrypt(plain).decode("ascii")
+    return json.dumps({"key": ring.names[0], "token": token}, sort_keys=True).encode() + b"\n"
+
+
+def _decrypted(content: bytes, ring: KeyRing) -> bytes:
+    keys = dict(zip(ring.names, ring.keys, strict=True))
+    try:
+        envelope = json.loads(content)
+        name, token = str(envelope["key"]), str(envelope["token"])
+        if name in keys:
+            return Fernet(keys[name]).decrypt(token.encode())
+    except (KeyError, TypeError, ValueError, RecursionError, InvalidToken):
+        raise TamperingFound(
+            "the sealed manifest of the decoys was changed",
+            where="sealed manifest",
+            expected="the bytes that were sealed with this key",
+            got="others",
+            fix="restore it from a backup; the ledger says when it was written",
+        ) from None
+    raise ParameterError(
+        "the manifest of the decoys was sealed with a key that is not here",
+        where="key ring",
+        expected="the key that it was sealed with; without it nobody can open the manifest, and no leak of this "
+        "release can be traced",
+        got=f"{len(keys)} other keys",
+        fix="restore that key to the key file or the environment variable; keep old keys when you add a new one",
+    )
 
 
 @dataclass(frozen=True)
 class Vault:
-    """The sealed manifests of a workspace, and the keys that open them."""
+    """A private folder of the workspace with one sealed manifest a release, and the keys that open them."""
 
     folder: Path
     """Made when the first manifest is sealed."""
@@ -40,10 +251,9 @@ class Vault:
         WorkspaceError
             If they cannot be used, or are gone while manifests are here that they sealed.
         """
-        given = bool(os.environ.get(VARIABLE, "").strip())
-        if not given and not self.key_file.exists() and not self.sealed():
-            return make_keys(self.key_file)
-        return load_keys(self.key_file)
+        given = os.environ.get(VARIABLE, "").strip()
+        fresh = not given and not self.key_file.exists() and not self.sealed()
+        return make_keys(self.key_file) if fresh else load_keys(self.key_file)
 
     def read(self, release_id: str) -> bytes:
         """The sealed manifest of a release.
@@ -84,8 +294,12 @@ class Vault:
         return open_sealed(self.read(release_id), load_keys(self.key_file), commitment)
 
     def order_seed(self, release_id: str, recipient: str) -> bytes:
-        """Seed of the order of the rows of a copy with decoys; raises as ``open``."""
-        return order_seed(self.read(release_id), load_keys(self.key_file), recipient)
+        """Seed of the order of the rows of a copy with decoys, 32 bytes that follow from what is sealed alone.
+
+        Were it known, it would reveal at which places of the file its decoys stand. Raises as ``open``.
+        """
+        nonce = _decrypted(self.read(release_id), load_keys(self.key_file))[:NONCE_BYTES]
+        return hmac.digest(nonce, f"row order\0{recipient}".encode(), "sha256")
 
     def write(self, release_id: str, content: bytes) -> Path:
         """Keep a sealed manifest on disk, whole or not at all, readable by the owner alone."""

@@ -1,64 +1,141 @@
-"""Additions to a published bundle after its reviewers have approved: one recipient's delivery, and its papers.
+"""Additions to a published bundle: a delivery after review with its papers, and determinations signed by experts.
 
 ::
 
-    <staged>/                              <bundle>/
-      approval.json                          approval/<recipient>.json      how it came to be approved
-      certificate.pdf                        certificate/<recipient>.pdf
-      delivery/                              delivery/<recipient>/          data, dictionary, hierarchies, manifest.json
+    approval/<recipient>.json               how a release that awaited review came to be approved
+    certificate/<recipient>.pdf
+    delivery/<recipient>/                   data, dictionary, hierarchies, manifest.json
+    signed/<recipient>/<fingerprint>.pdf    report/<recipient>.pdf, byte for byte, and after it one signature; first 16
+                                            digits of the SHA-256 of the signer's certificate
 
-The bundle's own files stay as they were sealed. The approval names the other two by their hashes, and the ledger's
-``released`` entry names all three. The order is: stage, record, move; ``finish`` moves what an interrupted command has
-recorded and not moved. Nothing here writes to the ledger.
+The bundle's own files stay as they were sealed. Additions are staged in a private folder under the paths that they will
+have in the bundle; an entry of the ledger names their files by SHA-256 (`recorded_files`); then they are moved.
+`finish` moves what an interrupted command has recorded and not moved. Nothing here writes to the ledger.
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime
 from pathlib import Path
+from typing import Literal
 
 from tasks.core.canonical import canonical_json
-from tasks.core.errors import StageFailed
-from tasks.core.files import file_sha256
+from tasks.core.errors import StageFailed, TamperingFound
+from tasks.core.fact import Fact, Sha256
+from tasks.core.files import file_sha256, sync_folder
+from tasks.core.people import same_person
 from tasks.decision.record import DecisionRecord, Review
-from tasks.decision.standing import Override
-from tasks.delivery.approval import APPROVALS, Approval, OverrideFact
-from tasks.delivery.bundle import seal_delivery
-from tasks.delivery.disk import flush, on_disk, sync
-from tasks.delivery.manifest import MANIFEST_FILE
+from tasks.decision.standing import Standing
+from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, seal_folder
+from tasks.ledger.entry import Entry, Event
+
+DATA_STEM = "data"
+"""The one file of a delivery with this name, whatever its suffix, holds the records."""
 
 
-@dataclass(frozen=True)
-class Addition:
-    """A staged addition, by its hashes."""
+class OverrideFact(Fact):
+    """An officer's answer to an earlier rejection."""
 
-    manifest_sha256: str
-    certificate_sha256: str
-    approval_sha256: str
+    officer: str
+    reason: str
+    at: datetime
+
+
+class Approval(Fact):
+    """How a release that awaited review came to be approved; beside the decision record, which stays as it was."""
+
+    schema_version: Literal["releasegate/approval/1"] = "releasegate/approval/1"
+    release_id: Sha256
+    recipient: str
+    record_sha256: Sha256
+    reviews: tuple[Review, ...]
+    overrides: tuple[OverrideFact, ...] = ()
+    approved_at: datetime
+    valid_until: date
+    output_sha256: Sha256
+    delivery_manifest_sha256: Sha256
+    certificate_sha256: Sha256
+
+
+def follows(approval: Approval, record: DecisionRecord, record_sha256: str) -> bool:
+    """Whether an approval follows from the record: all votes needed, by people who may review it."""
+    reviewers = [review.reviewer for review in approval.reviews]
+    barred = (record.requested_by, *record.answering, *(one.officer for one in approval.overrides))
+    return (
+        approval.release_id == record.release_id
+        and approval.recipient == record.recipient.id
+        and approval.record_sha256 == record_sha256
+        and approval.output_sha256 == record.dataset.output_sha256
+        and approval.valid_until == record.valid_until
+        and len(reviewers) == len(set(reviewers)) >= max(record.reviews_required, 1)
+        and all(review.vote == "approve" and review.record_sha256 == record_sha256 for review in approval.reviews)
+        and set(reviewers) <= set(record.reviewers)
+        and not any(same_person(name, other) for name in reviewers for other in barred)
+    )
+
+
+def overrides_in(standing: Standing) -> tuple[OverrideFact, ...]:
+    """The overrides of a release as its approval shows them."""
+    return tuple(OverrideFact(officer=one.officer, reason=one.reason, at=one.at) for one in standing.overrides)
+
+
+def approval_files(recipient: str) -> dict[str, str]:
+    """Paths in the bundle of the files of a release after review, by the names of their SHA-256 in the entry."""
+    return {
+        "approval_sha256": f"approval/{recipient}.json",
+        "certificate_sha256": f"certificate/{recipient}.pdf",
+        "manifest_sha256": f"delivery/{recipient}/{MANIFEST_FILE}",
+    }
+
+
+def signed_path(recipient: str, fingerprint: str) -> str:
+    """Path in the bundle of a determination signed with a certificate."""
+    return f"signed/{recipient}/{fingerprint[:16]}.pdf"
+
+
+def recorded_files(entry: Entry) -> dict[str, str]:
+    """SHA-256 of the files that an entry adds to a published bundle, by path; none for most entries."""
+    recipient, body = str(entry.recipient), entry.body
+    if entry.event is Event.SIGNED:
+        return {signed_path(recipient, str(body.get("certificate_sha256"))): str(body.get("signed_sha256"))}
+    if entry.event is Event.RELEASED and "approval_sha256" in body:
+        return {path: str(body.get(name)) for name, path in approval_files(recipient).items()}
+    return {}
+
+
+def since_publication(entries: Sequence[Entry]) -> list[Entry]:
+    """A release's entries after its last publication, all of them where it has none."""
+    last = max((place for place, entry in enumerate(entries) if entry.event is Event.PUBLISHED), default=-1)
+    return list(entries[last + 1 :])
 
 
 def stage_addition(
-    staged: Path,
+    staging: Path,
     record: DecisionRecord,
     record_sha256: str,
     *,
     reviews: tuple[Review, ...],
-    overrides: tuple[Override, ...],
+    standing: Standing,
     approved_at: datetime,
     certificate: bytes,
-) -> Addition:
-    """Complete an addition whose delivery lies in its folder already.
+) -> dict[str, str]:
+    """Complete the addition of a release after review, whose delivery lies in its staged folder already.
+
+    Returns
+    -------
+    dict
+        SHA-256 of its files, by their names in the ledger's entry.
 
     Raises
     ------
     StageFailed
-        If its data file is not the one that was decided on, or it is complete already.
+        If its data file is not the one that was decided on.
     WorkspaceError
         If a file cannot be written, or the disk is full.
     """
-    delivery = staged / "delivery"
-    data = [file_sha256(path) for path in sorted(delivery.iterdir()) if path.name.split(".")[0] == "data"]
+    files = approval_files(record.recipient.id)
+    delivery = (staging / files["manifest_sha256"]).parent
+    data = [file_sha256(path) for path in sorted(delivery.iterdir()) if path.name.split(".")[0] == DATA_STEM]
     if record.dataset.output_sha256 is None or data != [record.delivered_sha256]:
         raise StageFailed(
             "the file that was kept for delivery is not the one that was decided on",
@@ -67,55 +144,87 @@ def stage_addition(
             got="another" if data else "no file",
             fix="nothing is released; revoke this release and make a new request",
         )
-    with on_disk(staged):
-        (staged / "certificate.pdf").write_bytes(certificate)
-        manifest = seal_delivery(delivery)
-        approval = Approval(
-            release_id=record.release_id,
-            recipient=record.recipient.id,
-            record_sha256=record_sha256,
-            reviews=reviews,
-            overrides=tuple(OverrideFact(officer=one.officer, reason=one.reason, at=one.at) for one in overrides),
-            approved_at=approved_at,
-            valid_until=record.valid_until,
-            output_sha256=record.dataset.output_sha256,
-            delivery_manifest_sha256=manifest.sha256,
-            certificate_sha256=file_sha256(staged / "certificate.pdf"),
-        )
-        (staged / "approval.json").write_bytes(canonical_json(approval))
-        flush(staged)
-        return Addition(manifest.sha256, approval.certificate_sha256, file_sha256(staged / "approval.json"))
+    approval = Approval(
+        release_id=record.release_id,
+        recipient=record.recipient.id,
+        record_sha256=record_sha256,
+        reviews=reviews,
+        overrides=overrides_in(standing),
+        approved_at=approved_at,
+        valid_until=record.valid_until,
+        output_sha256=record.dataset.output_sha256,
+        delivery_manifest_sha256=seal_folder(delivery).sha256,
+        certificate_sha256=stage_file(staging, files["certificate_sha256"], certificate),
+    )
+    return {
+        "approval_sha256": stage_file(staging, files["approval_sha256"], canonical_json(approval)),
+        "certificate_sha256": approval.certificate_sha256,
+        "manifest_sha256": approval.delivery_manifest_sha256,
+    }
 
 
-def finish(staged: Path, bundle: Path, recipient: str) -> None:
-    """Move a recorded addition into its bundle; the delivery last. What is there already is left as it is.
+def stage_file(staging: Path, path: str, content: bytes) -> str:
+    """Write a file of an addition where it is not read yet, and put the staged files on disk; returns its SHA-256.
+
+    Parameters
+    ----------
+    staging : Path
+        Private folder of the release's additions.
+    path : str
+        Its path in the bundle.
+    content : bytes
 
     Raises
     ------
     WorkspaceError
+        If it cannot be written, or the disk is full.
+    """
+    target = staging / path
+    with on_disk(staging):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        flush(staging)
+        return file_sha256(target)
+
+
+def finish(staging: Path, bundle: Path, entries: Sequence[Entry]) -> None:
+    """Move recorded additions into their bundle, deliveries last; repeating is harmless.
+
+    Parameters
+    ----------
+    staging : Path
+        Private folder of the release's additions; what is not recorded stays there.
+    bundle : Path
+    entries : sequence of Entry
+        The release's entries since it was last published.
+
+    Raises
+    ------
+    TamperingFound
+        If a recorded addition is not what was recorded; it is left as it is.
+    WorkspaceError
         If a file cannot be moved.
     """
-    with on_disk(bundle):
-        for source, target in _moves(staged, bundle, recipient):
-            target.parent.mkdir(exist_ok=True)
-            if os.path.lexists(source) and not os.path.lexists(target):
-                source.rename(target)
-            sync(target.parent)
-        sync(bundle)
-
-
-def recorded_hashes(staged: Path, bundle: Path, recipient: str) -> dict[str, str | None]:
-    """SHA-256 of what stands for an addition, each wherever it lies: staged, or in the bundle already."""
-    found = {}
-    names = ("approval_sha256", "certificate_sha256", "manifest_sha256")
-    for name, (source, target) in zip(names, _moves(staged, bundle, recipient), strict=True):
-        place = source if os.path.lexists(source) else target
-        file = place / MANIFEST_FILE if name == "manifest_sha256" else place
-        found[name] = file_sha256(file) if file.is_file() else None
-    return found
-
-
-def _moves(staged: Path, bundle: Path, recipient: str) -> Iterator[tuple[Path, Path]]:
-    yield staged / "approval.json", bundle / APPROVALS / f"{recipient}.json"
-    yield staged / "certificate.pdf", bundle / "certificate" / f"{recipient}.pdf"
-    yield staged / "delivery", bundle / "delivery" / recipient
+    for entry in entries:
+        recorded = recorded_files(entry)
+        moves = {path: path.removesuffix(f"/{MANIFEST_FILE}") for path in recorded}  # a delivery is moved as a whole
+        if not any(os.path.lexists(staging / moved) for moved in moves.values()):
+            continue
+        for path, moved in moves.items():
+            file = (staging if os.path.lexists(staging / moved) else bundle) / path
+            if not file.is_file() or file_sha256(file) != recorded[path]:
+                raise TamperingFound(
+                    "an interrupted addition to a bundle cannot be finished: it is not what was recorded",
+                    where=str(staging),
+                    expected=f"the files that ledger entry {entry.sequence} names",
+                    got="different files",
+                    fix="find out what changed them; restore the workspace's private folder from a backup",
+                )
+        with on_disk(bundle):
+            for moved in moves.values():
+                target = bundle / moved
+                if os.path.lexists(staging / moved) and not os.path.lexists(target):
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    (staging / moved).rename(target)
+                for folder in (target.parent, target.parent.parent, bundle):
+                    sync_folder(folder)

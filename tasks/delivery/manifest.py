@@ -6,6 +6,8 @@ A folder is sealed once; its manifest does not list itself, its own SHA-256 stan
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Never
@@ -13,7 +15,9 @@ from typing import Literal, Never
 from pydantic import ValidationError
 
 from tasks.core.canonical import canonical_json, digest
+from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.fact import Fact, Sha256
+from tasks.core.files import sync_folder
 
 MANIFEST_FILE = "manifest.json"
 
@@ -101,14 +105,52 @@ def printable(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-def manifest_of(contents: Contents) -> Manifest:
-    """The manifest of a folder's files."""
-    return Manifest(files=tuple(fact for path, fact in contents.files.items() if path != MANIFEST_FILE))
+def seal_folder(folder: Path) -> Manifest:
+    """Write the manifest of a folder, and put the folder on disk.
+
+    Raises
+    ------
+    StageFailed
+        If it is sealed already, or holds anything but readable files and folders.
+    WorkspaceError
+        If it cannot be written, or the disk is full.
+    """
+    with on_disk(folder):
+        contents = read_contents(folder)
+        if contents.others or MANIFEST_FILE in contents.files:
+            raise StageFailed(
+                "the bundle cannot be sealed",
+                where=str(folder),
+                expected="readable files and folders, and no manifest yet",
+                got=f"a {MANIFEST_FILE}" if MANIFEST_FILE in contents.files else ", ".join(contents.others),
+                fix="Stage the bundle anew.",
+            )
+        manifest = Manifest(files=tuple(contents.files.values()))
+        (folder / MANIFEST_FILE).write_bytes(canonical_json(manifest))
+        flush(folder)
+    return manifest
 
 
-def manifest_bytes(manifest: Manifest) -> bytes:
-    """The bytes of a manifest's file."""
-    return canonical_json(manifest)
+def flush(folder: Path) -> None:
+    """Put every file and folder below, and the folder itself, on disk."""
+    for root, _, names in os.walk(folder):
+        for path in (*(Path(root, name) for name in names), Path(root)):
+            sync_folder(path)
+
+
+@contextmanager
+def on_disk(path: Path) -> Iterator[None]:
+    """Report what the system refuses, without its own message's detail."""
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(
+            "the bundle cannot be written",
+            where=str(path),
+            expected="folders that can be written to, with space left on their disk",
+            got=error.strerror or type(error).__name__,
+            fix="Check the free space and the permissions, and run again.",
+        ) from None
 
 
 def differences(folder: Path, contents: Contents) -> tuple[str, ...]:

@@ -99,15 +99,9 @@ def write_parquet(released: pa.Table, target: IO[bytes]) -> None:
 
 def is_parquet(source: Source) -> bool:
     """Whether a released file is Parquet, by the marks at its beginning and its end."""
-    if isinstance(source, Path):
-        with source.open("rb") as stream:
-            first = stream.read(len(_MAGIC))
-            stream.seek(0, 2)
-            stream.seek(max(stream.tell() - len(_MAGIC), 0))
-            last = stream.read(len(_MAGIC))
-    else:
-        first, last = bytes(source[: len(_MAGIC)]), bytes(source[-len(_MAGIC) :])
-    return first == last == _MAGIC
+    with _opened(source) as stream:
+        ends = stream.read_at(len(_MAGIC), 0), stream.read_at(len(_MAGIC), max(stream.size() - len(_MAGIC), 0))
+    return ends == (_MAGIC, _MAGIC)
 
 
 def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:
@@ -118,7 +112,7 @@ def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:
     ArrowException, OSError
         If the file cannot be read.
     """
-    found = pq.read_table(_readable(source), columns=list(dict.fromkeys(names)), partitioning=None)
+    found = pq.read_table(_opened(source), columns=list(dict.fromkeys(names)), partitioning=None)
     return pa.table({name: pc.cast(found[name], pa.large_string()) for name in names})
 
 
@@ -130,7 +124,7 @@ def spelling(source: Source) -> Callable[[str, str], str]:
     ArrowException, OSError
         If the file cannot be read.
     """
-    schema = pq.read_schema(_readable(source))
+    schema = pq.read_schema(_opened(source))
 
     def spelled(name: str, text: str) -> str:
         kind = schema.field(name).type
@@ -145,5 +139,5 @@ def spelling(source: Source) -> Callable[[str, str], str]:
     return spelled
 
 
-def _readable(source: Source) -> Path | pa.BufferReader:
-    return source if isinstance(source, Path) else pa.BufferReader(source)
+def _opened(source: Source) -> pa.NativeFile:
+    return pa.OSFile(str(source)) if isinstance(source, Path) else pa.BufferReader(source)

@@ -1,7 +1,7 @@
-"""Sealed files of the gate's own: a delivery that waits for its reviewers, what is kept to assess a release again.
+"""Sealed files of the gate's own: what is kept to assess a release again, deliveries that wait for reviews, and votes.
 
-Each holds an archive (tar). Chunks are encrypted one by one, so that memory does not grow with the file; each holds its
-place and whether it is the last, so that none can be left out, repeated or moved.
+But for a vote, each holds an archive (tar). Chunks are encrypted one by one, so that memory does not grow with the
+file; each holds its place, and an empty one follows the last, so that none can be left out, repeated or moved.
 """
 
 import base64
@@ -11,17 +11,21 @@ import shutil
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from cryptography.fernet import Fernet, InvalidToken
 
 from tasks.core.errors import TamperingFound
-from tasks.core.files import written
+from tasks.core.files import write_whole, written
+from tasks.core.people import person_key
+from tasks.core.seed import derive_seed
+from tasks.decision.votes import Ballot, open_ballot, seal_ballot
 
 _CHUNK = 4 * 1024 * 1024
 _PLACE_BYTES = 8
-_LAST, _MORE = b"\1", b"\0"
 _MODE = 0o600
 
 
@@ -38,8 +42,8 @@ def seal_folder(folder: Path, target: Path, key: bytes) -> None:
         32 bytes, the seed of the release's pending deliveries.
     """
     with _sealing(target, key) as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.add(path, path.relative_to(folder).as_posix(), recursive=False)
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            archive.add(path, path.relative_to(folder).as_posix())
 
 
 def seal_members(members: Mapping[str, bytes | memoryview], target: Path, key: bytes) -> None:
@@ -47,7 +51,7 @@ def seal_members(members: Mapping[str, bytes | memoryview], target: Path, key: b
     with _sealing(target, key) as archive:
         for name, content in sorted(members.items()):
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(content), _MODE
+            member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
 
 
@@ -70,7 +74,13 @@ def open_folder(source: Path, folder: Path, key: bytes) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with _opening(source, key) as archive:
         for member in archive:
-            _extract(archive, member, folder)
+            path = PurePosixPath(member.name)
+            content = archive.extractfile(member)
+            if content is None or path.is_absolute() or ".." in path.parts:
+                raise tarfile.TarError
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / path).open("wb") as stream:
+                shutil.copyfileobj(content, stream, _CHUNK)
 
 
 def open_members(source: Path, key: bytes) -> dict[str, bytes]:
@@ -79,105 +89,60 @@ def open_members(source: Path, key: bytes) -> dict[str, bytes]:
         return {member.name: content.read() for member in archive if (content := archive.extractfile(member))}
 
 
-def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    """Write one file or folder; the library's own filters are not in every Python that the program runs on."""
-    relative = PurePosixPath(member.name)
-    if relative.is_absolute() or ".." in relative.parts:
-        raise tarfile.TarError
-    target = folder / relative
-    if member.isdir():
-        target.mkdir(parents=True, exist_ok=True)
-        return
-    content = archive.extractfile(member) if member.isfile() else None
-    if content is None:
-        raise tarfile.TarError
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with content, target.open("wb") as stream:
-        shutil.copyfileobj(content, stream, _CHUNK)
-    target.chmod((member.mode & 0o755) | 0o600)
-
-
 @contextmanager
 def _sealing(target: Path, key: bytes) -> Iterator[tarfile.TarFile]:
-    """An archive that is written into a sealed file."""
     with written(target) as partial:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
         with os.fdopen(descriptor, "wb") as stream:
-            chunks = _Sealing(stream, _cipher(key))
-            with tarfile.open(fileobj=cast("IO[bytes]", chunks), mode="w|") as archive:
+            chunks = _Chunks(stream, key)
+            with tarfile.open(fileobj=cast("IO[bytes]", chunks), mode="w|", bufsize=_CHUNK) as archive:
                 yield archive
-            chunks.put(_LAST)
+            chunks.write(b"")
             stream.flush()
             os.fsync(stream.fileno())
 
 
 @contextmanager
 def _opening(source: Path, key: bytes) -> Iterator[tarfile.TarFile]:
-    """The archive of a sealed file."""
+    """The archive of a sealed file; what follows its end is checked too."""
     try:
         with source.open("rb") as stream:
-            chunks = _Opening(_chunks(stream, _cipher(key)))
-            with tarfile.open(fileobj=cast("IO[bytes]", chunks), mode="r|") as archive:
+            chunks = _Chunks(stream, key)
+            with tarfile.open(fileobj=cast("IO[bytes]", chunks), mode="r|", bufsize=_CHUNK) as archive:
                 yield archive
-            while chunks.read(_CHUNK):
-                pass  # what follows the archive's end must be there too, and be right
+            while not chunks.ended:
+                chunks.read()
+            if stream.read(1):
+                raise InvalidToken
     except FileNotFoundError:
         raise _changed(source, "no such file") from None
     except (InvalidToken, tarfile.TarError, ValueError):
         raise _changed(source, "other bytes, or another key") from None
 
 
-class _Sealing:
-    """Takes bytes, and writes one line of ciphertext for each chunk."""
+class _Chunks:
+    """The chunks of a sealed file, a line of ciphertext each; an archive writes and reads one at a time."""
 
-    def __init__(self, stream: IO[bytes], cipher: Fernet) -> None:
-        self._stream, self._cipher = stream, cipher
-        self._held = bytearray()
-        self._place = 0
+    def __init__(self, stream: IO[bytes], key: bytes) -> None:
+        self._stream, self._cipher, self._place = stream, Fernet(base64.urlsafe_b64encode(key)), 0
+        self.ended = False
 
     def write(self, content: bytes) -> int:
-        """Take some bytes."""
-        self._held += content
-        while len(self._held) > _CHUNK:
-            self.put(_MORE)
+        """Write a chunk; an empty one is the last."""
+        self._stream.write(self._cipher.encrypt(self._place.to_bytes(_PLACE_BYTES) + content) + b"\n")
+        self._place += 1
         return len(content)
 
-    def put(self, end: bytes) -> None:
-        """Write a chunk."""
-        plain = self._place.to_bytes(_PLACE_BYTES) + end + bytes(self._held[:_CHUNK])
-        self._stream.write(self._cipher.encrypt(plain) + b"\n")
-        del self._held[:_CHUNK]
-        self._place += 1
-
-
-class _Opening:
-    """Gives the bytes of some chunks."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks, self._held = chunks, b""
-
-    def read(self, size: int) -> bytes:
-        """So many bytes; fewer at the end."""
-        while len(self._held) < size and (more := next(self._chunks, b"")):
-            self._held += more
-        given, self._held = self._held[:size], self._held[size:]
-        return given
-
-
-def _chunks(stream: IO[bytes], cipher: Fernet) -> Iterator[bytes]:
-    ended = False
-    for place, line in enumerate(stream):
-        plain = cipher.decrypt(line.rstrip(b"\n"))
-        if ended or int.from_bytes(plain[:_PLACE_BYTES]) != place:
+    def read(self, _size: int = -1) -> bytes:
+        """The next chunk; empty after the last."""
+        if self.ended:
+            return b""
+        plain = self._cipher.decrypt(self._stream.readline().rstrip(b"\n"))
+        if int.from_bytes(plain[:_PLACE_BYTES]) != self._place:
             raise InvalidToken
-        ended = plain[_PLACE_BYTES : _PLACE_BYTES + 1] == _LAST
-        yield plain[_PLACE_BYTES + 1 :]
-    if not ended:
-        raise InvalidToken
-
-
-def _cipher(key: bytes) -> Fernet:
-    return Fernet(base64.urlsafe_b64encode(key))
+        self._place += 1
+        self.ended = len(plain) == _PLACE_BYTES
+        return plain[_PLACE_BYTES:]
 
 
 def _changed(source: Path, got: str) -> TamperingFound:
@@ -188,3 +153,56 @@ def _changed(source: Path, got: str) -> TamperingFound:
         got=got,
         fix="restore it and the key from a backup; without it, what awaits review is to be revoked and asked for anew",
     )
+
+
+@dataclass(frozen=True)
+class BallotBox:
+    """The sealed votes on one recipient's release."""
+
+    folder: Path
+    """Made with the first vote."""
+    key_file: Path
+    release_id: str
+
+    def place(self, reviewer: str, commitment: str) -> Path:
+        """File of a vote; names of people may hold what a file's name cannot, so it holds a digest."""
+        return self.folder / f"{sha256(person_key(reviewer).encode()).hexdigest()[:16]}.{commitment[:16]}.sealed"
+
+    def put(self, ballot: Ballot) -> None:
+        """Keep a vote, on disk on return; an earlier one of the same reviewer stays until `keep_only`."""
+        write_whole(self.place(ballot.reviewer, ballot.commitment), seal_ballot(ballot, self._key()))
+
+    def open(self, reviewer: str, commitment: str) -> Ballot:
+        """A reviewer's vote.
+
+        Raises
+        ------
+        TamperingFound
+            If it is missing, was changed, or is not what the reviewer committed to.
+        """
+        path = self.place(reviewer, commitment)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise TamperingFound(
+                "a sealed vote is missing",
+                where=str(path),
+                expected=f"the vote of {reviewer}, which the ledger records",
+                got="no such file",
+                fix=f"restore it from a backup, or let {reviewer} vote again",
+            ) from None
+        return open_ballot(content, self._key(), commitment)
+
+    def keep_only(self, reviewer: str, commitment: str) -> None:
+        """Remove a reviewer's earlier votes."""
+        kept = self.place(reviewer, commitment)
+        for path in self.folder.glob(f"{kept.name.split('.')[0]}.*.sealed"):
+            if path != kept:
+                path.unlink()
+
+    def clear(self) -> None:
+        """Remove all votes: they are open by now, or void."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _key(self) -> bytes:
+        return derive_seed(self.key_file, self.release_id, "votes")

@@ -166,6 +166,19 @@ def read_cells(path: Source, names: Sequence[str], axis_labels: Sequence[Sequenc
     return cells
 
 
+def read_numbers(source: Source, names: Sequence[str]) -> NDArray[np.float64]:
+    """Numeric columns of a released file, read back from its bytes; NaN where missing, shape (n_rows, n_names).
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    released = read_columns(source, names)
+    columns = [pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce") for name in names]
+    return np.column_stack([column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns])
+
+
 def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
     """Some columns of a released file as text, read back from its bytes.
 

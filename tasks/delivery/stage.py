@@ -1,16 +1,26 @@
-"""Laying out a bundle's files, before it is sealed and published."""
+"""Laying out a bundle's files, with the papers that a recipient needs to read theirs, before it is sealed."""
 
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
-from tasks.decision.record import DecisionRecord, Verdict
-from tasks.delivery.dictionary import write_companions, write_hierarchies
+from tasks.decision.record import DecisionRecord, DeliveryFact, Verdict
 from tasks.delivery.encryption import SUFFIX
+from tasks.microdata.build import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.request.model import ReleaseRequest
+from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest
+
+_FORMATS = {
+    DeliveryFormat.CSV: "CSV, UTF-8, comma, header; an empty cell is a missing value; text that starts like a formula, "
+    "apostrophes before it aside, is preceded by one more apostrophe; the order of rows has no meaning",
+    DeliveryFormat.PARQUET: "Parquet; a null is a missing value; text is as it is, even if it starts like a formula; "
+    "a column of integers, numbers or dates is text in the file where a value could not be held exactly, or one is "
+    "written in two ways; the order of rows has no meaning",
+}
+_ENCRYPTED = "; encrypted in the age format, and in clear once it is decrypted"
 
 
 def delivered_name(form: str, *, encrypted: bool) -> str:
@@ -27,10 +37,11 @@ class RecipientFiles:
     """One recipient's finished files."""
 
     record: DecisionRecord
-    record_file: Path
     report: Path
     certificate: Path | None
     released: Path | None
+    kept: Path | None
+    """Sealed data for re-assessment."""
 
 
 def lay_out(
@@ -57,7 +68,7 @@ def lay_out(
         (folder / name).mkdir(parents=True)
     for files in recipients:
         who = files.record.recipient.id
-        shutil.copyfile(files.record_file, folder / "decision" / f"{who}.json")
+        (folder / "decision" / f"{who}.json").write_bytes(canonical_json(files.record))
         shutil.copyfile(files.report, folder / "report" / f"{who}.pdf")
         if files.certificate is not None:
             shutil.copyfile(files.certificate, folder / "certificate" / f"{who}.pdf")
@@ -67,7 +78,7 @@ def lay_out(
     first = recipients[0].record
     (folder / "evidence" / "validation.json").write_bytes(canonical_json(first.validation))
     (folder / "evidence" / "validation.html").write_text(validation_page, encoding="utf-8")
-    write_hierarchies(folder / "evidence" / "hierarchies", hierarchies)
+    _write_hierarchies(folder / "evidence" / "hierarchies", hierarchies)
 
 
 def lay_out_delivery(
@@ -94,7 +105,43 @@ def lay_out_delivery(
         )
     folder.mkdir()
     shutil.copyfile(released, folder / record.delivery.file)
-    write_companions(folder, request, record.fields, record.delivery, hierarchies)
+    (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, record.fields, record.delivery)))
+    _write_hierarchies(folder / "hierarchies", hierarchies)
+
+
+def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery: DeliveryFact) -> dict[str, object]:
+    """Description of the released columns: meaning, type, treatment. No figure of risk and no threshold."""
+    by_name = {field.name: field for field in fields}
+    return {
+        "title": request.dataset.title,
+        "source": request.dataset.source,
+        "file": delivery.file,
+        "format": _FORMATS[DeliveryFormat(delivery.format)] + (_ENCRYPTED if delivery.encrypted_to else ""),
+        "columns": [
+            {
+                "name": name,
+                "type": request.attributes[name].type.value,
+                "description": request.attributes[name].description or "",
+                "treatment": _treatment(request, name, by_name[name]),
+            }
+            for name in request.outbound
+        ],
+    }
+
+
+def _treatment(request: ReleaseRequest, name: str, field: FieldFact) -> str:
+    if field.levels:
+        return "generalized: see hierarchies/" + arx_file(name)
+    for masking in request.masking:
+        if name in masking.attributes:
+            return f"masked: {masking.method.value}, {PARAMETER_OF[masking.method]} = {masking.strength:g}"
+    return "as collected"
+
+
+def _write_hierarchies(folder: Path, hierarchies: dict[str, Hierarchy]) -> None:
+    folder.mkdir()
+    for name, hierarchy in hierarchies.items():
+        write_arx(hierarchy, folder / arx_file(name))
 
 
 def _transformation(record: DecisionRecord) -> dict[str, object]:

@@ -1,54 +1,90 @@
 """Whether a bundle is what was sealed, decided and recorded; finds everything that is wrong, not only the first.
 
-What reviews have added to it since (``tasks.delivery.additions``), and what experts have signed
-(``tasks.delivery.signed``), is distinguished from what does not belong there by the approval in it and the ledger's
-later entries. It reads and compares; it changes nothing. What it reads in the ledger is made by
-``tasks.decision.bodies``.
+What was added to it since (``tasks.delivery.additions``) is distinguished from what does not belong there by its own
+content and the ledger's later entries. It reads and compares; it changes nothing. What it reads in the ledger is made
+by ``tasks.decision.bodies``.
 """
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
+from tasks.core.fact import Fact
 from tasks.decision.overrides import is_founded
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import standing
-from tasks.delivery.approval import APPROVALS, Approval, is_approval_told
+from tasks.delivery.additions import (
+    DATA_STEM,
+    Approval,
+    approval_files,
+    follows,
+    overrides_in,
+    recorded_files,
+    since_publication,
+)
 from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
-from tasks.delivery.signed import signed_files, signed_recorded, signed_unsound
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 
 DECISIONS = "decision"
 DELIVERIES = "delivery"
-DATA_STEM = "data"
-"""The one file of a delivery with this name, whatever its suffix, holds the records."""
-
 RELEASE_ID = re.compile("[0-9a-f]{64}")
+_SIGNED = re.compile(r"signed/([^/]+)/([0-9a-f]{16})\.pdf")
+
+Read = TypeVar("Read", bound=Fact)
 
 
 @dataclass(frozen=True)
 class BundleReport:
-    """Findings on a bundle that is in order."""
+    """A bundle that is in order."""
 
+    folder: Path
     release_id: str
-    """The release."""
-    manifest_sha256: str
-    """Digest that stands for the bundle's bytes."""
-    files: int
-    """Number of files, the manifest excepted."""
-    decisions: Mapping[str, Verdict]
-    """Verdict by recipient."""
+    hashes: Mapping[str, str]
+    """SHA-256 of its files, by path."""
+    records: Mapping[str, DecisionRecord]
+    """Decision by recipient, in the order of their ids."""
     delivered: tuple[str, ...]
     """Recipients whose copy is in the bundle."""
     signed: tuple[str, ...]
     """Determinations with an expert's signature, by path; their bytes were verified, not whom to trust."""
     ledger_checked: bool
     """Whether the bundle was compared with a ledger; without one, only the bundle's own consistency is shown."""
+
+    @property
+    def manifest_sha256(self) -> str:
+        """Digest that stands for the bundle's bytes."""
+        return self.hashes[MANIFEST_FILE]
+
+    @property
+    def files(self) -> int:
+        """Number of files, the manifest excepted."""
+        return len(self.hashes) - 1
+
+    @property
+    def decisions(self) -> dict[str, Verdict]:
+        """Verdict by recipient."""
+        return {recipient: record.decision for recipient, record in self.records.items()}
+
+    def record_sha256(self, recipient: str) -> str:
+        """SHA-256 of a recipient's decision record."""
+        return self.hashes[decision_path(recipient)]
+
+
+def decision_path(recipient: str) -> str:
+    """Path in the bundle of a recipient's decision record."""
+    return f"{DECISIONS}/{recipient}.json"
+
+
+def report_path(recipient: str) -> str:
+    """Path in the bundle of a determination as it was recorded."""
+    return f"report/{recipient}.pdf"
 
 
 def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
@@ -83,7 +119,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
     try:
         if not folder.is_dir():
             raise FileNotFoundError
-        contents = read_contents(folder)
+        found = _Verification(folder, read_contents(folder))
     except OSError:
         raise WorkspaceError(
             "there is no bundle to verify",
@@ -92,8 +128,8 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
             got="no such folder, or no permission",
             fix="Name a folder below releases/ of the workspace.",
         ) from None
-    found = _Verification(folder, contents)
-    found.check_bundle()
+    found.problems[:0] = differences(folder, found.sealed())
+    found.problems += found.faults()
     releases = sorted({record.release_id for record in found.records.values()})
     if len(releases) != 1:
         found.problems.append(
@@ -101,114 +137,87 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
         )
     elif RELEASE_ID.fullmatch(folder.name) and folder.name != releases[0]:
         found.problems.append("the folder bears the name of another release")
-    manifest = contents.files.get(MANIFEST_FILE)
     if ledger is not None and len(releases) == 1:
-        found.check_ledger(ledger, releases[0])
-    if found.problems or manifest is None:
-        raise _tampering(folder, found.problems)
+        found.problems += found.faults_by(ledger, releases[0])
+    if found.problems:
+        noun = "problem" if len(found.problems) == 1 else "problems"
+        raise TamperingFound(
+            f"the bundle is not what was decided and sealed: {len(found.problems)} {noun}",
+            where=str(folder),
+            expected="files, decisions and ledger that agree",
+            got="; ".join(found.problems),
+            fix="Deliver nothing from it; restore it from a backup and find out who changed it.",
+        )
     return BundleReport(
+        folder=folder,
         release_id=releases[0],
-        manifest_sha256=manifest.sha256,
-        files=len(contents.files) - 1,
-        decisions={recipient: record.decision for recipient, record in found.records.items()},
-        delivered=tuple(found.delivered),
-        signed=tuple(file.path for file in found.signed),
+        hashes=found.hashes,
+        records=found.records,
+        delivered=found.delivered,
+        signed=tuple(found.signed),
         ledger_checked=ledger is not None,
     )
 
 
-def _tampering(folder: Path, problems: list[str]) -> TamperingFound:
-    noun = "problem" if len(problems) == 1 else "problems"
-    return TamperingFound(
-        f"the bundle is not what was decided and sealed: {len(problems)} {noun}",
-        where=str(folder),
-        expected="files, decisions and ledger that agree",
-        got="; ".join(problems),
-        fix="Deliver nothing from it; restore it from a backup and find out who changed it.",
-    )
-
-
 class _Verification:
-    """A bundle, what was read of it, and what is wrong with it."""
+    """A bundle, what was read of it, and what is wrong with what was read."""
 
     def __init__(self, folder: Path, contents: Contents) -> None:
         self.folder, self.contents = folder, contents
+        self.hashes = {path: fact.sha256 for path, fact in contents.files.items()}
         self.problems: list[str] = []
-        deliveries = folder / DELIVERIES
-        listed = deliveries.iterdir() if deliveries.is_dir() else ()
-        self.delivered = sorted(printable(entry.name) for entry in listed)
-        """Names below ``delivery/``."""
+        self.delivered = tuple(sorted(printable(entry.name) for entry in folder.glob(f"{DELIVERIES}/*")))
         self.records = self._read_records()
-        self.approvals = self._read_approvals()
-        """By recipient who awaited review."""
-        self.signed = signed_files(contents, self.records)
+        self.approvals = {who: one for who in self.records if (one := self._read_approval(who)) is not None}
+        self.signed = {
+            path: match[1]
+            for path in self.hashes
+            if (match := _SIGNED.fullmatch(path)) is not None and match[1] in self.records
+        }
+        """Recipient of each signed determination, by path."""
 
-    def _sha256(self, path: str) -> str | None:
-        found = self.contents.files.get(path)
-        return None if found is None else found.sha256
+    def _read(self, path: str, model: type[Read], noun: str) -> Read | None:
+        try:
+            return model.model_validate_json((self.folder / path).read_bytes())
+        except (OSError, ValidationError):
+            self.problems.append(f"{path} is not a valid {noun}")
+            return None
 
     def _read_records(self) -> dict[str, DecisionRecord]:
-        """The decision records by recipient."""
         records = {}
-        for name in self.contents.within(DECISIONS).files:
-            path = f"{DECISIONS}/{name}"
-            try:
-                record = DecisionRecord.model_validate_json((self.folder / path).read_bytes())
-            except (OSError, ValidationError):
-                self.problems.append(f"{path} is not a valid decision record")
-                continue
-            if name == f"{record.recipient.id}.json":
+        for path in self.contents.within(DECISIONS).files:
+            record = self._read(f"{DECISIONS}/{path}", DecisionRecord, "decision record")
+            if record is not None and path == f"{record.recipient.id}.json":
                 records[record.recipient.id] = record
-            else:
-                self.problems.append(f"{path} is the decision of another recipient")
+            elif record is not None:
+                self.problems.append(f"{DECISIONS}/{path} is the decision of another recipient")
         return records
 
-    def _read_approvals(self) -> dict[str, Approval]:
-        """The approvals of recipients who awaited review, each with what came with it."""
-        approvals = {}
-        for recipient, record in self.records.items():
-            path = f"{APPROVALS}/{recipient}.json"
-            if record.decision is not Verdict.AWAITING_REVIEW or path not in self.contents.files:
-                continue
-            try:
-                approval = Approval.model_validate_json((self.folder / path).read_bytes())
-            except (OSError, ValidationError):
-                self.problems.append(f"{path} is not a valid approval")
-                continue
-            if not is_approval_told(approval, record, str(self._sha256(f"{DECISIONS}/{recipient}.json")), None):
-                self.problems.append(f"{path} does not approve the decision beside it")
-                continue
-            approvals[recipient] = approval
-            for added, named in (
-                (f"certificate/{recipient}.pdf", approval.certificate_sha256),
-                (f"{DELIVERIES}/{recipient}/{MANIFEST_FILE}", approval.delivery_manifest_sha256),
-            ):
-                if self._sha256(added) != named:
-                    fault = "was altered" if added in self.contents.files else "is missing"
-                    self.problems.append(f"{added} {fault}: {path} names it")
-        return approvals
+    def _read_approval(self, recipient: str) -> Approval | None:
+        """The approval of a recipient who awaited review, with what came with it; None where there is none."""
+        record, files = self.records[recipient], approval_files(recipient)
+        path = files["approval_sha256"]
+        if record.decision is not Verdict.AWAITING_REVIEW or path not in self.hashes:
+            return None
+        approval = self._read(path, Approval, "approval")
+        if approval is None:
+            return None
+        if not follows(approval, record, self.hashes[decision_path(recipient)]):
+            self.problems.append(f"{path} does not approve the decision beside it")
+            return None
+        named = {
+            "certificate_sha256": approval.certificate_sha256,
+            "manifest_sha256": approval.delivery_manifest_sha256,
+        }
+        for added, sha256 in ((files[name], sha256) for name, sha256 in named.items()):
+            if self.hashes.get(added) != sha256:
+                fault = "was altered" if added in self.hashes else "is missing"
+                self.problems.append(f"{added} {fault}: {path} names it")
+        return approval
 
-    def check_bundle(self) -> None:
-        """Steps 1 to 4 of ``verify_bundle``, beyond the records and approvals themselves."""
-        self.problems[:0] = differences(self.folder, self._sealed())
-        for recipient in self.delivered:
-            place, record = f"{DELIVERIES}/{recipient}", self.records.get(recipient)
-            if record is None:
-                self.problems.append(f"{place} has no valid decision")
-            elif record.decision is not Verdict.APPROVED and recipient not in self.approvals:
-                self.problems.append(f"{place} exists although the decision is “{record.decision.value}”")
-            inside, data = self.contents.within(place), self._data_hashes(recipient)
-            self.problems += [f"{place}: {told}" for told in differences(self.folder / place, inside)]
-            if len(data) != 1:
-                self.problems.append(f"{place} holds {len(data)} data files instead of one")
-            elif record is not None and data != [record.delivered_sha256]:
-                self.problems.append(f"{place} holds another data file than the one decided on")
-        self.problems += signed_unsound(self.folder, self.signed, self.contents)
-
-    def _sealed(self) -> Contents:
-        """Contents sealed with the bundle: everything but what came with approvals, or was signed."""
-        papers = {f"{APPROVALS}/{who}.json" for who in self.approvals}
-        papers |= {f"certificate/{who}.pdf" for who in self.approvals} | {file.path for file in self.signed}
+    def sealed(self) -> Contents:
+        """Contents sealed with the bundle: everything but additions."""
+        papers = {path for who in self.approvals for path in approval_files(who).values()} | self.signed.keys()
         deliveries = tuple(f"{DELIVERIES}/{who}/" for who in self.approvals)
         files, others = self.contents.files.items(), self.contents.others
         return Contents(
@@ -216,104 +225,138 @@ class _Verification:
             tuple(path for path in others if not path.startswith(deliveries)),
         )
 
+    def faults(self) -> Iterator[str]:
+        """Steps 1 to 4 of ``verify_bundle``, beyond the manifest, the records and the approvals themselves."""
+        for recipient in self.delivered:
+            place, record = f"{DELIVERIES}/{recipient}", self.records.get(recipient)
+            if record is None:
+                yield f"{place} has no valid decision"
+            elif record.decision is not Verdict.APPROVED and recipient not in self.approvals:
+                yield f"{place} exists although the decision is “{record.decision.value}”"
+            for told in differences(self.folder / place, self.contents.within(place)):
+                yield f"{place}: {told}"
+            data = self._data_hashes(recipient)
+            if len(data) != 1:
+                yield f"{place} holds {len(data)} data files instead of one"
+            elif record is not None and data != [record.delivered_sha256]:
+                yield f"{place} holds another data file than the one decided on"
+        for path, recipient in self.signed.items():
+            fault = self._signed_fault(path, recipient)
+            if fault:
+                yield fault
+
+    def _signed_fault(self, path: str, recipient: str) -> str:
+        """Fault of a signed determination in its bytes and contents; whose a certificate is, is not judged."""
+        from tasks.signature.findings import SignatureFinding, description  # noqa: PLC0415  pyHanko takes a second
+        from tasks.signature.inspection import inspect_pdf  # noqa: PLC0415
+
+        report = report_path(recipient)
+        try:
+            content, recorded = (self.folder / path).read_bytes(), (self.folder / report).read_bytes()
+        except OSError:
+            return f"{path} cannot be compared with {report}"
+        found = inspect_pdf(content)
+        if found.finding is not SignatureFinding.SOUND:
+            return f"{path}: {description(found)}"
+        if not content.startswith(recorded):
+            return f"{path} does not begin with {report}, byte for byte"
+        if found.signatory is None or not found.signatory.fingerprint.startswith(Path(path).stem):
+            return f"{path} is signed with another certificate than it is named by"
+        if hashlib.sha256(found.record or b"").hexdigest() != self.hashes[decision_path(recipient)]:
+            return f"{path} holds another decision record than the bundle"
+        return ""
+
     def _data_hashes(self, recipient: str) -> list[str]:
         inside = self.contents.within(f"{DELIVERIES}/{recipient}").files
         return [fact.sha256 for path, fact in inside.items() if path.split(".")[0] == DATA_STEM]
 
-    def check_ledger(self, ledger: Ledger, release_id: str) -> None:
+    def faults_by(self, ledger: Ledger, release_id: str) -> Iterator[str]:
         """Step 5 of ``verify_bundle``."""
         try:
             ledger.verify()
             entries = ledger.entries(release_id=release_id)
         except TamperingFound as error:
-            self.problems.append(f"the ledger cannot be relied on: {error.what} ({error.where})")
+            yield f"the ledger cannot be relied on: {error.what} ({error.where})"
             return
-        publications = [entry for entry in entries if entry.event is Event.PUBLISHED]
-        if not publications:
-            self.problems.append("the ledger records no publication of this release")
+        since = since_publication(entries)
+        before = list(entries[: len(entries) - len(since)])
+        if not before:
+            yield "the ledger records no publication of this release"
             return
-        last = publications[-1]
-        before = publications[-2].sequence if len(publications) > 1 else 0
-        this_time = [entry for entry in entries if before < entry.sequence < last.sequence]
-        since = [entry for entry in entries if entry.sequence > last.sequence]
-        if last.body.get("manifest_sha256") != self._sha256(MANIFEST_FILE):
-            self.problems.append(f"{MANIFEST_FILE} is not the one in ledger entry {last.sequence}")
-        decided = {entry.recipient: entry for entry in this_time if entry.event is Event.DECIDED}
-        released = {entry.recipient: entry for entry in this_time if entry.event is Event.RELEASED}
+        publication = before.pop()
+        if publication.body.get("manifest_sha256") != self.hashes.get(MANIFEST_FILE):
+            yield f"{MANIFEST_FILE} is not the one in ledger entry {publication.sequence}"
+        this_time = since_publication(before)
+        decided = {str(entry.recipient): entry for entry in this_time if entry.event is Event.DECIDED}
+        released = {str(entry.recipient): entry for entry in this_time if entry.event is Event.RELEASED}
         for recipient, record in self.records.items():
-            told = self._decision_recorded(ledger, record, decided.get(recipient))
+            unrecorded = list(self._decision_faults(ledger, record, decided.get(recipient)))
             later = [entry for entry in since if entry.recipient == recipient]
-            if later and not told:
-                told = self._later_recorded(entries, later, record)
-            elif recipient in self.approvals and not told:
-                told = [f"the ledger records no approval of {APPROVALS}/{recipient}.json"]
-            self.problems += told
+            yield from unrecorded or self._later_faults(entries, later, record)
             if recipient not in self.approvals:
-                self.problems += self._release_recorded(record, released.get(recipient))
-        self.problems += [
-            f"{DECISIONS}/{recipient}.json, recorded in ledger entry {decided[recipient].sequence}, is not in the "
-            "bundle"
-            for recipient in decided.keys() - self.records.keys()
-        ]
-        self.problems += signed_recorded(self.signed, since, self.contents)
+                yield from self._release_faults(record, released.get(recipient))
+        for recipient in decided.keys() - self.records.keys():
+            number = decided[recipient].sequence
+            yield f"{decision_path(recipient)}, recorded in ledger entry {number}, is not in the bundle"
+        yield from self._addition_faults(since)
 
-    def _decision_recorded(self, ledger: Ledger, record: DecisionRecord, entry: Entry | None) -> list[str]:
-        path = f"{DECISIONS}/{record.recipient.id}.json"
+    def _decision_faults(self, ledger: Ledger, record: DecisionRecord, entry: Entry | None) -> Iterator[str]:
+        path = decision_path(record.recipient.id)
         if entry is None:
-            return [f"the ledger records no decision for {path}"]
-        problems = []
-        if entry.body.get("record_sha256") != self._sha256(path):
-            problems.append(f"{path} is not the record in ledger entry {entry.sequence}")
+            yield f"the ledger records no decision for {path}"
+            return
+        if entry.body.get("record_sha256") != self.hashes[path]:
+            yield f"{path} is not the record in ledger entry {entry.sequence}"
         if entry.body.get("decision") != record.decision.value or entry.body.get("reasons") != list(record.reasons):
-            problems.append(f"{path} gives another verdict or other reasons than ledger entry {entry.sequence}")
+            yield f"{path} gives another verdict or other reasons than ledger entry {entry.sequence}"
         head = ledger.sequence_of(record.prev_record_sha256)
         if head is None or head >= entry.sequence:
-            problems.append(f"{path} names a ledger head that is not in this ledger before entry {entry.sequence}")
-        overrides = {}
-        if record.overrides:
-            overrides = {one.sha256: one for one in ledger.entries(event=Event.OVERRIDDEN)}
+            yield f"{path} names a ledger head that is not in this ledger before entry {entry.sequence}"
+        overrides = {one.sha256: one for one in ledger.entries(event=Event.OVERRIDDEN)} if record.overrides else {}
         if not is_founded(record, overrides, entry.sequence):
-            problems.append(f"{path} tells of overrides that the ledger does not record")
-        return problems
+            yield f"{path} tells of overrides that the ledger does not record"
 
-    def _later_recorded(self, entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord) -> list[str]:
-        """Whether later entries are sound, and exactly what they record as released after review was added."""
-        recipient, approval = record.recipient.id, self.approvals.get(record.recipient.id)
-        path, record_sha256 = f"{APPROVALS}/{recipient}.json", str(self._sha256(f"{DECISIONS}/{recipient}.json"))
+    def _later_faults(self, entries: Sequence[Entry], later: Sequence[Entry], record: DecisionRecord) -> Iterator[str]:
+        """Entries since the publication that contradict each other or the recipient's approval."""
+        recipient = record.recipient.id
+        approval = self.approvals.get(recipient)
+        if not later:
+            return
         try:
-            now = standing(entries, record, record_sha256, later[-1].at.date())
+            now = standing(entries, record, self.hashes[decision_path(recipient)], later[-1].at.date())
         except StageFailed as error:
-            return [f"{error.what} ({error.where})"]
-        released = [entry for entry in later if entry.event is Event.RELEASED]
-        if not released:
-            return [] if approval is None else [f"the ledger records no approval of {path}"]
-        entry = released[-1]
-        if approval is None:
-            if path in self.contents.files:
-                return []  # reported already
-            return [
-                f"{path}, with {DELIVERIES}/{recipient} released in ledger entry {entry.sequence}, is missing; if the "
-                "command that released it was interrupted, releasegate release or review finishes it"
-            ]
-        named = {
-            "approval_sha256": path,
-            "certificate_sha256": f"certificate/{recipient}.pdf",
-            "manifest_sha256": f"{DELIVERIES}/{recipient}/{MANIFEST_FILE}",
-        }
-        problems = [
-            f"{file} is not the one in ledger entry {entry.sequence}"
-            for key, file in named.items()
-            if file not in self.contents.files or entry.body.get(key) != self._sha256(file)
-        ]
-        if not is_approval_told(approval, record, record_sha256, now):
-            problems.append(f"{path} tells other reviews than the ledger")
-        return problems
+            yield f"{error.what} ({error.where})"
+            return
+        if approval is not None and (approval.reviews, approval.overrides) != (now.reviews, overrides_in(now)):
+            yield f"{approval_files(recipient)['approval_sha256']} tells other reviews than the ledger"
 
-    def _release_recorded(self, record: DecisionRecord, entry: Entry | None) -> list[str]:
+    def _release_faults(self, record: DecisionRecord, entry: Entry | None) -> Iterator[str]:
         place, data = f"{DELIVERIES}/{record.recipient.id}", self._data_hashes(record.recipient.id)
         if entry is None:
-            return [f"the ledger records no release of {place}"] if data else []
+            if data:
+                yield f"the ledger records no release of {place}"
+            return
         clear = entry.body.get("output_sha256")
         if [entry.body.get("delivered_sha256", clear)] != data or clear != record.dataset.output_sha256:
-            return [f"{place} is not what ledger entry {entry.sequence} records as released"]
-        return []
+            yield f"{place} is not what ledger entry {entry.sequence} records as released"
+
+    def _addition_faults(self, since: Sequence[Entry]) -> Iterator[str]:
+        """Additions that the ledger does not record, and recorded ones that are missing or others."""
+        recorded = {path: (sha256, entry) for entry in since for path, sha256 in recorded_files(entry).items()}
+        for path, (sha256, entry) in recorded.items():
+            done, by = ("signed", "sign") if entry.event is Event.SIGNED else ("released", "release or review")
+            if path not in self.hashes:
+                yield (
+                    f"{path}, recorded in ledger entry {entry.sequence}, is missing; if the command that {done} it was "
+                    f"interrupted, releasegate {by} finishes it"
+                )
+            elif self.hashes[path] != sha256:
+                yield f"{path} is not the one in ledger entry {entry.sequence}"
+            elif path in self.signed and self.hashes.get(report_path(self.signed[path])) != entry.body.get(
+                "report_sha256"
+            ):
+                yield f"ledger entry {entry.sequence} records the signature of another report"
+        approvals = [approval_files(recipient)["approval_sha256"] for recipient in self.approvals]
+        for noun, path in (*(("approval", one) for one in approvals), *(("signature", one) for one in self.signed)):
+            if path not in recorded:
+                yield f"the ledger records no {noun} of {path}"

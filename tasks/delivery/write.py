@@ -1,22 +1,50 @@
-"""Writing one recipient's file, reading it back and scoring it again, before it may be released."""
+"""Writing one recipient's file, reading it back and scoring it again: it must carry the risk that was judged.
+
+A file that is read back is coded anew, its values weighed and compared as they stand there.
+"""
 
 import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from tasks.assessments.stored import save_figure
+from tasks.assessments.assessment import save_figure
+from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
+from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.sequential.assessment import beliefs
 from tasks.candidate.candidate import Candidate
+from tasks.candidate.groups import groups
 from tasks.core.files import Written, artifact, written
 from tasks.decision.decoy_facts import DecoyFact
+from tasks.decision.gates import flat_figures
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.encryption import SUFFIX, encrypt
 from tasks.delivery.kept import Kept, decoys_and_order, kept_key, packed
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.pending import seal_members
-from tasks.delivery.released_file import delivered_table, released_bytes, released_rows, write_released
-from tasks.delivery.reread import decoys_as_sealed, figures_of_file
+from tasks.delivery.released_file import (
+    as_read,
+    delivered_table,
+    read_cells,
+    read_columns,
+    read_numbers,
+    released_bytes,
+    released_rows,
+    write_released,
+)
+from tasks.generalization.suppression import class_sizes
+from tasks.generalization.transparency import cell_numbers
+from tasks.masking.masked_columns import MaskedColumns
+from tasks.microdata.coded import CodedColumn, code_column, known_probabilities, sensitivities
+from tasks.microdata.hierarchy import Codes
 from tasks.request.load import LoadedRequest
+from tasks.request.model import ReleaseRequest, ValueType
 from tasks.request.public_key import fingerprint, kind_of
 
 
@@ -87,4 +115,150 @@ def write_release(
         figures=figures,
         statistics=artifact(statistics),
         kept=artifact(again),
+    )
+
+
+def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
+    """Real rows of a released file that are those that were attacked: same cell, same masked values, same place.
+
+    Parameters
+    ----------
+    path : Path or Buffer
+    cells : array of shape (n_rows, n_attributes)
+        Cells read back from the file.
+    expected : array of shape (n_real_rows, n_attributes)
+        Cells of the records that the real rows are.
+    masked : MaskedColumns
+    rows : array of shape (n_rows,)
+        Position in the microdata of each row, −1 for a decoy.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    if len(cells) != len(rows):
+        return 0
+    real = rows >= 0
+    same: NDArray[np.bool_] = (cells[real] == expected).all(axis=1)
+    if masked.names:
+        same &= (read_numbers(path, masked.names)[real] == masked.masked[rows[real]]).all(axis=1)
+    return int(same.sum())
+
+
+def score_again(
+    path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None = None
+) -> ScoreFigure:
+    """Combined score of the real rows of a released file.
+
+    Parameters
+    ----------
+    path : Path or Buffer
+    request : ReleaseRequest
+    names : sequence of str
+        Columns to count and weigh, in the order in which they were.
+    real : array of bool, shape (n_rows,), optional
+        Whether each row is a record of the data, and no decoy; all where not given.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    released = read_columns(path, names)
+    if real is not None:
+        released = released.filter(pa.array(real))
+    recovered, spelled = as_read(path)
+    weights, chances = sensitivities(request), known_probabilities(request)
+    columns: list[CodedColumn] = []
+    for name in names:
+        text = pd.Series(pd.Categorical(released[name].to_pandas()))
+        text = text.cat.rename_categories(recovered)
+        given = weights.get(name)
+        if given is not None:
+            given = given.model_copy(
+                update={"values": {spelled(name, value): weight for value, weight in given.values.items()}}
+            )
+        columns.append(code_column(text, given))
+    codes: NDArray[np.integer] = np.column_stack([column.codes for column in columns])
+    table = ScoreTable(
+        names=tuple(names),
+        codes=codes,
+        known_probabilities=tuple(chances[name] for name in names),
+        sensitivities=tuple(column.weights for column in columns),
+    )
+    return score_figure(scores(table, request.policy.combined), request.policy.combined)
+
+
+def decoys_as_sealed(
+    path: Source, decoys: Sequence[Mapping[str, str | None]], real: NDArray[np.bool_], request: ReleaseRequest
+) -> bool:
+    """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
+
+    Parameters
+    ----------
+    path : Path or Buffer
+    decoys : sequence of mappings
+        Decoy records as text, by column.
+    real : array of bool, shape (n_rows,)
+        Whether each row is a record of the data.
+    request : ReleaseRequest
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    found = read_columns(path, request.outbound)
+    if found.num_rows != len(real):
+        return False
+    marked = [name for name in request.outbound if name not in request.quasi_identifiers]
+    texts = {name for name in marked if request.attributes[name].type is ValueType.TEXT}
+    rows = found.filter(pa.array(~real)).to_pylist()
+    recovered, spelled = as_read(path)
+    read = Counter(
+        tuple(recovered(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
+        for row in rows
+    )
+    return read == Counter(
+        tuple(None if decoy[name] is None else spelled(name, str(decoy[name])) for name in request.outbound)
+        for decoy in decoys
+    )
+
+
+def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) -> dict[str, float] | None:
+    """Figures of the real rows of a released file, from its bytes; None where the method releases no such cell.
+
+    Parameters
+    ----------
+    path : Path or Buffer
+    candidate : Candidate
+        The copy that the file is to be.
+    rows : array of shape (n_rows,)
+        Position in the microdata of each row, −1 for a decoy.
+
+    Raises
+    ------
+    StageFailed
+        If the file cannot be read.
+    """
+    request, policy, index = candidate.request, candidate.request.policy, candidate.index
+    made, profile, real = candidate.generalization, candidate.adversary.profile, rows >= 0
+    cells = read_cells(path, request.quasi_identifiers, index.axis_labels)
+    numbers, records = np.unique(cell_numbers(cells[real], index.axis_sizes), return_counts=True)
+    known, first = np.unique(cell_numbers(made.cells, index.axis_sizes), return_index=True)
+    place = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    if len(numbers) == 0 or (known[place] != numbers).any():
+        return None
+    counts, of_cell = records.astype(np.int64), first[place]
+    people, effective = made.people[of_cell], made.effective[of_cell]
+    listed = None if made.listed is None else made.listed[of_cell]
+    sizes = class_sizes(numbers, counts)
+    expected = made.cells[candidate.prepared.tuple_of_record[rows[real]]]
+    return flat_figures(
+        risk_view(sizes, people, counts, policy.risk_threshold, policy.small_cell),
+        transparent_risk(people, effective, counts, candidate.payoffs),
+        beliefs(profile, groups(index, effective, listed, counts, profile.prior)),
+        score_again(path, request, scored_names(request, candidate.prepared), real),
+        rows_as_attacked(path, cells, expected, candidate.masked, rows),
     )

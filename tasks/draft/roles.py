@@ -54,6 +54,11 @@ class ColumnProfile:
         return self.distinct / present if present else 0.0
 
     @property
+    def missing_rate(self) -> float:
+        """Share of the records without a value, up to the next twentieth."""
+        return -(-self.missing * 20 // self.records) / 20
+
+    @property
     def is_key(self) -> bool:
         """Whether the column names each record once."""
         return self.records > 0 and self.distinct == self.records
@@ -70,15 +75,7 @@ class ColumnProfile:
 
 
 def profile(name: str, column: EncodedColumn) -> ColumnProfile:
-    """Profile a column.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    column : EncodedColumn
-        Its distinct values and each record's code, −1 where missing.
-    """
+    """The figures of a column."""
     held = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     present = int(held.sum())
     integers = _all(matches(column.values, PLAIN_INTEGER))
@@ -199,12 +196,7 @@ _KNOWN = {
 def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     """Suggest a role.
 
-    Parameters
-    ----------
-    column : ColumnProfile
-        The column in figures.
-    in_population : bool or None
-        Whether the population table has the column; None where no table is given.
+    ``in_population`` says whether the population table has the column; None where no table is given.
     """
     theme, sign = theme_of(column)
     known = _KNOWN.get(theme) if theme else None

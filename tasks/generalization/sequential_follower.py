@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.decisions import known_threshold
 from tasks.adversary.exploiting import LARGEST_SIZE, largest_exploited
 from tasks.adversary.fmdp import (
     access_values,
@@ -46,7 +47,6 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
 )
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
-from tasks.adversary.thresholds import known_threshold
 from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats
 from tasks.microdata.tuples import Counts

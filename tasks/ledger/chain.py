@@ -12,13 +12,12 @@ one before it. So the first change lies between the last entry that an anchor co
 contradicts. Pure: anchors are given, rows are seen one by one.
 """
 
-import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Never
 
 from tasks.core.errors import TamperingFound
-from tasks.ledger.entry import GENESIS, Event, Head, Row
+from tasks.ledger.entry import GENESIS, Event, Head, Row, broken
 from tasks.ledger.signing import KeyBook, UnsoundEntry
 
 _SHOWN = 5
@@ -42,14 +41,6 @@ class Anchor:
     """SHA-256 of the signed document, which its ``signed`` entry names."""
 
 
-class _Mismatch(NamedTuple):
-    """An anchor that does not match: why, and an entry at or before which the ledger differs."""
-
-    reason: str
-    by: int | None
-    signed: bool
-
-
 class AnchorCheck:
     """Follows the rows of a chain that is right in itself, and then checks the anchors.
 
@@ -60,11 +51,10 @@ class AnchorCheck:
 
     def __init__(self, anchors: Sequence[Anchor]) -> None:
         self._anchors = anchors
-        heads = {one.head for one in anchors} | {one.signed_head.sha256 for one in anchors if one.signed_head}
-        self._named = heads
+        self._named = {one.head for one in anchors} | {one.signed_head.sha256 for one in anchors if one.signed_head}
         self._releases = {anchor.release_id for anchor in anchors}
         self._places = {GENESIS: 0}
-        self._decided: dict[tuple[str | None, str | None], dict[object, int]] = {}
+        self._decided: dict[tuple[str | None, str | None], dict[object, int]] = defaultdict(dict)
         self._signed: set[object] = set()
         self._count = 0
 
@@ -73,13 +63,12 @@ class AnchorCheck:
         self._count = row.sequence
         if row.sha256 in self._named:
             self._places[row.sha256] = row.sequence
-        if row.release_id in self._releases and row.event in (Event.DECIDED, Event.SIGNED):
-            body = _body(row)
+        if row.release_id in self._releases:
+            body = row.object_in_body() or {}
             if row.event == Event.SIGNED:
                 self._signed.add(body.get("signed_sha256"))
-            else:
-                own = self._decided.setdefault((row.release_id, row.recipient), {})
-                own[body.get("record_sha256")] = row.sequence
+            elif row.event == Event.DECIDED:
+                self._decided[row.release_id, row.recipient][body.get("record_sha256")] = row.sequence
 
     def finish(self) -> None:
         """Check all anchors.
@@ -89,16 +78,13 @@ class AnchorCheck:
         TamperingFound
             If one does not match; `where` names the entries among which the first change lies.
         """
-        wrong = [
-            _Mismatch(f"{anchor.source}: {reason}", by, anchor.signed_head is not None)
-            for anchor in self._anchors
-            for reason, by in self._mismatches(anchor)
-        ]
+        wrong = [(anchor, reason, by) for anchor in self._anchors for reason, by in self._mismatches(anchor)]
         if not wrong:
             return
         confirmed = max((place for anchor in self._anchors for place in self._confirmed(anchor)), default=0)
-        forged = [one for one in wrong if one.by is not None and one.by <= confirmed]
-        shown = [one.reason for one in wrong[:_SHOWN]]
+        places = [by for _, _, by in wrong if by is not None]
+        forged = [by for by in places if by <= confirmed]
+        shown = [f"{anchor.source}: {reason}" for anchor, reason, _ in wrong[:_SHOWN]]
         if len(wrong) > _SHOWN:
             shown.append(f"and {len(wrong) - _SHOWN} more")
         if forged:
@@ -106,14 +92,13 @@ class AnchorCheck:
                 f"but other documents confirm entry {confirmed} and all before it: those that contradict it may be "
                 "forged"
             )
-        changed_by = min((one.by for one in wrong if one.by is not None and one.by > confirmed), default=None)
         raise TamperingFound(
             "the ledger is not the one that documents outside it name: it was rewritten, or its end was cut off"
-            if any(one.signed for one in wrong)
+            if any(anchor.signed_head is not None for anchor, _, _ in wrong)
             else "the ledger and documents outside it contradict each other: one or the other was rewritten or cut",
             where=f"the documents that are named; other documents confirm the ledger up to entry {confirmed}"
             if len(forged) == len(wrong)
-            else _between(confirmed, changed_by, self._count),
+            else _between(confirmed, min((by for by in places if by > confirmed), default=None), self._count),
             expected="the entries that decision records and signed determinations name",
             got="; ".join(shown),
             fix="Stop releasing; restore the ledger from a backup, verify it with the same anchors, and find out who "
@@ -146,14 +131,6 @@ class AnchorCheck:
         head, place = anchor.signed_head, self._places.get(anchor.head)
         signed = [head.sequence] if head is not None and self._places.get(head.sha256) == head.sequence else []
         return signed if place is None else [place, *signed]
-
-
-def _body(row: Row) -> dict[str, object]:
-    try:
-        body = json.loads(row.body)
-    except (TypeError, ValueError):
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 def _between(confirmed: int, changed_by: int | None, count: int) -> str:
@@ -215,6 +192,11 @@ class ChainCheck:
         self.head = Head(0, GENESIS)
         """The last row found right."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether a noted entry lies beyond the last row found right."""
+        return max(self._checkpoints.heads, default=0) > self.head.sequence
+
     def add(self, row: Row) -> None:
         """Check the next row in order of sequence.
 
@@ -224,25 +206,23 @@ class ChainCheck:
             If the row is not the one that continues the chain.
         """
         due = self.head.sequence + 1
+        if isinstance(row.sequence, int) and row.sequence > due:
+            got = f"entry {row.sequence} in its place"
+            raise broken("an entry of the ledger is missing", due, f"entry {due}", got)
         if row.sequence != due:
-            if isinstance(row.sequence, int) and row.sequence > due:
-                _refuse("an entry of the ledger is missing", due, f"entry {due}", f"entry {row.sequence} in its place")
-            _refuse("an entry of the ledger is out of order", row.sequence, f"entry {due}", "a different number")
-        if not row.is_intact():
-            _refuse(
-                "an entry of the ledger was edited", due, "fields that give the recorded SHA-256", "a different SHA-256"
-            )
+            raise broken("an entry of the ledger is out of order", row.sequence, f"entry {due}", "a different number")
+        row.check_intact()
         if row.prev_sha256 != self.head.sha256:
-            before = f"the SHA-256 of entry {due - 1}" if due > 1 else "the start of the chain"
-            _refuse("the chain of the ledger is broken", due, f"a link to {before}", "a link to something else")
+            link = f"a link to {f'the SHA-256 of entry {due - 1}' if due > 1 else 'the start of the chain'}"
+            raise broken("the chain of the ledger is broken", due, link, "a link to something else")
         if self._checkpoints.heads.get(due, row.sha256) != row.sha256:
-            _refuse("the ledger was rewritten", due, "the SHA-256 noted outside the ledger", "a different SHA-256")
+            noted = "the SHA-256 noted outside the ledger"
+            raise broken("the ledger was rewritten", due, noted, "a different SHA-256")
         try:
             self.keys.add(row)
         except UnsoundEntry as unsound:
-            _refuse(unsound.what, due, unsound.expected, unsound.got)
-        if row.signature is not None:
-            self.signatures += 1
+            raise broken(unsound.what, due, unsound.expected, unsound.got) from None
+        self.signatures += row.signature is not None
         if self._documents is not None:
             self._documents.see(row)
         self.head = Head(due, row.sha256)
@@ -261,26 +241,17 @@ class ChainCheck:
             If a noted entry lies beyond the last row or cannot exist, a noted key was never registered, or a document
             names entries that are not in the ledger.
         """
-        count = self.head.sequence
-        if self._checkpoints.heads.get(0, GENESIS) != GENESIS or min(self._checkpoints.heads, default=0) < 0:
-            _refuse(
-                "an anchor names an entry that cannot exist", 0, "a number from 1 and its SHA-256", "a different number"
-            )
-        last = max(self._checkpoints.heads, default=0)
+        count, heads = self.head.sequence, self._checkpoints.heads
+        if heads.get(0, GENESIS) != GENESIS or min(heads, default=0) < 0:
+            impossible = "an anchor names an entry that cannot exist"
+            raise broken(impossible, 0, "a number from 1 and its SHA-256", "a different number")
+        last = max(heads, default=0)
         if last > count:
-            _refuse("the end of the ledger is missing", count + 1, f"at least {last} entries", f"{count} entries")
-        if self.keys.missing(self._checkpoints.fingerprints):
-            _refuse("a key that was noted outside the ledger is not in it", count, "its registration", "none")
+            expected = f"at least {last} entries"
+            raise broken("the end of the ledger is missing", count + 1, expected, f"{count} entries")
+        if not {key.fingerprint for key in self.keys.keys}.issuperset(self._checkpoints.fingerprints):
+            missing = "a key that was noted outside the ledger is not in it"
+            raise broken(missing, count, "its registration", "none")
         if self._documents is not None:
             self._documents.finish()
         return count
-
-
-def _refuse(what: str, sequence: object, expected: str, got: str) -> Never:
-    raise TamperingFound(
-        what,
-        where=f"ledger entry {sequence}",
-        expected=expected,
-        got=got,
-        fix="Stop releasing; restore the ledger from a backup and find out who changed it.",
-    )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from tasks.core.canonical import canonical_json, digest
 from tasks.core.errors import TamperingFound
@@ -48,6 +48,15 @@ class Event(StrEnum):
     KEY_REGISTERED = "key registered"
     KEY_RETIRED = "key retired"  # the end of a registered key: lost, replaced, or its holder has left
     KEYS_ROTATED = "keys rotated"  # all decoy manifests were sealed again under a new key
+
+
+RESTORE = "Stop releasing; restore the ledger from a backup and find out who changed it."
+"""Advice where the ledger is not as it was written."""
+
+
+def broken(what: str, sequence: object, expected: str, got: str, fix: str = RESTORE) -> TamperingFound:
+    """The error for an entry that is not as it was written."""
+    return TamperingFound(what, where=f"ledger entry {sequence}", expected=expected, got=got, fix=fix)
 
 
 class Row(NamedTuple):
@@ -100,6 +109,25 @@ class Row(NamedTuple):
         except (TypeError, ValueError):
             raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode") from None
 
+    def object_in_body(self) -> Mapping[str, Any] | None:
+        """The JSON object in the body; None where it holds something else."""
+        try:
+            body = json.loads(self.body)
+        except (TypeError, ValueError):
+            return None
+        return body if isinstance(body, dict) else None
+
+    def check_intact(self) -> None:
+        """Refuse a row whose stored hash is not the hash of its stored fields.
+
+        Raises
+        ------
+        TamperingFound
+        """
+        if not self.is_intact():
+            edited = "an entry of the ledger was edited"
+            raise broken(edited, self.sequence, "fields that give the recorded SHA-256", "a different SHA-256")
+
     def is_intact(self) -> bool:
         """Whether the stored hash is the hash of the stored fields."""
         try:
@@ -147,25 +175,17 @@ class Entry:
         TamperingFound
             If the row's hash is not the hash of its fields, or the fields are not those of an entry.
         """
-        place = f"ledger entry {row.sequence}"
-        if not row.is_intact():
-            raise TamperingFound(
-                "an entry of the ledger was edited",
-                where=place,
-                expected="fields that give the recorded SHA-256",
-                got="a different SHA-256",
-                fix="Stop releasing; restore the ledger from a backup and find out who changed it.",
-            )
+        row.check_intact()
         try:
             moment = datetime.fromisoformat(row.at).astimezone(UTC)
             return cls(**row._asdict() | {"at": moment, "event": Event(row.event), "body": json.loads(row.body)})
         except (TypeError, ValueError):
-            raise TamperingFound(
+            raise broken(
                 "an entry of the ledger cannot be read",
-                where=place,
-                expected="a time, an event and a JSON body that this version knows",
-                got="something else",
-                fix="Read the ledger with the version that wrote it, or restore it from a backup.",
+                row.sequence,
+                "a time, an event and a JSON body that this version knows",
+                "something else",
+                "Read the ledger with the version that wrote it, or restore it from a backup.",
             ) from None
 
 
@@ -194,18 +214,19 @@ def new_row(
         If `at` has no time zone, `actor` is empty, a text holds a NUL or cannot be encoded, or `body` is not JSON,
         holds a NaN or is too large.
     """
-    if at.tzinfo is None:
-        raise ValueError("the time of a ledger entry needs a time zone")
-    if not actor.strip():
-        raise ValueError("a ledger entry needs an actor")
-    if any("\0" in text for text in (actor, release_id or "", recipient or "")):
-        raise ValueError("the fields of a ledger entry must be text without NUL")
     try:
         text = canonical_json(dict(body))
     except (TypeError, ValueError):
         raise ValueError("the body of a ledger entry must be JSON without NaN") from None
-    if len(text) > MAXIMUM_BODY_BYTES:
-        raise ValueError(f"the body of a ledger entry must not exceed {MAXIMUM_BODY_BYTES} bytes")
+    mistakes = {
+        "the time of a ledger entry needs a time zone": at.tzinfo is None,
+        "a ledger entry needs an actor": not actor.strip(),
+        "the fields of a ledger entry must be text without NUL": "\0" in f"{actor}{release_id}{recipient}",
+        f"the body of a ledger entry must not exceed {MAXIMUM_BODY_BYTES} bytes": len(text) > MAXIMUM_BODY_BYTES,
+    }
+    for mistake, made in mistakes.items():
+        if made:
+            raise ValueError(mistake)
     stored = text.decode().rstrip("\n")
     row = Row(head.sequence + 1, stamp(at), event.value, release_id, recipient, actor, stored, head.sha256, "")
     return row.hashed()

@@ -1,22 +1,20 @@
-"""The ledger in a PostgreSQL database: its schema, its guards, its errors; see ``Database``.
+"""The ledger in a PostgreSQL database: its schema, its guards, its errors.
 
 Everything lies in the schema ``releasegate``. The role that the gate logs in as needs SELECT and INSERT on its tables
 and USAGE on the schema; where another role owns them, the gate's password does not suffice to remove the guards.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
-from typing_extensions import override
 
 from tasks.core.errors import WorkspaceError
-from tasks.ledger.database import FORMAT, Database, Fault
+from tasks.ledger.database import DAMAGED, FOREIGN, FORMAT, REFUSED, Fault
 from tasks.ledger.entry import GENESIS
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -78,13 +76,14 @@ FROM pg_class WHERE oid = 'releasegate.entry'::regclass
 
 
 @dataclass(frozen=True)
-class Postgresql(Database):
+class Postgresql:
     """A ledger in a database; made by `at`."""
 
     url: URL = field(repr=False)
 
-    noun = "database"
-    guards = _TRIGGERS
+    noun: ClassVar = "database"
+    errors: ClassVar[tuple[type[Exception], ...]] = (DBAPIError,)
+    guards: ClassVar = tuple(_TRIGGERS)
 
     @classmethod
     def at(cls, address: str) -> Self:
@@ -118,19 +117,19 @@ class Postgresql(Database):
         return cls(url)
 
     @property
-    @override
     def place(self) -> str:
+        """Name in messages: server and database, without user and password."""
         host = self.url.host or ""
         port = f":{self.url.port}" if self.url.port else ""
         return f"postgresql://{f'[{host}]' if ':' in host else host}{port}/{self.url.database or ''}"
 
-    @override
     def exists(self) -> bool:
+        """Whether the database has a ledger."""
         with self.connect().connect() as connection, connection.begin():
             return _has(connection, "entry")
 
-    @override
-    def create(self, make_tables: Callable[[Connection], None]) -> None:
+    def create(self, tables: MetaData) -> None:
+        """Make a ledger as a whole, unless there is one; of several processes that do so at once, one wins."""
         with self.connect().connect().execution_options(write=True) as connection, connection.begin():
             if _has(connection, "entry"):
                 return
@@ -143,9 +142,10 @@ class Postgresql(Database):
                     got=f"encoding {encoding}",
                     fix="Create a database with ENCODING 'UTF8' TEMPLATE template0 and name that one.",
                 )
+            # Where the schema is there, its user may not have the right to make one.
             if connection.exec_driver_sql("SELECT to_regnamespace('releasegate') IS NULL").scalar_one():
                 connection.exec_driver_sql("CREATE SCHEMA releasegate")
-            make_tables(connection)
+            tables.create_all(connection)
             for statement in (
                 "CREATE TABLE releasegate.ledger_format (version integer NOT NULL)",
                 f"INSERT INTO releasegate.ledger_format VALUES ({FORMAT})",  # noqa: S608 — a constant
@@ -153,8 +153,8 @@ class Postgresql(Database):
             ):
                 connection.exec_driver_sql(statement)
 
-    @override
     def connect(self) -> Engine:
+        """An engine; a connection begins as the only writer where its option ``write`` is set, else on one snapshot."""
         try:
             engine = create_engine(
                 self.url,
@@ -184,16 +184,15 @@ class Postgresql(Database):
 
         return engine
 
-    @override
     def format_of(self, connection: Connection) -> object:
+        """Format of the ledger's table; None where there is none."""
         if not (_has(connection, "entry") and _has(connection, "ledger_format")):
             return None
         versions = connection.exec_driver_sql("SELECT version FROM releasegate.ledger_format").scalars().all()
         return versions[0] if len(versions) == 1 else "unknown"
 
-    @override
     def changed_guards(self, connection: Connection) -> list[str] | None:
-        """Triggers, their functions, unique keys or the kind of the table that are not as created."""
+        """Triggers, functions, keys or the kind of the table that were changed; None where all are as created."""
         expected: dict[str, tuple[object, ...]] = {
             name: (
                 bits,
@@ -215,7 +214,6 @@ class Postgresql(Database):
         }
         return None if found == expected else sorted(one for one in expected if found.get(one) != expected[one])
 
-    @override
     def pages_agree(self, connection: Connection) -> bool:
         """Whether the table and each of its indexes lead to the same number of entries."""
         table = "SELECT count(*) FROM releasegate.entry", ("indexscan", "indexonlyscan", "bitmapscan")
@@ -235,8 +233,8 @@ class Postgresql(Database):
                 settings.rollback()
         return len(counts) == 1
 
-    @override
     def fault_of(self, error: Exception) -> Fault | tuple[str, str]:
+        """Meaning of a database error: a fault, or what is wrong with the database and what to do."""
         cause = error.orig if isinstance(error, DBAPIError) else error
         state = getattr(cause, "sqlstate", None) or ""
         return _FAULTS.get(state) or _FAULTS.get(state[:2]) or _UNREACHABLE
@@ -247,11 +245,11 @@ _UNREACHABLE = (
     "Check the server, its address in RELEASEGATE_LEDGER, user and password, then run again.",
 )
 _FAULTS: dict[str, Fault | tuple[str, str]] = {
-    "XX": Fault.DAMAGED,
-    "23": Fault.REFUSED,
-    "42P01": Fault.FOREIGN,
-    "42703": Fault.FOREIGN,
-    "3F000": Fault.FOREIGN,
+    "XX": DAMAGED,
+    "23": REFUSED,
+    "42P01": FOREIGN,
+    "42703": FOREIGN,
+    "3F000": FOREIGN,
     "53100": ("its disk is full", "Free space on the database server and run again."),
     "53": ("the server is out of memory or connections", "Run again when the server has room."),
     "55P03": ("another process keeps it locked", "Wait until the other process ends and run again."),

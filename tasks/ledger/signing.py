@@ -10,8 +10,7 @@ Pure: no file, no database, no clock. Only people can establish who really holds
 
 import base64
 import hashlib
-import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -51,7 +50,6 @@ class UnsoundEntry(Exception):
 
     def __init__(self, what: str, expected: str, got: str, fix: str = "") -> None:
         self.what, self.expected, self.got, self.fix = what, expected, got, fix
-        super().__init__(what)
 
 
 @dataclass(frozen=True)
@@ -162,11 +160,6 @@ class KeyBook:
         """The key of a person that is in force; None for none."""
         return self._active.get(person_key(name))
 
-    def missing(self, fingerprints: Collection[str]) -> tuple[str, ...]:
-        """Fingerprints that belong to no key that was ever registered."""
-        known = {key.fingerprint for key in self._keys.values()}
-        return tuple(one for one in fingerprints if one not in known)
-
     def add(self, row: Row) -> None:
         """Take the next row.
 
@@ -273,11 +266,8 @@ def _demand(sound: bool, what: str, expected: str, got: str, fix: str = "") -> N
 
 
 def _body(row: Row) -> Mapping[str, Any]:
-    try:
-        body = json.loads(row.body)
-    except (TypeError, ValueError):
-        body = None
-    if not isinstance(body, dict):
+    body = row.object_in_body()
+    if body is None:
         raise UnsoundEntry("the body of an entry cannot be read", "a JSON object", "something else")
     return body
 

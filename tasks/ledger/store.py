@@ -6,21 +6,33 @@ the decision records of a bundle name the head at their time.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Select, Table, Text, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    select,
+)
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
-from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
-from tasks.ledger.database import Database
-from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, new_row
+from tasks.ledger.database import FOREIGN, FORMAT, Fault, damaged
+from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, broken, new_row
 from tasks.ledger.postgresql import SCHEMES, Postgresql
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
 from tasks.ledger.sqlite import Sqlite
@@ -47,6 +59,9 @@ _NEWEST = select(_ENTRY).order_by(_ENTRY.c.sequence.desc())
 _CHUNK = 1000
 _SIGNED_EVENTS = frozenset({*KEY_EVENTS, *PERSONAL})
 _NO_CHECKPOINTS = Checkpoints()
+
+Database = Sqlite | Postgresql
+"""A place that holds a ledger, or is to hold one."""
 
 
 @dataclass(frozen=True)
@@ -99,24 +114,18 @@ class Ledger(AbstractContextManager["Ledger"]):
         """
         database = database_at(place)
         try:
-            if not database.exists():
-                if not create:
-                    raise WorkspaceError(
-                        "there is no ledger",
-                        where=database.place,
-                        expected="the ledger of the workspace",
-                        got=f"no {database.noun} of one",
-                        fix="Check the path; a ledger that has disappeared must be restored from a backup.",
-                    )
-                database.create(_METADATA.create_all)
-            ledger = cls(database)
-            try:
-                with ledger._reading() as connection:
-                    database.check_format(connection)
-            except BaseException:
-                ledger.close()
-                raise
-            return ledger
+            with _translated(database):
+                if not database.exists():
+                    if not create:
+                        raise WorkspaceError(
+                            "there is no ledger",
+                            where=database.place,
+                            expected="the ledger of the workspace",
+                            got=f"no {database.noun} of one",
+                            fix="Check the path; a ledger that has disappeared must be restored from a backup.",
+                        )
+                    database.create(_METADATA)
+                ledger = cls(database)
         except OSError:
             raise WorkspaceError(
                 "the ledger cannot be created",
@@ -125,8 +134,12 @@ class Ledger(AbstractContextManager["Ledger"]):
                 got="the system refused",
                 fix="Check that the folder exists, its permissions and the free space.",
             ) from None
-        except database.errors as error:
-            raise database.translate(error) from None
+        try:
+            ledger._check_format()
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
 
     def close(self) -> None:
         """Close the database; what is appended is already on disk."""
@@ -153,17 +166,17 @@ class Ledger(AbstractContextManager["Ledger"]):
             if self._connection.in_transaction():
                 yield
                 return
-            with self._translated():
+            with _translated(self._database):
                 transaction = self._begin(write=True)
             try:
-                with self._translated():
-                    self._database.check_guards(self._connection)
+                with _translated(self._database):
+                    self._check_guards()
                 yield
             except BaseException:
-                with self._translated():
+                with _translated(self._database):
                     transaction.rollback()
                 raise
-            with self._translated(), transaction:
+            with _translated(self._database), transaction:
                 pass  # commits on leaving, and rolls back where that fails
 
     def append(
@@ -221,7 +234,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                         fix=unsound.fix
                         or "Sign with the key that is registered for this person: releasegate key list.",
                     ) from None
-            with self._translated():
+            with _translated(self._database):
                 self._connection.execute(_ENTRY.insert().values(row._asdict()))
             return Entry.from_row(row)
 
@@ -262,19 +275,17 @@ class Ledger(AbstractContextManager["Ledger"]):
         TamperingFound
             If one of them was edited.
         """
-        query = _NEWEST.limit(limit)
-        if before is not None:
-            query = query.where(_ENTRY.c.sequence < before)
-        if terms.release is not None:
-            query = query.where(_ENTRY.c.release_id.startswith(terms.release, autoescape=True))
-        if terms.event is not None:
-            query = query.where(_ENTRY.c.event == terms.event.value)
-        if terms.first is not None:
-            query = query.where(_ENTRY.c.at >= terms.first.isoformat())
-        if terms.last is not None:
+        columns = _ENTRY.c
+        conditions: Sequence[tuple[object, Callable[[Any], ColumnElement[bool]]]] = (
+            (before, lambda number: columns.sequence < number),
+            (terms.release, lambda digits: columns.release_id.startswith(digits, autoescape=True)),
+            (terms.event, lambda event: columns.event == event.value),
+            (terms.first, lambda day: columns.at >= day.isoformat()),
             # Stamps are of one form, so that they sort as text; a letter after the day sorts behind its hours.
-            query = query.where(_ENTRY.c.at < terms.last.isoformat() + "U")
-        return self._entries(query)
+            (terms.last, lambda day: columns.at < day.isoformat() + "U"),
+        )
+        matching = (condition(term) for term, condition in conditions if term is not None)
+        return self._entries(_NEWEST.where(*matching).limit(limit))
 
     def _entries(self, query: Select[tuple[object, ...]]) -> tuple[Entry, ...]:
         with self._reading() as connection:
@@ -296,17 +307,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         with self._reading() as connection:
             rows = [Row(*stored) for stored in connection.execute(query)]
         for row in rows:
-            Entry.from_row(row)
+            row.check_intact()
             try:
                 book.add(row)
             except UnsoundEntry as unsound:
-                raise TamperingFound(
-                    unsound.what,
-                    where=f"ledger entry {row.sequence}",
-                    expected=unsound.expected,
-                    got=unsound.got,
-                    fix="Stop releasing; verify the ledger and find out who changed it.",
-                ) from None
+                fix = "Stop releasing; verify the ledger and find out who changed it."
+                raise broken(unsound.what, row.sequence, unsound.expected, unsound.got, fix) from None
         return book
 
     def head(self) -> Head:
@@ -350,12 +356,10 @@ class Ledger(AbstractContextManager["Ledger"]):
             a checkpoint, not properly signed; or, where all entries are right, documents that do not match, changed
             guards or damaged pages.
         """
-        check = ChainCheck(checkpoints, documents)
-        with self._reading() as connection:
-            for row in self._rows(connection):
-                check.add(row)
-            self._finish(check, connection)
-        return check.head.sequence
+        found = self._followed(ChainCheck(checkpoints, documents), lambda _: None)
+        if found.problem is not None:
+            raise found.problem
+        return found.head.sequence
 
     def examine(self, checkpoints: Checkpoints = _NO_CHECKPOINTS) -> Examination:
         """Verify as `verify` does and read everything, of one state of the ledger, raising no problem that is found.
@@ -365,14 +369,18 @@ class Ledger(AbstractContextManager["Ledger"]):
         WorkspaceError
             If the database cannot be reached or read for another reason than that it is damaged.
         """
-        check, rows = ChainCheck(checkpoints), list[Row]()
+        rows: list[Row] = []
+        return replace(self._followed(ChainCheck(checkpoints), rows.append), rows=tuple(rows))
+
+    def _followed(self, check: ChainCheck, see: Callable[[Row], None]) -> Examination:
+        """The first problem of the ledger, if any, while every row that can be read is seen."""
         problem: TamperingFound | None = None
         broken_at: int | None = None
         all_read = False
         try:
             with self._reading() as connection:
                 for row in self._rows(connection):
-                    rows.append(row)
+                    see(row)
                     if problem is None:
                         try:
                             check.add(row)
@@ -380,12 +388,14 @@ class Ledger(AbstractContextManager["Ledger"]):
                             problem, broken_at = error, check.head.sequence + 1
                 all_read = True
                 if problem is None:
-                    self._finish(check, connection)
+                    check.finish()
+                    self._check_guards()
+                    if not self._database.pages_agree(connection):
+                        raise self._found(damaged("pages or indexes, beside entries that are right,"))
         except TamperingFound as error:
             if problem is None:
-                is_cut = max(checkpoints.heads, default=0) > check.head.sequence
-                problem, broken_at = error, None if all_read and not is_cut else check.head.sequence + 1
-        return Examination(tuple(rows), check.head, check.signatures, len(check.keys.keys), problem, broken_at)
+                problem, broken_at = error, None if all_read and not check.is_cut else check.head.sequence + 1
+        return Examination((), check.head, check.signatures, len(check.keys.keys), problem, broken_at)
 
     def _rows(self, connection: Connection) -> Iterator[Row]:
         """All rows in order; where a chunk cannot be read, one by one up to the first that cannot."""
@@ -396,7 +406,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                     chunk = [Row(*stored) for stored in connection.execute(query.limit(size))]
             except self._database.errors as error:
                 if size == 1:
-                    raise self._database.translate(error, reading=read + 1) from None
+                    raise _translation(self._database, error, reading=read + 1) from None
                 size = 1
                 continue
             yield from chunk
@@ -405,15 +415,39 @@ class Ledger(AbstractContextManager["Ledger"]):
             read += size
             query = _ORDERED.where(_ENTRY.c.sequence > chunk[-1].sequence)
 
-    def _finish(self, check: ChainCheck, connection: Connection) -> None:
-        check.finish()
-        self._database.check_guards(connection)
-        self._database.check_pages(connection)
+    def _check_format(self) -> None:
+        with self._reading() as connection:
+            found = self._database.format_of(connection)
+        if found is None:
+            raise self._found(FOREIGN)
+        if found != FORMAT:
+            raise WorkspaceError(
+                "the ledger was written by another version of the program",
+                where=self.place,
+                expected=f"ledger format {FORMAT}",
+                got=f"format {found}",
+                fix="Use the version of releasegate that wrote it.",
+            )
+
+    def _check_guards(self) -> None:
+        """Check that the guards that make the ledger append-only are as created, and no others."""
+        changed = self._database.changed_guards(self._connection)
+        if changed is not None:
+            raise TamperingFound(
+                "the guards that make the ledger append-only were changed",
+                where=self.place,
+                expected=f"the triggers {', '.join(self._database.guards)} and the table's keys as they were created",
+                got=f"removed or changed: {', '.join(changed)}" if changed else "further triggers",
+                fix="Stop releasing; verify the ledger, restore it from a backup and find out who changed it.",
+            )
+
+    def _found(self, fault: Fault) -> TamperingFound:
+        return fault.found(self._database.noun, self.place)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         """The connection within a transaction: the open one, or one of its own that sees one state of the file."""
-        with self._lock, self._translated():
+        with self._lock, _translated(self._database):
             if self._connection.in_transaction():
                 yield self._connection
                 return
@@ -432,13 +466,33 @@ class Ledger(AbstractContextManager["Ledger"]):
             self._connection = self._engine.connect().execution_options(write=write)
             return self._connection.begin()
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Translate the database's errors into ours. The caller's code never runs within it."""
-        try:
-            yield
-        except self._database.errors as error:
-            raise self._database.translate(error) from None
+
+@contextmanager
+def _translated(database: Database) -> Iterator[None]:
+    """Translate a database's errors into ours. The caller's code never runs within it."""
+    try:
+        yield
+    except database.errors as error:
+        raise _translation(database, error) from None
+
+
+def _translation(database: Database, error: Exception, reading: int | None = None) -> ReleasegateError:
+    """The gate's own error for a database error, without its text, which may quote what is stored.
+
+    Parameters
+    ----------
+    database : Database
+    error : Exception
+    reading : int, optional
+        Number of the entry that was being read.
+    """
+    fault = database.fault_of(error)
+    if isinstance(fault, Fault):
+        return (fault if reading is None else damaged(f"entry {reading}")).found(database.noun, database.place)
+    got, fix = fault
+    return WorkspaceError(
+        "the ledger cannot be used", where=database.place, expected=f"a writable {database.noun}", got=got, fix=fix
+    )
 
 
 def database_at(place: Path | str) -> Database:

@@ -1,14 +1,15 @@
 """Interface of every masking method, and the checks that methods share.
 
-A method is a frozen dataclass of its parameters with ``mask(values, generator)``. All its random choices come from that
-generator, so the same values and the same state of the generator give the same bytes. Files, column names and keys are
+A method is a frozen dataclass of its parameters, the one that a request names first, with ``mask(values, generator)``.
+All its random choices come from that generator, so the same values and the same state of the generator give the same
+bytes. Files, column names and keys are
 not known here; attributes and records are named by position, counted from 1. ``tasks.masking.registry`` lists the
 methods; ``docs/extending.md`` shows how to add one.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -41,11 +42,12 @@ class Effect(Enum):
 
 @dataclass(frozen=True)
 class Strengths:
-    """Values of a method's parameter that are worth trying."""
+    """Range of a method's parameter, and the values of it that are worth trying."""
 
     tried: tuple[float, ...]
     """For the curve of risk against utility."""
     least: float
+    """Smallest value worth trying; of a whole number, the smallest allowed."""
     most: float
     whole: bool = False
     """Whether only whole numbers are allowed."""
@@ -85,6 +87,20 @@ class MaskingMethod(ABC):
     effect: ClassVar[Effect] = Effect.DERIVED
     k_unit: ClassVar[str] = ""
     """Unit that a parameter k counts."""
+
+    def __post_init__(self) -> None:
+        """Refuse a parameter that is outside its range."""
+        name, allowed = fields(self)[0].name, self.strengths  # type: ignore[arg-type]
+        value = getattr(self, name)
+        expected = f"a number greater than 0 and at most {allowed.most:g}"
+        kinds: tuple[type, ...] = (int, np.integer, float, np.floating)
+        if allowed.whole:
+            kinds, expected = kinds[:2], f"a whole number from {allowed.least:g}"
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise refused("a parameter is outside its range", name, expected, type(value).__name__)
+        if not (allowed.least <= value if allowed.whole else 0 < value <= allowed.most):
+            raise refused("a parameter is outside its range", name, expected, f"{value:g}")
+        object.__setattr__(self, name, int(value) if allowed.whole else float(value))
 
     @classmethod
     def of(cls, masking: Masking) -> Self:
@@ -171,23 +187,6 @@ def checked_values(values: ArrayLike, *, fewest: int = 1, squared: bool = False,
     if varying:
         _refuse_constant(numbers)
     return numbers
-
-
-def checked_whole(name: str, value: object, smallest: int) -> int:
-    """A whole number from ``smallest``, or a refusal."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
-        raise refused("a parameter is outside its range", name, f"a whole number from {smallest}", str(value))
-    return int(value)
-
-
-def checked_positive(name: str, value: object, largest: float = np.inf) -> float:
-    """A finite number greater than 0 and at most ``largest``, or a refusal."""
-    expected = "a finite number greater than 0" + ("" if largest == np.inf else f" and at most {largest:g}")
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise refused("a parameter is not a number", name, expected, type(value).__name__)
-    if not (0 < value <= largest and value < np.inf):
-        raise refused("a parameter is outside its range", name, expected, str(value))
-    return float(value)
 
 
 def ranks_of_percent(p: float, n_records: int) -> Fraction:

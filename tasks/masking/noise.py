@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks.masking.method import Effect, Floats, Masked, MaskingMethod, Strengths, checked_positive, checked_values
+from tasks.masking.method import Effect, Floats, Masked, MaskingMethod, Strengths, checked_values
 from tasks.request.model import MaskingName
 
 
@@ -17,11 +17,6 @@ class AdditiveNoise(MaskingMethod):
     ----------
     proportion : float
         k, variance of the noise as a share of the attribute's; greater than 0, at most a million.
-
-    Raises
-    ------
-    ParameterError
-        If the proportion is outside its range.
 
     Notes
     -----
@@ -35,9 +30,6 @@ class AdditiveNoise(MaskingMethod):
     effect = Effect.NOISE
 
     proportion: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "proportion", checked_positive("proportion", self.proportion, largest=1e6))
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
         """Add noise to an array of shape (n_records, n_attributes).
@@ -62,16 +54,6 @@ class AdditiveNoise(MaskingMethod):
 @dataclass(frozen=True)
 class CorrelatedNoise(AdditiveNoise):
     """Normal noise with the covariances of the data, Cov(ε) = k·Cov(X), so that correlations are kept.
-
-    Parameters
-    ----------
-    proportion : float
-        k, covariance of the noise as a share of the data's; greater than 0, at most a million.
-
-    Raises
-    ------
-    ParameterError
-        If the proportion is outside its range.
 
     Notes
     -----

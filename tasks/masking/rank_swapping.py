@@ -1,16 +1,20 @@
-"""Rank swapping within p percent of the ranks (Torra 2016, slide 49).
+"""Rank swapping: each attribute by itself, values change places with others near in rank (Torra 2016, slides 49, 63).
 
-Each attribute by itself: its values are sorted, each is swapped with one at most k = ⌊p·n/100⌋ ranks above, and the
-sorting is undone. Marginal distributions are kept exactly; correlations are not.
+The values of an attribute are sorted, each is swapped with one above it, and the sorting is undone. Marginal
+distributions are kept exactly; correlations are not. In rank swapping p the partner is at most k = ⌊p·n/100⌋ ranks
+above, which the intersection attack rests on. In p-buckets and p-distribution a value may receive any rank, so that the
+sets of that attack are the whole file: its guarantee is gone, not the risk, because near ranks remain the likely ones.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from math import frexp
 from typing import Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from tasks.masking.method import (
@@ -22,7 +26,6 @@ from tasks.masking.method import (
     MaskedRange,
     MaskingMethod,
     Strengths,
-    checked_positive,
     checked_values,
     random_order,
     ranks_of_percent,
@@ -50,9 +53,13 @@ class Swapping(MaskingMethod):
 
     effect = Effect.EXCHANGED
 
-    @abstractmethod
     def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
-        """Rank whose value each rank receives.
+        """Rank whose value each rank receives."""
+        return exchanged(n_records, self.pairs(n_records, generator))
+
+    @abstractmethod
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterable[tuple[int, int]]:
+        """Ranks that exchange their values.
 
         Raises
         ------
@@ -91,11 +98,6 @@ class RankSwapping(Swapping):
     reading : Reading
         What is done with ranks that are already swapped.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter is outside its range.
-
     Notes
     -----
     In each reading a masked value has a rank within ±k of its original's, where a tie has all its ranks: this is what
@@ -117,10 +119,9 @@ class RankSwapping(Swapping):
     reading: Reading = Reading.PAIR
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", checked_positive("p", self.p, largest=100))
+        super().__post_init__()
         if self.reading not in tuple(Reading):
             raise refused("the reading is not known", "reading", ", ".join(Reading), str(self.reading))
-        object.__setattr__(self, "reading", Reading(self.reading))
 
     @classmethod
     def of(cls, masking: Masking) -> Self:
@@ -139,16 +140,138 @@ class RankSwapping(Swapping):
 
     def described(self, n_records: int) -> Described:
         """The method, its parameters and k."""
-        return {"method": "rank swapping", "reading": self.reading.value, "p": self.p, "k": self.ranks(n_records)}
+        return {"method": "rank swapping", "reading": str(self.reading), "p": self.p, "k": self.ranks(n_records)}
 
     def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
         """Rank whose value each rank receives, by the reading."""
-        draw = {Reading.PAIR: pair_sources, Reading.SKIP: skip_sources, Reading.LITERAL: literal_sources}[self.reading]
+        if self.reading == Reading.LITERAL:
+            return literal_sources(n_records, self.ranks(n_records), generator)
+        return super().sources(n_records, generator)
+
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterable[tuple[int, int]]:
+        """Ranks that exchange values, where no rank is swapped again."""
+        draw = skip_pairs if self.reading == Reading.SKIP else window_pairs
         return draw(n_records, self.ranks(n_records), generator)
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange:  # noqa: ARG002
         """Values within k ranks of the original's (intersection attack, Torra 2016, slides 52 to 60)."""
         return window_bounds(original, masked, self.ranks(len(masked)))
+
+
+@dataclass(frozen=True)
+class BucketSwapping(Swapping):
+    """Rank swapping p-buckets (Torra 2016, slide 63).
+
+    The sorted values are cut into equal buckets. A value of bucket r is swapped with one of bucket s ≥ r, which is
+    chosen with probability (1/K)·2^−(s−r+1); the partner is drawn among the unswapped values of that bucket.
+
+    Parameters
+    ----------
+    buckets : int
+        Number of buckets, from 1; their sizes differ by one at most.
+
+    Notes
+    -----
+    The slide does not say what happens when a bucket has no unswapped value left. Here K sums over the buckets that
+    have one, the value itself left out; where none has, the value stays. The order within a tie is drawn.
+    """
+
+    name = MaskingName.BUCKET_SWAPPING
+    title = "Rank swapping, p-buckets"
+    derived = "how likely a value moves from one bucket of ranks to another; no rank is ruled out"
+    strengths = Strengths((2, 5, 10, 20, 50, 100), 1.0, 1e6, whole=True, stronger_below=True)
+
+    buckets: int
+
+    def described(self, n_records: int) -> Described:
+        """The method and its buckets.
+
+        Raises
+        ------
+        ParameterError
+            If the records are fewer than the buckets.
+        """
+        if self.buckets > n_records:
+            raise refused("there are more buckets than records", "buckets", f"at most {n_records}", str(self.buckets))
+        return {"method": "rank swapping p-buckets", "buckets": self.buckets}
+
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
+        """Ranks that exchange values; expected linear time.
+
+        A bucket that does not exist, or has no unswapped value, is drawn again, which is to leave it out of K; so is a
+        swapped rank of the bucket. The exponent of a uniform number is 0, −1, −2, … with probability 1/2, 1/4, 1/8, …
+        """
+        starts = -(-np.arange(self.buckets + 1) * n_records // self.buckets)
+        unswapped_of = np.diff(starts).tolist()
+        bucket_of = np.repeat(np.arange(self.buckets), unswapped_of).tolist()
+        first, chances = starts.tolist(), uniform_draws(generator, n_records)
+        unswapped, left = bytearray(b"\1") * n_records, n_records
+        for rank, own in enumerate(bucket_of):
+            if not unswapped[rank]:
+                continue
+            unswapped[rank] = 0
+            unswapped_of[own] -= 1
+            left -= 1
+            while left:
+                other = own - frexp(next(chances))[1]
+                if other >= self.buckets or not unswapped_of[other]:
+                    continue
+                begin = max(first[other], rank + 1)
+                partner = rank
+                while not unswapped[partner]:
+                    partner = begin + int(next(chances) * (first[other + 1] - begin))
+                unswapped[partner] = 0
+                unswapped_of[other] -= 1
+                left -= 1
+                yield rank, partner
+                break
+
+
+@dataclass(frozen=True)
+class DistributionSwapping(Swapping):
+    """Rank swapping p-distribution (Torra 2016, slide 63).
+
+    The value at rank i is swapped with the one at ℓ = i + r, where r has the normal distribution N(k/2, k/2) with
+    k = p·n/100 and p percent of the records, greater than 0, at most 100.
+
+    Notes
+    -----
+    The slide's second 0.5p is read as the standard deviation. It does not say what happens with a partner that is
+    below, beyond the last rank or already swapped. Here r is rounded; one below 1 is drawn again, for the lower ranks
+    have had their turn; one beyond the last rank is the last; and the unswapped value nearest to ℓ is taken, of two
+    as near the lower. Only where no unswapped value is left does a value stay. The order within a tie is drawn.
+    """
+
+    name = MaskingName.DISTRIBUTION_SWAPPING
+    title = "Rank swapping, p-distribution"
+    derived = "how likely a value moves by how many ranks; no rank is ruled out"
+    strengths = PERCENT
+
+    p: float
+
+    def described(self, n_records: int) -> Described:
+        """The method, p, and mean and standard deviation of the move in ranks."""
+        half = float(ranks_of_percent(self.p, n_records) / 2)
+        return {"method": "rank swapping p-distribution", "p": self.p, "mean": half, "standard_deviation": half}
+
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
+        """Ranks that exchange values."""
+        half = float(ranks_of_percent(self.p, n_records) / 2)
+        below_one = scipy.special.ndtr((0.5 - half) / half)
+        deviates = scipy.special.ndtri(below_one + (1 - below_one) * generator.random(n_records))
+        steps = np.maximum(1, np.rint(half + half * deviates))
+        targets = np.minimum(n_records - 1, np.arange(n_records) + steps).astype(np.int64)
+        unswapped, top = bytearray(b"\1") * n_records, n_records - 1
+        for rank, target in enumerate(targets.tolist()):
+            if not unswapped[rank]:
+                continue
+            unswapped[rank] = 0
+            top = unswapped.rfind(1, rank, top + 1)
+            if top < 0:
+                break
+            partner = top if target >= top else _nearest(unswapped, target)
+            unswapped[partner] = 0
+            yield rank, partner
 
 
 def window_bounds(original: Floats, masked: Floats, window: int) -> MaskedRange:
@@ -178,10 +301,10 @@ def window_bounds(original: Floats, masked: Floats, window: int) -> MaskedRange:
     return MaskedRange(low, high)
 
 
-def exchanged(n_records: int, movers: ArrayLike, partners: ArrayLike) -> Ints:
-    """Rank whose value each rank receives when each mover and its partner exchange theirs."""
-    movers, partners = np.asarray(movers, dtype=np.int64), np.asarray(partners, dtype=np.int64)
+def exchanged(n_records: int, pairs: Iterable[tuple[int, int]]) -> Ints:
+    """Rank whose value each rank receives when the ranks of each pair exchange theirs."""
     sources = np.arange(n_records)
+    movers, partners = np.array(list(pairs), dtype=np.int64).reshape(-1, 2).T
     sources[movers], sources[partners] = partners, movers
     return sources
 
@@ -193,8 +316,8 @@ def uniform_draws(generator: np.random.Generator, n_records: int) -> Iterator[fl
         yield from generator.random(at_once).tolist()
 
 
-def pair_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints:
-    """Rank whose value each rank receives, where partners are drawn among the unswapped; expected linear time.
+def window_pairs(n_records: int, k: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
+    """Ranks that exchange values, where partners are drawn among the unswapped; expected linear time.
 
     A rank is drawn in the window (i, i + k] until it is unswapped, which at least half of the window is but near the
     last rank; the unswapped of the window are counted, so that nothing is drawn where there is none.
@@ -203,13 +326,9 @@ def pair_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints
     unswapped = bytearray(b"\1") * n_records
     last = n_records - 1
     in_window = min(k, n_records)
-    movers, partners = [], []
     for rank in range(n_records):
-        reach = rank + k
-        if reach <= last:
-            in_window += 1
-        else:
-            reach = last
+        reach = min(rank + k, last)
+        in_window += rank + k <= last
         if not unswapped[rank]:
             continue
         in_window -= 1
@@ -218,22 +337,18 @@ def pair_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints
             if unswapped[partner]:
                 unswapped[partner] = 0
                 in_window -= 1
-                movers.append(rank)
-                partners.append(partner)
+                yield rank, partner
                 break
-    return exchanged(n_records, movers, partners)
 
 
-def skip_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints:
-    """Rank whose value each rank receives; a value is unchanged if the rank drawn is already swapped. Linear time."""
+def skip_pairs(n_records: int, k: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
+    """Ranks that exchange values; a value is unchanged if the rank drawn is already swapped. Linear time."""
     targets = np.minimum(n_records - 1, np.arange(n_records) + generator.integers(1, k, size=n_records, endpoint=True))
     unswapped = bytearray(b"\1") * n_records
-    movers = []
     for rank, target in enumerate(targets.tolist()):
         if unswapped[rank] and unswapped[target]:
             unswapped[target] = 0
-            movers.append(rank)
-    return exchanged(n_records, movers, targets[movers])
+            yield rank, target
 
 
 def literal_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints:
@@ -260,3 +375,10 @@ def literal_sources(n_records: int, k: int, generator: np.random.Generator) -> I
     sources[mover] = np.where(begins, shared, np.roll(mover, 1))
     sources[shared[ends]] = mover[ends]
     return sources
+
+
+def _nearest(marked: bytearray, place: int) -> int:
+    """The marked place nearest to one that has a marked place at or above it; of two as near the lower."""
+    higher = marked.find(1, place)
+    lower = marked.rfind(1, max(0, 2 * place - higher), place)
+    return lower if lower >= 0 else higher

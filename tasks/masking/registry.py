@@ -6,8 +6,7 @@ from types import MappingProxyType
 from tasks.masking.method import MaskingMethod
 from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
-from tasks.masking.rank_swapping import RankSwapping
-from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
+from tasks.masking.rank_swapping import BucketSwapping, DistributionSwapping, RankSwapping
 from tasks.request.model import MaskingName
 
 METHODS: Mapping[MaskingName, type[MaskingMethod]] = MappingProxyType(

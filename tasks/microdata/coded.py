@@ -1,12 +1,22 @@
-"""Data and population in integer form: the result of one reading, for all later stages."""
+"""Data and population in integer form: the result of one reading, for all later stages; and how columns are coded.
+
+The columns that are coded besides the quasi-identifiers are those that others may know, that are sensitive, or that
+k-anonymity makes demands of.
+"""
 
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from tasks.core.errors import DataError, row_positions
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
+from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
+
+UNKNOWN = 0.0
+KNOWN = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,3 +60,100 @@ class Prepared:
         """Whether the population has each record's tuple, shape (n_records,)."""
         found: NDArray[np.bool_] = self.population.find(self.data.keys) >= 0
         return found[self.tuple_of_record]
+
+
+def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
+    """Probability that each outbound attribute is publicly known of a person.
+
+    Where the request does not say, a quasi-identifier is known and nothing else is.
+    """
+    default = {Role.QUASI: KNOWN}
+    return {
+        name: attribute.known_probability
+        if attribute.known_probability is not None
+        else default.get(attribute.role, UNKNOWN)
+        for name, attribute in request.attributes.items()
+        if attribute.role is not Role.DIRECT
+    }
+
+
+def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
+    """Weights of the sensitive attributes; all 1 where the request does not say."""
+    return {
+        name: attribute.sensitivity or SensitivityWeights()
+        for name, attribute in request.attributes.items()
+        if attribute.role is Role.SENSITIVE
+    }
+
+
+def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ...]:
+    """One sentence for each sensitive column with weights for values that no record has, as misspelt ones would be."""
+    return tuple(
+        f"sensitivity.values ({name}) weighs {absent} of {len(given.values)} values that no record has"
+        for name, given in sensitivities(request).items()
+        if (absent := len(given.values.keys() - set(frame[name].dropna().unique())))
+    )
+
+
+def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
+    """Names of the columns besides the quasi-identifiers that are coded, in the order of the request."""
+    known = {name for name, probability in known_probabilities(request).items() if probability > 0}
+    weighed = {name for name, given in sensitivities(request).items() if given.attribute > 0}
+    demands = request.policy.generalization.k_anonymity
+    demanded = {one.attribute for _, _, one in demands.of_attributes} if demands else set[str]()
+    wanted = known.union(weighed, request.policy.linkage.known or (), demanded) - set(request.quasi_identifiers)
+    return tuple(name for name in request.attributes if name in wanted)
+
+
+def code_column(values: pd.Series, sensitivity: SensitivityWeights | None) -> CodedColumn:
+    """Code one column of text by first appearance and weigh its values, by 0 without weights."""
+    return weighed_column(*pd.factorize(values), sensitivity)
+
+
+def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.integer], levels: pd.Index) -> CodedColumn:
+    """A column of a request whose values are numbered already, −1 for a missing one, in order of appearance.
+
+    Where the request demands ordered closeness of the column, its codes grow with the values.
+
+    Raises
+    ------
+    DataError
+        If the order of the column counts and a value has none.
+    """
+    demands = request.policy.generalization.k_anonymity
+    if demands is not None and any(one.ordered and one.attribute == name for one in demands.closeness):
+        sequence = np.argsort(_places(name, request.attributes[name].type, codes, levels), kind="stable")
+        codes, levels = np.append(np.argsort(sequence), -1)[codes], levels[sequence]
+    return weighed_column(codes, levels, sensitivities(request).get(name))
+
+
+def weighed_column(codes: NDArray[np.integer], levels: pd.Index, sensitivity: SensitivityWeights | None) -> CodedColumn:
+    """A column whose values are numbered, −1 for a missing one, with their weights."""
+    numbers = np.where(codes < 0, len(levels), codes)
+    weights = np.zeros(len(levels) + 1)
+    if sensitivity is not None:
+        weights[:-1] = [
+            sensitivity.attribute * sensitivity.values.get(str(level), sensitivity.default) for level in levels
+        ]
+    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights)
+
+
+def _places(name: str, kind: ValueType, codes: NDArray[np.integer], levels: pd.Index) -> NDArray[np.float64]:
+    """Place of each value among numbers or dates."""
+    values, places = pd.Series(levels, dtype="object"), np.full(len(levels), np.nan)
+    if kind is ValueType.DATE:
+        dates = pd.to_datetime(values, format="ISO8601", errors="coerce", utc=True)
+        instants = dates.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(np.float64)
+        places = np.where(dates.isna(), np.nan, instants)
+    elif kind is not ValueType.TEXT:
+        places = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    unplaced = np.flatnonzero(np.isin(codes, np.flatnonzero(np.isnan(places))))
+    if len(unplaced):
+        raise DataError(
+            "closeness of ordered values is demanded of a column that has no order",
+            where=f"column {name}, {row_positions(unplaced)}",
+            expected="an attribute of type integer, number or date, and such values",
+            got=f"type {kind.value}, {len(unplaced)} values without a place",
+            fix="give the attribute its type and correct the values, or leave “ordered” out",
+        )
+    return places

@@ -105,57 +105,31 @@ class Hierarchy:
         first: Codes = np.flatnonzero(np.diff(self.groups[:, level], prepend=-1)).astype(np.int32)
         return first
 
-    def child_starts(self, level: int, below: int | None = None) -> Codes:
-        """First group of a lower level, the next where not given, in each group of a level (≥ 1).
-
-        Raises
-        ------
-        HierarchyError
-            If the two levels cross, so that some groups of the lower one are in no group of the other.
-        """
-        below = level - 1 if below is None else below
-        if not self.nests(level, below):
-            raise crossing_levels("groups of a level are added up from those of another", [self])
-        children: Codes = self.groups[self.starts(level), below]
-        return children
-
-    @cached_property
-    def leaf_index(self) -> pd.Index:
-        """The domain's values, in leaf order."""
-        return pd.Index(self.labels[0], dtype="object")
-
     def encode(self, values: Sequence[str] | NDArray[np.object_]) -> Codes:
         """Leaf number of each value; −1 for a value outside the domain."""
-        return self.leaf_index.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
+        return self._leaves.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
 
-
-def crossing_levels(what: str, hierarchies: Sequence[Hierarchy]) -> HierarchyError:
-    """The error of what needs trees where the levels of some hierarchies cross."""
-    names = ", ".join(hierarchy.name for hierarchy in hierarchies if not hierarchy.is_tree)
-    return HierarchyError(
-        what,
-        where=f"attributes with levels that cross: {names}",
-        expected="hierarchies that are trees",
-        got="levels that cross",
-        fix="leave out the levels that cross, or do without what needs trees",
-    )
+    @cached_property
+    def _leaves(self) -> pd.Index:
+        return pd.Index(self.labels[0], dtype="object")
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
-    """Refuse hierarchies whose levels cross.
-
-    Parameters
-    ----------
-    what : str
-        What needs trees, for the message.
-    hierarchies : sequence of Hierarchy
+    """Refuse hierarchies whose levels cross; ``what`` needs trees, for the message.
 
     Raises
     ------
     HierarchyError
     """
-    if not all(hierarchy.is_tree for hierarchy in hierarchies):
-        raise crossing_levels(what, hierarchies)
+    crossing = ", ".join(hierarchy.name for hierarchy in hierarchies if not hierarchy.is_tree)
+    if crossing:
+        raise HierarchyError(
+            what,
+            where=f"attributes with levels that cross: {crossing}",
+            expected="hierarchies that are trees",
+            got="levels that cross",
+            fix="leave out the levels that cross, or do without what needs trees",
+        )
 
 
 def hierarchy_from_rows(
@@ -185,9 +159,17 @@ def hierarchy_from_rows(
     table = _checked_table(rows, where)
     levels = [pd.factorize(table[:, level])[0] for level in range(table.shape[1])]
     order = np.lexsort(levels)
-    if any(len(_astray(below, above)) for below, above in pairwise(levels)):
-        if not levels_may_cross:
-            _refuse_crossing(levels, where)
+    astray = ((level, _astray(*pair)) for level, pair in enumerate(pairwise(levels), start=1))
+    crossing, rows_astray = next(((level, found) for level, found in astray if len(found)), (0, order[:0]))
+    if crossing and not levels_may_cross:
+        raise HierarchyError(
+            "a group of the hierarchy has two parents",
+            where=f"{where}, level {crossing}, {row_positions(rows_astray)}",
+            expected="every group inside one group of the next level",
+            fix="give the rows of a group the same label at all higher levels, or add “levels_may_cross: true” to "
+            "the hierarchy if that is meant",
+        )
+    if crossing:
         order = _order_of_runs(table, where)
     codes = np.column_stack(levels)[order]
     new = np.diff(codes, axis=0, prepend=-1) != 0
@@ -261,19 +243,6 @@ def _astray(below: NDArray[np.intp], above: NDArray[np.intp]) -> NDArray[np.intp
     first_parent[below[::-1]] = above[::-1]
     astray: NDArray[np.intp] = np.flatnonzero(first_parent[below] != above)
     return astray
-
-
-def _refuse_crossing(levels: Sequence[NDArray[np.intp]], where: str) -> None:
-    for level, (below, above) in enumerate(pairwise(levels), start=1):
-        crossing = _astray(below, above)
-        if len(crossing):
-            raise HierarchyError(
-                "a group of the hierarchy has two parents",
-                where=f"{where}, level {level}, {row_positions(crossing)}",
-                expected="every group inside one group of the next level",
-                fix="give the rows of a group the same label at all higher levels, or add “levels_may_cross: true” to "
-                "the hierarchy if that is meant",
-            )
 
 
 def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:

@@ -1,84 +1,68 @@
 """A file in parts: each is coded on its own, wherever it lies, and the codes are put together as if it were one.
 
 What comes out does not depend on how the file was cut: tuples are sorted by their keys, and the values of a column
-numbered by their first appearance in the file, which is that in the first part that has them.
+numbered by their first appearance in the file. A Parquet file is read a piece of some successive row groups at a time,
+so that memory does not grow with it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tasks.core.errors import StageFailed
-from tasks.microdata.coded import CodedColumn
-from tasks.microdata.columns import order_of, ordered_attributes, weighed_attributes, weighed_column
+from tasks.core.errors import DataError, StageFailed
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.tuples import Counts, Tuples, encode, leaf_codes, leaf_keys
+from tasks.microdata.read import check_columns, no_records, text_frame, unreadable_parquet
+from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.model import ReleaseRequest
 
-
-@dataclass(frozen=True)
-class PartColumn:
-    """A column of a part: its distinct values in order of appearance, and which of them each record has."""
-
-    codes: NDArray[np.signedinteger]
-    """Position in ``levels``, −1 where missing; shape (n_records,), or empty where nobody asks for records."""
-    levels: tuple[str, ...]
+ROWS_A_PIECE = 1_000_000
 
 
 @dataclass(frozen=True)
 class FilePart:
     """Some successive records of a file in integer form."""
 
-    keys: Counts
-    """Keys of the distinct tuples, growing."""
-    counts: Counts
-    """Records of each."""
+    tuples: Tuples
     tuple_of_record: NDArray[np.int32]
-    """Position in ``keys`` of each record's tuple, shape (n_records,)."""
-    columns: dict[str, PartColumn]
-    """The other columns that may leave."""
+    """Tuple of each record, shape (n_records,)."""
+    levels: dict[str, pd.Index]
+    """Distinct values of each column that may leave, besides the quasi-identifiers, in order of appearance."""
+    codes: dict[str, NDArray[np.signedinteger]]
+    """Position in its levels of each record's value, −1 where missing, of the columns wanted record by record."""
 
 
 def code_part(
     frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], by_record: Sequence[str], where: str
 ) -> FilePart:
-    """Code some successive records.
+    """Code some successive records: quasi-identifiers and other columns that may leave, as text, missing cells as NA.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Quasi-identifiers and other columns as text, missing cells as NA; others than these are not looked at.
-    hierarchies : mapping of str to Hierarchy
-        Those of the quasi-identifiers.
-    by_record : sequence of str
-        Columns whose values are wanted record by record; of the others only which there are.
-    where : str
-        Name of the file, for messages.
+    Values of the columns ``by_record`` are wanted record by record; of the others only which there are.
 
     Raises
     ------
     DataError
         If a quasi-identifier is missing or outside its hierarchy. Rows are named by their position in the part.
     """
-    numbers = leaf_keys(encode(frame, hierarchies, where), list(hierarchies.values()))
-    keys, tuple_of_record, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    columns = {}
-    for name in map(str, frame.columns.difference(list(hierarchies), sort=False)):
-        codes, levels = pd.factorize(frame[name])
-        kept = codes if name in by_record else codes[:0]
-        columns[name] = PartColumn(kept.astype(np.min_scalar_type(-max(len(levels), 1))), tuple(map(str, levels)))
-    return FilePart(keys, counts.astype(np.int64), tuple_of_record.astype(np.int32), columns)
+    tuples, tuple_of_record = distinct_tuples(encode(frame, hierarchies, where), list(hierarchies.values()))
+    found = {str(name): pd.factorize(frame[name]) for name in frame.columns if name not in hierarchies}
+    return FilePart(
+        tuples,
+        tuple_of_record.astype(np.int32),
+        {name: pd.Index(levels) for name, (_, levels) in found.items()},
+        {name: found[name][0].astype(np.min_scalar_type(-max(len(found[name][1]), 1))) for name in by_record},
+    )
 
 
 def joined_tuples(parts: Sequence[FilePart], hierarchies: Sequence[Hierarchy]) -> Tuples:
     """Distinct tuples of all parts, their counts added up."""
-    keys, place = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
-    counts = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(counts, place, np.concatenate([part.counts for part in parts]))
-    return Tuples(codes=leaf_codes(keys, hierarchies), counts=counts, keys=keys)
+    codes = np.concatenate([part.tuples.codes for part in parts])
+    return distinct_tuples(codes, hierarchies, np.concatenate([part.tuples.counts for part in parts]))[0]
 
 
 def joined_records(parts: Sequence[FilePart], tuples: Tuples) -> NDArray[np.int32]:
@@ -89,7 +73,8 @@ def joined_records(parts: Sequence[FilePart], tuples: Tuples) -> NDArray[np.int3
     StageFailed
         If the parts have other records than the tuples count, as where the file changes while it is read.
     """
-    records = np.concatenate([tuples.find(part.keys).astype(np.int32)[part.tuple_of_record] for part in parts])
+    places = [tuples.find(part.tuples.keys).astype(np.int32)[part.tuple_of_record] for part in parts]
+    records = np.concatenate(places)
     if (records < 0).any() or not np.array_equal(np.bincount(records, minlength=len(tuples)), tuples.counts):
         raise StageFailed(
             "the records of the file do not add up to its counts",
@@ -101,39 +86,87 @@ def joined_records(parts: Sequence[FilePart], tuples: Tuples) -> NDArray[np.int3
     return records
 
 
-def joined_columns(
-    parts: Sequence[FilePart], request: ReleaseRequest, by_record: Sequence[str]
-) -> dict[str, CodedColumn]:
-    """The columns of the file that are coded record by record.
+def joined_column(parts: Sequence[FilePart], name: str) -> tuple[NDArray[np.int64], pd.Index]:
+    """Codes of a column by record, none where it is not wanted by record, and its distinct values."""
+    codes, levels = pd.factorize(parts[0].levels[name].append([part.levels[name] for part in parts[1:]]))
+    places = np.split(codes, np.cumsum([len(part.levels[name]) for part in parts])[:-1])
+    held = zip(parts, places, strict=True)
+    own = [np.append(place, -1)[part.codes[name]] for part, place in held if name in part.codes]
+    return np.concatenate(own or [codes[:0]]), pd.Index(levels)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some successive row groups of a Parquet file."""
+
+    groups: tuple[int, ...]
+    rows: int
+
+
+def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tuple[Piece, ...]:
+    """Cut a Parquet file into pieces of about so many records, and check its columns.
 
     Raises
     ------
     DataError
-        If a column whose order counts has values without one.
+        If the file cannot be read, has no records, or its columns are not those of the request.
     """
-    weighed, ordered = weighed_attributes(request), ordered_attributes(request)
-    columns = {}
-    for name in by_record:
-        levels, places = _joined_levels([part.columns[name].levels for part in parts])
-        own = [np.append(place, -1)[part.columns[name].codes] for part, place in zip(parts, places, strict=True)]
-        codes = np.concatenate(own).astype(np.int32)
-        order = None
-        if name in ordered:
-            order = order_of(pd.Series(levels, dtype="str", name=name), request.attributes[name].type)
-        columns[name] = weighed_column(codes, levels, weighed.get(name), order)
-    return columns
+    try:
+        file = pq.ParquetFile(path)
+        metadata, names = file.metadata, file.schema_arrow.names
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable_parquet(path, error) from None
+    check_columns(names, request, path)
+    if metadata.num_rows == 0:
+        raise no_records(path)
+    cut: list[Piece] = []
+    for group in range(metadata.num_row_groups):
+        held = metadata.row_group(group).num_rows
+        if cut and cut[-1].rows < rows:
+            cut[-1] = Piece((*cut[-1].groups, group), cut[-1].rows + held)
+        else:
+            cut.append(Piece((group,), held))
+    return tuple(cut)
 
 
-def distinct_values(parts: Sequence[FilePart], tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> dict[str, int]:
-    """Distinct values of each column that the parts have, missing ones left out."""
-    found = {hierarchy.name: len(np.unique(tuples.codes[:, axis])) for axis, hierarchy in enumerate(hierarchies)}
-    for name in parts[0].columns:
-        found[name] = len(_joined_levels([part.columns[name].levels for part in parts])[0])
-    return found
+def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
+    """Some columns of some row groups as text, missing cells as NA.
+
+    Raises
+    ------
+    DataError
+        If they cannot be read.
+    """
+    try:
+        table = pq.ParquetFile(path).read_row_groups(list(groups), columns=list(names))
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable_parquet(path, error) from None
+    return text_frame(table, path, names, missing)
 
 
-def _joined_levels(levels: Sequence[tuple[str, ...]]) -> tuple[pd.Index, list[NDArray[np.intp]]]:
-    """Distinct values in order of appearance, and the position among them of each part's values."""
-    codes, distinct = pd.factorize(np.array([value for part in levels for value in part], dtype=object))
-    ends = np.cumsum([len(part) for part in levels])
-    return pd.Index(distinct, dtype="object"), np.split(codes, ends[:-1])
+@dataclass(frozen=True)
+class PartCoder:
+    """What to code of a Parquet file, piece by piece, wherever that is done."""
+
+    path: Path
+    names: tuple[str, ...]
+    """Columns to read."""
+    by_record: tuple[str, ...]
+    """Those of them that are wanted record by record, besides the quasi-identifiers."""
+    missing: tuple[str, ...]
+    """Texts that mean “no value”."""
+    hierarchies: Mapping[str, Hierarchy]
+
+    def code(self, piece: Piece) -> FilePart | None:
+        """The records of a piece; None where one has a quasi-identifier missing or outside its hierarchy."""
+        try:
+            frame = read_piece(self.path, piece.groups, self.names, self.missing)
+            return code_part(frame, self.hierarchies, self.by_record, self.path.name)
+        except DataError:
+            return None
+
+    def is_whole(self, part: FilePart, piece: Piece) -> bool:
+        """Whether a part has all the records of its piece, and everything that is wanted of them."""
+        held = [part.tuple_of_record, *part.codes.values()]
+        complete = part.tuples.total == piece.rows and part.codes.keys() == set(self.by_record)
+        return complete and all(len(one) == piece.rows for one in held)

@@ -1,66 +1,91 @@
-"""Reading data and population once, coding them, and keeping the codes between stages.
+"""Reading data and population once, coding and counting them, and keeping the codes between stages.
 
 Records appear only as numbers: of their tuple, and of their values in columns that are scored. The file is private to
 the workspace and removed with the run.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from tasks.core.errors import DataError, PopulationError, raised_as, row_positions, unreadable_intermediate
-from tasks.core.files import file_sha256
+from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
+from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.coded import CodedColumn, Prepared, Register
-from tasks.microdata.columns import code_columns, coded_attributes
-from tasks.microdata.counting.choice import Counting, count_file
+from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, numbered_column
+from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.parts import distinct_values, joined_columns, joined_records
+from tasks.microdata.parts import (
+    FilePart,
+    PartCoder,
+    code_part,
+    joined_column,
+    joined_records,
+    pieces,
+    read_piece,
+)
 from tasks.microdata.read import is_parquet, read_microdata, read_population
-from tasks.microdata.row_groups import PartCoder, count_distinct, pieces
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
-from tasks.request.model import Role
+from tasks.request.model import ReleaseRequest, Role
+
+
+@dataclass(frozen=True)
+class People:
+    """Basis of the integer codes: the hierarchies, and the people of the population and the register."""
+
+    hierarchies: dict[str, Hierarchy]
+    population: Tuples
+    register: Register | None
+
+    def with_frame(self, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
+        """The microdata of a request, as ``read_microdata`` gives them, coded on these people.
+
+        Raises
+        ------
+        DataError
+            If a quasi-identifier is missing or outside its hierarchy, or a column whose order counts has values
+            without one.
+        """
+        part = code_part(
+            frame[list(request.outbound)], self.hierarchies, coded_attributes(request), request.dataset.path
+        )
+        direct = {name: int(frame[name].nunique()) for name in request.with_role(Role.DIRECT)}
+        return self.with_parts([part], part.tuples, direct, request)
+
+    def with_parts(
+        self, parts: Sequence[FilePart], tuples: Tuples, direct: Mapping[str, int], request: ReleaseRequest
+    ) -> Prepared:
+        """The coded parts of a file as one; ``direct`` has the distinct values of the direct identifiers."""
+        joined = {name: joined_column(parts, name) for name in parts[0].levels}
+        axes = {name: len(np.unique(tuples.codes[:, axis])) for axis, name in enumerate(self.hierarchies)}
+        found = {**direct, **axes, **{name: len(levels) for name, (_, levels) in joined.items()}}
+        return Prepared(
+            self.hierarchies,
+            tuples,
+            self.population,
+            joined_records(parts, tuples),
+            {name: found[name] for name in request.attributes},
+            {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
+            self.register,
+        )
 
 
 def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
-    """Code the microdata and read the population that a request names.
-
-    Parameters
-    ----------
-    loaded : LoadedRequest
-    frame : DataFrame
-        The microdata, as ``read_microdata`` gives it.
+    """Code the microdata, as ``read_microdata`` gives them, and the population that a request names.
 
     Raises
     ------
     DataError, HierarchyError, PopulationError, WorkspaceError
         If a file cannot be read, or a quasi-identifier is missing or outside its hierarchy.
     """
-    domain = read_domain(loaded)
-    codes = encode(frame, domain.hierarchies, loaded.request.dataset.path)
-    data, tuple_of_record = distinct_tuples(codes, list(domain.hierarchies.values()))
-    distinct = {name: int(frame[name].nunique()) for name in frame.columns}
-    return domain.with_data(data, tuple_of_record.astype(np.int32), distinct, code_columns(frame, loaded.request))
+    return read_people(loaded).with_frame(frame, loaded.request)
 
 
 def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
     """The same of a file, without ever holding its records as text where it is Parquet.
-
-    Parameters
-    ----------
-    loaded : LoadedRequest
-    path : Path
-        Of the microdata.
-    counting : Counting
-        Where and how its records are counted; not a bit of the result depends on it.
 
     Raises
     ------
@@ -69,8 +94,8 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
     BadInput, StageFailed
         If the records are to be counted elsewhere, and cannot be.
     """
-    request = loaded.request
-    if path.stat().st_size == 0 or not is_parquet(path):
+    request, missing = loaded.request, loaded.request.dataset.missing
+    if not is_parquet(path):
         if counting.dask is not None:
             raise DataError(
                 "only Parquet can be counted on several machines",
@@ -80,73 +105,36 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
                 fix="export the data as Parquet, or leave --dask out",
             )
         return prepare(loaded, read_microdata(path, request))
-    cut = pieces(path, request)
-    domain, missing = read_domain(loaded), request.dataset.missing
-    coder = PartCoder(path.resolve(), request.outbound, coded_attributes(request), missing, domain.hierarchies)
+    cut, people = pieces(path, request), read_people(loaded)
+    coder = PartCoder(path.resolve(), request.outbound, coded_attributes(request), missing, people.hierarchies)
     counted = count_file(coder, cut, counting)
-    try:
-        columns = joined_columns(counted[0], request, coder.by_record) if counted else None
-    except DataError:
-        columns = None
-    if counted is None or columns is None:
+    if counted is None:
         # Somewhere a value is missing or unknown; reading the whole file shows in which records.
-        return prepare(loaded, read_microdata(path, request))
-    parts, tuples = counted
-    found = distinct_values(parts, tuples, list(domain.hierarchies.values()))
-    found |= {name: count_distinct(path, cut, name, missing) for name in request.with_role(Role.DIRECT)}
-    distinct = {name: found[name] for name in request.attributes}
-    return domain.with_data(tuples, joined_records(parts, tuples), distinct, columns)
+        return people.with_frame(read_microdata(path, request), request)
+    direct = {
+        name: int(pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut]).nunique())
+        for name in request.with_role(Role.DIRECT)
+    }
+    return people.with_parts(*counted, direct, request)
 
 
-@dataclass(frozen=True)
-class Domain:
-    """Basis of the integer codes: the hierarchies, and the people that some of them come from."""
-
-    loaded: LoadedRequest
-    hierarchies: dict[str, Hierarchy]
-    values: pd.DataFrame
-    """The population's quasi-identifiers as text."""
-    counts: NDArray[np.int64]
-    """People of each row of ``values``."""
-
-    def population(self) -> Tuples:
-        """The population as distinct tuples.
-
-        Raises
-        ------
-        PopulationError
-            If a value is missing or outside its hierarchy.
-        """
-        with raised_as(PopulationError):
-            people = encode(self.values, self.hierarchies, self.loaded.request.population.path)
-        some = self.counts > 0
-        return distinct_tuples(people[some], list(self.hierarchies.values()), self.counts[some])[0]
-
-    def with_data(
-        self,
-        data: Tuples,
-        tuple_of_record: NDArray[np.int32],
-        distinct: dict[str, int],
-        columns: dict[str, CodedColumn],
-    ) -> Prepared:
-        """The codes of the data, with those of the population and the register."""
-        population = self.population()
-        register = read_register(self.loaded, self.hierarchies, population)
-        return Prepared(self.hierarchies, data, population, tuple_of_record, distinct, columns, register)
-
-
-def read_domain(loaded: LoadedRequest) -> Domain:
-    """Read the population and build the hierarchies of a request.
+def read_people(loaded: LoadedRequest) -> People:
+    """Read the population of a request, build the hierarchies, and read the register.
 
     Raises
     ------
     HierarchyError, PopulationError, WorkspaceError
-        If a file cannot be read or used.
+        If a file cannot be read or used, or a value is missing or outside its hierarchy.
     """
     request = loaded.request
     path = loaded.resolve(request.population.path, "population.path")
     values, counts = read_population(path, request.population, request.quasi_identifiers)
-    return Domain(loaded, build_hierarchies(loaded, values), values, counts)
+    hierarchies = build_hierarchies(loaded, values)
+    with raised_as(PopulationError):
+        codes = encode(values, hierarchies, request.population.path)
+    some = counts > 0
+    population, _ = distinct_tuples(codes[some], list(hierarchies.values()), counts[some])
+    return People(hierarchies, population, read_register(loaded, hierarchies, population))
 
 
 def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], population: Tuples) -> Register | None:
@@ -185,7 +173,7 @@ def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], p
 
 
 def save(prepared: Prepared, path: Path) -> None:
-    """Write to an ``.npz`` file without pickled objects."""
+    """Keep the codes between the stages of a run."""
     register, columns = prepared.register, prepared.columns.values()
     about = {
         "labels": {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()},
@@ -193,17 +181,17 @@ def save(prepared: Prepared, path: Path) -> None:
         "columns": list(prepared.columns),
         "register": register and register.sha256,
     }
-    arrays: dict[str, Any] = {
-        "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-        "tuple_of_record": prepared.tuple_of_record,
-        "listed": register.listed if register else np.empty(0, dtype=np.int64),
+    save_arrays(
+        path,
+        about,
+        tuple_of_record=prepared.tuple_of_record,
+        listed=register.listed if register else np.empty(0, dtype=np.int64),
         **{f"{name}_data": array for name, array in vars(prepared.data).items()},
         **{f"{name}_population": array for name, array in vars(prepared.population).items()},
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
         **{f"codes_{place}": column.codes for place, column in enumerate(columns)},
         **{f"weights_{place}": column.weights for place, column in enumerate(columns)},
-    }
-    np.savez(path, **arrays)
+    )
 
 
 def load(path: Path) -> Prepared:
@@ -214,27 +202,23 @@ def load(path: Path) -> Prepared:
     StageFailed
         If the file is missing or damaged.
     """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            about = json.loads(arrays["about"].tobytes())
-            data, population = (
-                Tuples(*(arrays[f"{name}_{kind}"] for name in ("codes", "counts", "keys")))
-                for kind in ("data", "population")
-            )
-            return Prepared(
-                {
-                    name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
-                    for axis, (name, levels) in enumerate(about["labels"].items())
-                },
-                data,
-                population,
-                arrays["tuple_of_record"],
-                about["distinct_values"],
-                columns={
-                    name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
-                    for place, name in enumerate(about["columns"])
-                },
-                register=Register(arrays["listed"], about["register"]) if about["register"] else None,
-            )
-    except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
-        raise unreadable_intermediate(path.name, "preparation", error) from None
+    with saved_arrays(path, "preparation") as (about, arrays):
+        data, population = (
+            Tuples(*(arrays[f"{name}_{kind}"] for name in ("codes", "counts", "keys")))
+            for kind in ("data", "population")
+        )
+        return Prepared(
+            {
+                name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
+                for axis, (name, levels) in enumerate(about["labels"].items())
+            },
+            data,
+            population,
+            arrays["tuple_of_record"],
+            about["distinct_values"],
+            columns={
+                name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
+                for place, name in enumerate(about["columns"])
+            },
+            register=Register(arrays["listed"], about["register"]) if about["register"] else None,
+        )

@@ -18,20 +18,12 @@ from tasks.core.errors import DataError, PopulationError, raised_as, row_positio
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 
 _BLOCK_BYTES = 64 * 1024 * 1024
-_HEADER_BYTES = 64 * 1024
 _MOST_PEOPLE = 2**53
 _TEXT = pd.StringDtype("pyarrow")
 
 
 def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
-    """Read the microdata of a request, its columns in the order of the request.
-
-    Parameters
-    ----------
-    path : Path
-        CSV, ``.gz`` of one, or Parquet.
-    request : ReleaseRequest
-        Names every column of the file; the dataset part says how cells are separated and which mean “no value”.
+    """Read the microdata of a request, CSV, ``.gz`` of one, or Parquet, its columns in the order of the request.
 
     Returns
     -------
@@ -43,12 +35,11 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     DataError
         If the file cannot be read, has no records, or its columns are not those of the request.
     """
-    delimiter = request.dataset.delimiter
-    table = _read_table(path, delimiter, request.dataset.encoding)
-    check_columns(table.column_names, tuple(request.attributes), path, delimiter)
+    table = _read_table(path, request.dataset.delimiter, request.dataset.encoding)
+    check_columns(table.column_names, request, path)
     if table.num_rows == 0:
         raise no_records(path)
-    return as_frame(table, tuple(request.attributes), request.dataset.missing)
+    return text_frame(table, path, tuple(request.attributes), request.dataset.missing)
 
 
 def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
@@ -60,7 +51,7 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
         If there are no records, the columns are not those of the request, or one cannot be written as text.
     """
     place = Path("frame")
-    check_columns([str(name) for name in frame.columns], tuple(request.attributes), place, request.dataset.delimiter)
+    check_columns([str(name) for name in frame.columns], request, place)
     if frame.empty:
         raise no_records(place)
     try:
@@ -72,19 +63,35 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
             expected="columns of text, numbers or dates, each of one type",
             fix="convert columns of mixed types to text",
         ) from None
-    text = as_text(table, place)
-    return as_frame(text, tuple(request.attributes), request.dataset.missing)
+    return text_frame(table, place, tuple(request.attributes), request.dataset.missing)
 
 
-def as_frame(table: pa.Table, names: Sequence[str] | None = None, missing: Sequence[str] = ()) -> pd.DataFrame:
-    """Columns of text as a frame, all where not given, with NA for what means “no value”."""
+def text_frame(table: pa.Table, path: Path, names: Sequence[str], missing: Sequence[str] = ()) -> pd.DataFrame:
+    """Columns of a table as text, with NA for what means “no value”; so some programs write “not a number”.
+
+    Raises
+    ------
+    DataError
+        If one of them cannot be text, or its name occurs twice.
+    """
     columns = {}
-    for name in table.column_names if names is None else names:
-        column = table[name]
-        empty = pc.is_in(column, value_set=pa.array(list(missing), type=column.type))
-        if pc.any(empty).as_py():
-            column = pc.if_else(empty, pa.scalar(None, type=column.type), column)
-        columns[name] = pd.array(column, dtype=_TEXT)
+    try:
+        for name in names:
+            column = table[name]
+            if pa.types.is_floating(column.type):
+                column = pc.if_else(pc.is_nan(column), pa.scalar(None, type=column.type), column)
+            column = pc.cast(column, pa.large_string())
+            empty = pc.is_in(column, value_set=pa.array(list(missing), type=column.type))
+            if pc.any(empty).as_py():
+                column = pc.if_else(empty, pa.scalar(None, type=column.type), column)
+            columns[name] = pd.array(column, dtype=_TEXT)
+    except (pa.ArrowException, KeyError):
+        raise DataError(
+            "a column of the file cannot be read as text, or its name occurs twice",
+            where=path.name,
+            expected="columns of text, numbers or dates, each with a name of its own",
+            fix="convert nested or binary columns, and rename repeated ones",
+        ) from None
     return pd.DataFrame(columns, copy=False)
 
 
@@ -108,15 +115,22 @@ def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.D
         If the file cannot be read.
     """
     table = _read_table(path, delimiter, encoding)
-    frame = as_frame(table.rename_columns([str(place) for place in range(table.num_columns)]), missing=[""])
+    places = [str(place) for place in range(table.num_columns)]
+    frame = text_frame(table.rename_columns(places), path, places, [""])
     frame.columns = pd.Index(table.column_names)
     return frame
 
 
-def _read_table(path: Path, delimiter: str, encoding: str) -> pa.Table:
+def _read_table(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
+    """A Parquet file as it is, a CSV file as text."""
     if path.stat().st_size == 0:
         raise DataError("the file is empty", where=path.name, expected="a header and records", fix="export it again")
-    return as_text(_read_parquet(path), path) if is_parquet(path) else _read_csv(path, delimiter, encoding)
+    if not is_parquet(path):
+        return _read_csv(path, delimiter, encoding)
+    try:
+        return pq.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable_parquet(path, error) from None
 
 
 def is_parquet(path: Path) -> bool:
@@ -134,7 +148,6 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
 
     try:
         with _opened(path) as stream:
-            names = _header(path, delimiter, encoding)
             table = pacsv.read_csv(
                 stream,
                 read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES, encoding=encoding, use_threads=False),
@@ -142,9 +155,10 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
                     delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note_uneven
                 ),
                 convert_options=pacsv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False, null_values=[]
+                    default_column_type=pa.large_string(), strings_can_be_null=False, null_values=[]
                 ),
             )
+            names = table.column_names
     except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError) as error:
         raise DataError(
             "the file cannot be read as CSV",
@@ -193,25 +207,6 @@ def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
         )
 
 
-def _header(path: Path, delimiter: str, encoding: str) -> list[str]:
-    """Names of the columns, from the first few records where these suffice: Arrow parses the whole of a block."""
-    for block_bytes in (_HEADER_BYTES, _BLOCK_BYTES):
-        try:
-            with _opened(path) as stream:
-                reader = pacsv.open_csv(
-                    stream,
-                    read_options=pacsv.ReadOptions(block_size=block_bytes, encoding=encoding, use_threads=False),
-                    parse_options=pacsv.ParseOptions(
-                        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
-                    ),
-                )
-                return list(reader.schema.names)
-        except pa.ArrowException:
-            if block_bytes == _BLOCK_BYTES:
-                raise
-    return []
-
-
 def _opened(path: Path) -> pa.NativeFile:
     return pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None)
 
@@ -229,38 +224,6 @@ def _kind(error: Exception) -> str:
     return next((told for sign, told in words.items() if sign in str(error)), unknown)
 
 
-def as_text(table: pa.Table, path: Path, names: Sequence[str] | None = None) -> pa.Table:
-    """Columns of a table as text, all where not given; “not a number” is how some programs write a missing one.
-
-    Raises
-    ------
-    DataError
-        If one of them cannot be, or its name occurs twice.
-    """
-    columns = {}
-    try:
-        for name in table.column_names if names is None else names:
-            column = table[name]
-            if pa.types.is_floating(column.type):
-                column = pc.if_else(pc.is_nan(column), pa.scalar(None, type=column.type), column)
-            columns[name] = pc.cast(column, pa.large_string())
-    except (pa.ArrowException, KeyError):
-        raise DataError(
-            "a column of the file cannot be read as text, or its name occurs twice",
-            where=path.name,
-            expected="columns of text, numbers or dates, each with a name of its own",
-            fix="convert nested or binary columns, and rename repeated ones",
-        ) from None
-    return pa.table(columns)
-
-
-def _read_parquet(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable_parquet(path, error) from None
-
-
 def unreadable_parquet(path: Path, error: Exception) -> DataError:
     """The error for a Parquet file that is damaged, naming its kind of fault only."""
     return DataError(
@@ -272,13 +235,14 @@ def unreadable_parquet(path: Path, error: Exception) -> DataError:
     )
 
 
-def check_columns(found: Sequence[str], declared: Sequence[str], path: Path, delimiter: str) -> None:
-    """Refuse a file whose columns are not those that were declared.
+def check_columns(found: Sequence[str], request: ReleaseRequest, path: Path) -> None:
+    """Refuse a file whose columns are not those of the request.
 
     Raises
     ------
     DataError
     """
+    declared = request.attributes
     missing = [name for name in declared if name not in found]
     undeclared = [str(position) for position, name in enumerate(found, start=1) if name not in declared]
     repeated = len({name for name in found if list(found).count(name) > 1})
@@ -293,7 +257,8 @@ def check_columns(found: Sequence[str], declared: Sequence[str], path: Path, del
             where=path.name,
             expected=f"the {len(declared)} attributes of the request, each once",
             got="; ".join(text for text, applies in problems.items() if applies),
-            fix=f"the whole header is one column: set dataset.delimiter to what stands between cells, not “{delimiter}”"
+            fix="the whole header is one column: set dataset.delimiter to what stands between cells, not "
+            f"“{request.dataset.delimiter}”"
             if len(found) == 1 < len(declared)
             else "declare every column under attributes, spelled as in the header, or remove it from the file",
         )
@@ -317,12 +282,8 @@ def read_population(
         If the file cannot be read, a column is missing, or a count is not a whole number from 0.
     """
     noun, place = ("register", "external_data") if isinstance(population, ExternalData) else ("population",) * 2
-    if path.stat().st_size == 0:
-        raise PopulationError(
-            f"the {noun} is empty", where=path.name, expected="a table of counts", fix="export it again"
-        )
     with raised_as(PopulationError):
-        table = _read_parquet(path) if is_parquet(path) else _read_csv(path, ",", "utf-8")
+        table = _read_table(path)
         missing = [name for name in (*columns, population.count) if name not in table.column_names]
         if missing:
             raise PopulationError(
@@ -334,7 +295,7 @@ def read_population(
                 if len(table.column_names) == 1
                 else f"add the columns, or name the count column under {place}.count",
             )
-        return as_frame(as_text(table, path, columns)), _counts(table, path, population.count, noun)
+        return text_frame(table, path, columns), _counts(table, path, population.count, noun)
 
 
 def _counts(table: pa.Table, path: Path, name: str, noun: str) -> np.ndarray:

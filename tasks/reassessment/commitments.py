@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.assessments.identity.budget_fact import BudgetFact
+from tasks.assessments.identity.facts import BudgetFact, UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import uncertainty
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.decision.disclosure_rounding import rounded_uncertainty
 from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult
@@ -98,12 +97,12 @@ def used_today(then: BudgetFact, follower: Follower, people: Counts, records: Co
         REIDENTIFICATIONS: float(records @ follower.reidentified(people)),
         ATTACKED: float(records[follower.attacked(people)].sum()),
     }
-
-    def again(name: str, before: float) -> float:
-        now = used.get(name, before)
-        return before if math.isclose(now, before, rel_tol=_SAME) else now
-
-    limits = tuple(limit.model_copy(update={"used": again(limit.name, limit.used)}) for limit in then.limits)
+    limits = tuple(
+        limit
+        if math.isclose(used.get(limit.name, limit.used), limit.used, rel_tol=_SAME)
+        else limit.model_copy(update={"used": used[limit.name]})
+        for limit in then.limits
+    )
     return then.model_copy(update={"limits": limits})
 
 
@@ -119,16 +118,16 @@ def budget_gates(fact: BudgetFact, least_people: int, rows_in: int) -> tuple[Gat
         Records that came in.
     """
     units = {REIDENTIFICATIONS: (BUDGET_REIDENTIFICATIONS, 1), ATTACKED: (BUDGET_ATTACKED, rows_in)}
-    found = []
-    for limit in fact.limits:
-        if limit.name in units:
-            name, unit = units[limit.name]
-            kept = within(np.array([limit.used]), np.array([limit.limit]))
-            found.append(_gate(name, limit.used / unit, limit.limit / unit, passed=kept))
-    if fact.least_people is not None:
-        found.append(
-            _gate(BUDGET_LEAST_PEOPLE, least_people, fact.least_people, passed=least_people >= fact.least_people)
+    found = [
+        _gate(
+            name, limit.used / unit, limit.limit / unit, passed=within(np.array([limit.used]), np.array([limit.limit]))
         )
+        for limit in fact.limits
+        for name, unit in ([units[limit.name]] if limit.name in units else [])
+    ]
+    if fact.least_people is not None:
+        enough = least_people >= fact.least_people
+        found.append(_gate(BUDGET_LEAST_PEOPLE, least_people, fact.least_people, passed=enough))
     return tuple(found)
 
 

@@ -1,32 +1,40 @@
-"""Then and today: gates in pairs, differences, and the verdict on a copy that was released.
+"""Then and today: gates in pairs, differences, terms that end, and the verdict on a copy that was released.
 
 A verdict is one of three. A gate that is closed today is named whatever else could not be measured. What could not be
 measured closes no gate and opens none: it is a verdict of its own, which has to be reported, and condemns nothing.
 Pure; nothing here measures anything or reads a clock.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from typing import get_args
 
-from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.decision.disclosure_rounding import count, downward, upward
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
-from tasks.decision.verdict import is_excused
+from tasks.decision.verdict import is_excused, is_over
 from tasks.reassessment.record import (
     Cause,
+    Expiry,
     GateComparison,
     PooledCopies,
     Reassessment,
     ReassessmentInputs,
     RequestFrom,
     TodaysVerdict,
+    Within,
 )
-from tasks.request.model import Policy, Recipient, ReleaseRequest
+from tasks.request.model import Agreement, Policy, Recipient, ReleaseRequest
 
+NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
+"""When populations of ZIP code areas of the 2020 Census came out; the table that ships with the program is of 2010."""
+WITHIN: tuple[Within, ...] = get_args(Within)
 _AS_KEPT: Mapping[RequestFrom, str] = {
-    "kept, none there": "The request is not where it lay",
-    "kept, another of other data": "Today's request is of other quasi-identifiers or record ids",
+    "kept, none there": "The request is not where it lay: what is not named otherwise is that of then.",
+    "kept, another of other data": "Today's request is of other quasi-identifiers or record ids: what is not named "
+    "otherwise is that of then.",
 }
 
 
@@ -43,14 +51,11 @@ def compared_gates(
     """
     before = {gate.id: gate for gate in then}
     after = {gate.id: gate for gate in now}
-    both = [_pair(before.get(gate.id), gate, gate.id in unmeasured) for gate in now]
-    return (*both, *(_pair(gate, None, True) for gate in then if gate.id not in after))
+    both = [_pair(gate, before.get(gate.id), gate, judged=gate.id not in unmeasured) for gate in now]
+    return (*both, *(_pair(gate, gate, None, judged=False) for gate in then if gate.id not in after))
 
 
-def _pair(then: GateResult | None, now: GateResult | None, unmeasured: bool) -> GateComparison:
-    known = now or then
-    if known is None:
-        raise ValueError("a pair of no gates")
+def _pair(known: GateResult, then: GateResult | None, now: GateResult | None, *, judged: bool) -> GateComparison:
     return GateComparison(
         id=known.id,
         title=known.title,
@@ -61,7 +66,7 @@ def _pair(then: GateResult | None, now: GateResult | None, unmeasured: bool) -> 
         open_then=None if then is None else is_open(then),
         measured=None if now is None else now.measured,
         threshold=None if now is None else now.threshold,
-        open=None if now is None or unmeasured else is_open(now),
+        open=is_open(now) if now is not None and judged else None,
         overridden=now is not None and is_excused(now),
         because="" if now is None else now.because,
     )
@@ -145,27 +150,32 @@ def causes(
     recipient, population = now.recipients[0], decided.population
     sequential = None if decided.risk is None else decided.risk.sequential
     sharing = [one for one, _ in now.sharing(recipient) if one.id != recipient.id]
-    texts: list[tuple[str, str]] = []
-    if inputs.request_from in _AS_KEPT:
-        kept = _AS_KEPT[inputs.request_from]
-        texts.append(("request", f"{kept}: what is not named otherwise is that of then."))
-    if None not in (people, inputs.population_sha256) and inputs.population_sha256 != population.sha256:
-        texts.append(("population", _people(population.people, people or 0)))
-    if digest(then.policy) != digest(now.policy):
-        texts.append(("policy", _policy(then.policy, now.policy)))
-    texts += [
-        ("prices", _prices(then.recipient(one.id), one, shares=one is not recipient)) for one in (recipient, *sharing)
-    ]
-    if inputs.external_sha256 != (None if sequential is None else sequential.external.sha256):
-        texts.append(("register", "The external register is another than when the release was decided."))
-    if inputs.code != decided.code:
-        texts.append(("code", _code(decided.code, inputs.code)))
-    if data:
-        texts.append(("data", f"The original data {data}: what needs them is not measured."))
-    if not inputs.in_force:
-        texts.append(("agreement", f"The agreement {recipient.agreement.id} has ended."))
-    texts += [("further release", f"Another release of the same people is out: {release[:12]}.") for release in further]
-    return tuple(Cause.model_validate({"kind": kind, "text": text}) for kind, text in texts if text)
+    before, after = decided.code, inputs.code
+    texts: Sequence[tuple[str, object, str]] = (
+        ("request", inputs.request_from in _AS_KEPT, _AS_KEPT.get(inputs.request_from, "")),
+        (
+            "population",
+            people is not None and inputs.population_sha256 not in (None, population.sha256),
+            _people(population.people, people or 0),
+        ),
+        ("policy", digest(then.policy) != digest(now.policy), _policy(then.policy, now.policy)),
+        *(
+            ("prices", True, _prices(then.recipient(one.id), one, shares=one is not recipient))
+            for one in (recipient, *sharing)
+        ),
+        (
+            "register",
+            inputs.external_sha256 != (sequential and sequential.external.sha256),
+            "The external register is another than when the release was decided.",
+        ),
+        ("code", before != after, _code(before, after)),
+        ("data", data, f"The original data {data}: what needs them is not measured."),
+        ("agreement", not inputs.in_force, f"The agreement {recipient.agreement.id} has ended."),
+        *(("further release", True, f"Another release of the same people is out: {one[:12]}.") for one in further),
+    )
+    return tuple(
+        Cause.model_validate({"kind": kind, "text": text}) for kind, applies, text in texts if applies and text
+    )
 
 
 def _code(then: CodeFact, now: CodeFact) -> str:
@@ -226,30 +236,35 @@ def reasons(record: Reassessment) -> tuple[str, ...]:
     record : Reassessment
         All of it but the reasons.
     """
-    told = [_closed(record, gate) for gate in record.gates if gate.open is False]
     judged = [one for one in record.coalitions if one.judged]
-    for one in judged:
-        number = f"{len(one.releases)} pooled {'release' if len(one.releases) == 1 else 'releases'}"
-        who = f" of {number} ({', '.join(one.recipients)})"
-        told += [_closed(record, gate, who) for gate in one.gates if gate.open is False]
-        if one.cannot:
-            told.append(f"Releases to {', '.join(one.recipients)} could not be pooled: {one.cannot}.")
-    told += [f"Not measured: {one.stage}: {one.reason}" for one in record.not_measured]
-    if record.verdict is TodaysVerdict.HOLDS:
-        changed = sum(gate.figure_changed for gate in record.gates)
-        told.append(
-            "Every gate is open, and every figure is that of the release."
-            if not changed
-            else f"Every gate is open; {changed} of {len(record.gates)} figures are others than when it was released."
-        )
-        told += [
+    changed = sum(gate.figure_changed for gate in record.gates)
+    figures = f"{changed} of {len(record.gates)} figures are others than when it was released."
+    holds = (
+        f"Every gate is open; {figures}" if changed else "Every gate is open, and every figure is that of the release.",
+        *(
             f"They also stay open when the copies of {', '.join(one.recipients)} are pooled."
             for one in judged
             if one.gates
-        ]
+        ),
+    )
     same = record.uncertainty is not None and record.uncertainty.approved == record.uncertainty_then
     chance = "" if same else chances(record.uncertainty_then, record.uncertainty)
-    return (*told, *([chance] if chance else []), *(cause.text for cause in record.causes))
+    return (
+        *(_closed(record, gate) for gate in record.gates if gate.open is False),
+        *(sentence for one in judged for sentence in _pooled(record, one)),
+        *(f"Not measured: {one.stage}: {one.reason}" for one in record.not_measured),
+        *(holds if record.verdict is TodaysVerdict.HOLDS else ()),
+        *([chance] if chance else []),
+        *(cause.text for cause in record.causes),
+    )
+
+
+def _pooled(record: Reassessment, copies: PooledCopies) -> Iterator[str]:
+    recipients, number = ", ".join(copies.recipients), len(copies.releases)
+    of = f" of {number} pooled {'release' if number == 1 else 'releases'} ({recipients})"
+    yield from (_closed(record, gate, of) for gate in copies.gates if gate.open is False)
+    if copies.cannot:
+        yield f"Releases to {recipients} could not be pooled: {copies.cannot}."
 
 
 def _closed(record: Reassessment, gate: GateComparison, of: str = "") -> str:
@@ -279,3 +294,48 @@ def written(record: Reassessment, gate: GateComparison, measured: float | None, 
     )
     total = record.rows_in if gate.id in OF_ALL_RECORDS else record.rows
     return write_result(result, records=total, small_cell=record.policy.small_cell)
+
+
+def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[Expiry, ...]:
+    """Terms of a release that end within 90 days or have ended, the first to end first.
+
+    Parameters
+    ----------
+    record : DecisionRecord
+    agreement : Agreement
+        As it is today.
+    today : date
+        In UTC.
+    """
+    ends = [
+        ("agreement", agreement.id, agreement.expires, "The copy is to be destroyed, or the agreement renewed."),
+        (
+            "determination",
+            record.release_id,
+            record.valid_until,
+            "Nothing more is delivered under it; what was delivered is not condemned.",
+        ),
+    ]
+    if record.risk is not None and record.risk.zip_table is not None:
+        why = "Safe Harbor asks for the current public census data; those of 2020 are out since this day."
+        ends.append(("ZIP code table", record.risk.zip_table.census, NEXT_CENSUS_PUBLISHED, why))
+    found = []
+    for what, name, last_day, explained in sorted(ends, key=lambda end: end[2]):
+        left = (last_day - today).days
+        within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
+        if within or left < 0:
+            fields = {"what": what, "name": name, "last_day": last_day, "days_left": left, "within": within}
+            found.append(Expiry.model_validate({**fields, "explained": explained}))
+    return tuple(found)
+
+
+def named(found: Sequence[Expiry]) -> tuple[str, ...]:
+    """Names of what ends and how soon, without the days that are left: the same until there is news to report."""
+    return tuple(
+        f"{one.what} {one.name}: {'ended' if one.within is None else f'within {one.within} days'}" for one in found
+    )
+
+
+def due_on(last: date, every_days: int) -> date:
+    """The last day on which a release may be assessed again without being late."""
+    return last + timedelta(days=every_days)

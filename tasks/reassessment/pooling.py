@@ -10,14 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.identity.facts import RiskView, TransparentRisk
 from tasks.assessments.identity.identity import risk_view, transparent_risk
-from tasks.assessments.registry import SEQUENTIAL
-from tasks.assessments.sequential.sequential import gate_figures as sequential_figures
-from tasks.assessments.sequential.sequential import judged_belief
+from tasks.assessments.identity.score import risk_figures
+from tasks.assessments.registry import IDENTITY, SEQUENTIAL
+from tasks.assessments.sequential.assessment import gate_figures as sequential_figures
+from tasks.assessments.sequential.assessment import judged_belief
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed
@@ -36,20 +37,11 @@ _CHUNK_BYTES = 16 * 2**20
 _MOST_PAIRS = 2 * 10**11
 """Pairs of an intersection and a combination of values past which they are not compared."""
 
-MEASURED_TOGETHER = frozenset(
-    {
-        Measure.TRANSPARENT_MAXIMUM,
-        Measure.TRANSPARENT_MEAN,
-        Measure.TRANSPARENT_ATTACKED,
-        Measure.TRANSPARENT_EXPECTED,
-        Measure.PROSECUTOR_MAXIMUM,
-        Measure.PROSECUTOR_MEAN,
-        Measure.JOURNALIST_MAXIMUM,
-        Measure.JOURNALIST_MEAN,
-        Measure.SMALLEST_CLASS,
-    }
-    | SEQUENTIAL.gate_measures
-)
+MEASURED_TOGETHER = SEQUENTIAL.gate_measures | IDENTITY.gate_measures - {
+    Measure.SUPPRESSED_SHARE,
+    Measure.INFORMATION_KEPT,
+    Measure.PUBLISHER_PAYOFF,
+}
 """Measures that follow from the groups alone, so that they can be measured of several copies."""
 
 
@@ -118,7 +110,7 @@ def held_together(
         informed = transparent_risk(found.people, found.effective, found.records, follower)
         profile = derive_profile(holder, *_densest(found)).profile
         planned = judged_belief(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
-        own = _figures(residual, informed) | sequential_figures((planned,))
+        own = risk_figures(residual, informed) | sequential_figures((planned,))
         figures = worst(own, [figures] if figures else [])
     return figures, found
 
@@ -141,7 +133,7 @@ def laid_together(copies: Sequence[LaidCopy], codes: Codes, people: Counts, list
     StageFailed
         If the cells have too many intersections to be counted.
     """
-    by_record = [_pooled(copy, _places(copies[0].people, copy.people)) for copy in copies]
+    by_record = [_pooled(copy, pd.Index(copy.people).get_indexer(pd.Index(copies[0].people))) for copy in copies]
     _, first, records = np.unique(same_cells(by_record), return_index=True, return_counts=True)
     pooled = [copy.at(first) for copy in by_record]
     matching, alone = (_matching(copies[:count], pooled, codes, people) for count in (len(copies), 1))
@@ -155,15 +147,6 @@ def laid_together(copies: Sequence[LaidCopy], codes: Codes, people: Counts, list
         shared=int(records[others].sum()),
         narrowed=int(records[matching < alone].sum()),
     )
-
-
-def _places(wanted: NDArray[np.bytes_], names: NDArray[np.bytes_]) -> NDArray[np.intp]:
-    """Row of each wanted person; −1 for who is not there."""
-    if len(names) == 0:
-        return np.full(len(wanted), -1, dtype=np.intp)
-    order = np.argsort(names, kind="stable")
-    place = order[np.minimum(np.searchsorted(names, wanted, sorter=order), len(names) - 1)]
-    return np.where(names[place] == wanted, place, -1)
 
 
 def _pooled(copy: LaidCopy, place: NDArray[np.intp]) -> PooledCopy:
@@ -205,11 +188,8 @@ def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[l
             for members, copy in zip(held, copies, strict=True)
             if attribute in copy.attributes
         ]
-        if not having:
-            codes[:, attribute] = 0
-            continue
-        stacked = np.concatenate([members[axis] for members, axis in having])
-        _, first, atoms = np.unique(stacked, axis=1, return_index=True, return_inverse=True)
+        stacked = [members[axis] for members, axis in having] or [np.zeros((1, codes[:, attribute].max() + 1), bool)]
+        _, first, atoms = np.unique(np.concatenate(stacked), axis=1, return_index=True, return_inverse=True)
         codes[:, attribute] = atoms.ravel()[codes[:, attribute]]
         for members, axis in having:
             members[axis] = members[axis][:, first]
@@ -255,9 +235,7 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
         if len(used) * len(values[name]) > memory_limit:
             raise _too_large(f"{len(used):,} groups, {len(values[name]):,} values", len(used) * len(values[name]))
         members.append(_members(kept, axis, used, values[name]))
-        given = rule[place[there], axis]
-        found = np.minimum(np.searchsorted(used, given), len(used) - 1)
-        own[there, axis] = np.where(used[found] == given, found, -1)
+        own[there, axis] = pd.Index(used).get_indexer(pd.Index(rule[place[there], axis]))
     return LaidCopy(tuple(names.index(name) for name in kept.hierarchies), tuple(members), released, people, own)
 
 
@@ -281,29 +259,12 @@ def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> 
     """Values of the other population that each group holds."""
     tree = list(kept.hierarchies.values())[axis]
     leaf = tree.encode(np.asarray(values, dtype=object))
-    known = leaf >= 0
-    members = np.zeros((len(positions), len(values)), dtype=np.bool_)
+    known, members = leaf >= 0, np.zeros((len(positions), len(values)), dtype=np.bool_)
     for row, position in enumerate(positions):
-        if position < tree.axis_length:
-            holds = tree.positions[:, tree.axis_levels[position]] == position
-        else:
-            holds = kept.grouped[axis] == position
-        members[row, known] = holds[leaf[known]]
+        named = position < tree.axis_length
+        groups_of = tree.positions[:, tree.axis_levels[position]] if named else kept.grouped[axis]
+        members[row, known] = (groups_of == position)[leaf[known]]
     return members
-
-
-def _figures(residual: RiskView, informed: TransparentRisk) -> dict[Measure, float]:
-    return {
-        Measure.TRANSPARENT_MAXIMUM: informed.maximum_risk,
-        Measure.TRANSPARENT_MEAN: informed.mean_risk,
-        Measure.TRANSPARENT_ATTACKED: informed.attacked_share,
-        Measure.TRANSPARENT_EXPECTED: informed.expected_reidentifications,
-        Measure.PROSECUTOR_MAXIMUM: residual.prosecutor.maximum,
-        Measure.PROSECUTOR_MEAN: residual.prosecutor.mean,
-        Measure.JOURNALIST_MAXIMUM: residual.journalist.maximum,
-        Measure.JOURNALIST_MEAN: residual.journalist.mean,
-        Measure.SMALLEST_CLASS: float(residual.smallest_class),
-    }
 
 
 def _densest(found: Together) -> tuple[int | None, int]:

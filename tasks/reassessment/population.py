@@ -19,10 +19,8 @@ from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.table import CountIndex
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.build import from_prefixes
-from tasks.microdata.coded import Prepared, Register
-from tasks.microdata.columns import code_columns
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.prepared import read_register
+from tasks.microdata.prepared import People, read_register
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
 from tasks.request.load import LoadedRequest
@@ -32,12 +30,9 @@ _MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True)
-class TodaysPopulation:
+class TodaysPopulation(People):
     """The population of today, under the hierarchies of a release."""
 
-    hierarchies: dict[str, Hierarchy]
-    population: Tuples
-    register: Register | None
     strangers: int
     """People left out since the hierarchies of the release do not have their values."""
 
@@ -77,21 +72,6 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
         codes = encode(values[known], hierarchies, request.population.path)
     population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
     return TodaysPopulation(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
-
-
-def prepared_on(ground: TodaysPopulation, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
-    """The microdata coded on the population of today, as ``tasks.microdata.prepared.prepare`` does."""
-    codes = encode(frame, ground.hierarchies, request.dataset.path)
-    data, tuple_of_record = distinct_tuples(codes, list(ground.hierarchies.values()))
-    return Prepared(
-        ground.hierarchies,
-        data,
-        ground.population,
-        tuple_of_record.astype(np.int32),
-        {name: int(frame[name].nunique()) for name in frame.columns},
-        columns=code_columns(frame, request),
-        register=ground.register,
-    )
 
 
 def table_of(ground: TodaysPopulation, request: ReleaseRequest, data: Tuples | None = None) -> CountIndex:
@@ -139,13 +119,8 @@ def rule_of(kept: Kept) -> Codes:
         If the rule was not kept.
     """
     if kept.played.own is None:
-        raise StageFailed(
-            "the rule of the release was not kept",
-            where="what was kept of the release",
-            expected="the cell of every combination of values of its population",
-            got="none",
-            fix="restore .releasegate/kept from a backup",
-        )
+        all_cells = "the cell of every combination of values of its population"
+        raise not_as_kept("the rule of the release was not kept", all_cells, "none")
     return kept.played.own
 
 
@@ -187,14 +162,15 @@ def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
         today = {label: position for position, label in reversed(list(enumerate(table.axis_labels[axis])))}
         positions[:, axis] = np.array([today.get(label, -1) for label in labels], dtype=np.int32)[cells[:, axis]]
     if (positions < 0).any():
-        raise StageFailed(
-            "groups of the release are none of its hierarchies'",
-            where="what was kept of the release",
-            expected="the groups that it was released in",
-            got="others",
-            fix="restore .releasegate/kept from a backup",
-        )
+        strange = "groups of the release are none of its hierarchies'"
+        raise not_as_kept(strange, "the groups that it was released in", "others")
     return positions
+
+
+def not_as_kept(what: str, expected: str, got: str) -> StageFailed:
+    """The error for what was kept of a release and does not fit it, which a damaged file alone can cause."""
+    fix = "restore .releasegate/kept from a backup"
+    return StageFailed(what, where="what was kept of the release", expected=expected, got=got, fix=fix)
 
 
 def _extended(hierarchy: Hierarchy, request: ReleaseRequest, values: pd.DataFrame) -> Hierarchy:

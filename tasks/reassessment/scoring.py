@@ -16,10 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Effort
-from tasks.assessments.combined.combined_score import gate_figures as combined_figures
+from tasks.assessments.combined.assessment import gate_figures as combined_figures
 from tasks.assessments.identity.assessment import UNCERTAINTY
+from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
@@ -30,18 +30,17 @@ from tasks.decision.record import DecisionRecord
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import keyed_order, read_cells, read_columns, released_rows
-from tasks.delivery.reread import decoys_as_sealed, figures_of_file, score_again
+from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, released_rows
+from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
 from tasks.generalization.raised import matching_people
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
-from tasks.microdata.coded import Prepared
-from tasks.microdata.columns import known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
-from tasks.reassessment.population import TodaysPopulation, positions_today, prepared_on, ruled, table_of
+from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 Rows = NDArray[np.intp]
@@ -154,7 +153,7 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     The position is −1 for a decoy. Parameters and errors are those of ``score_with_originals``.
     """
     request, kept = today.request, delivered.kept
-    prepared = prepared_on(today.ground, frame, request)
+    prepared = today.ground.with_frame(frame, request)
     index, then = table_of(today.ground, request, prepared.data), _tuples_then(kept, request, frame, prepared)
     made, released = kept.played, kept.released[then]
     rows = released_rows(prepared.tuple_of_record, released, delivered.order, len(delivered.decoys))
@@ -217,13 +216,8 @@ def _tuples_then(kept: Kept, request: ReleaseRequest, frame: pd.DataFrame, prepa
     codes = encode(frame, kept.hierarchies, request.dataset.path)
     data, tuple_of_record = distinct_tuples(codes, list(kept.hierarchies.values()))
     if len(data) != len(kept.released):
-        raise StageFailed(
-            "what was kept of the release does not fit its data",
-            where="what was kept of the release",
-            expected=f"the cells of {len(data)} combinations of values",
-            got=f"of {len(kept.released)}",
-            fix="restore .releasegate/kept from a backup",
-        )
+        expected = f"the cells of {len(data)} combinations of values"
+        raise not_as_kept("what was kept of the release does not fit its data", expected, f"of {len(kept.released)}")
     then = np.empty(len(prepared.data), dtype=np.intp)
     then[prepared.tuple_of_record] = tuple_of_record
     return then
@@ -271,10 +265,7 @@ def _masked(delivered: Delivered, request: ReleaseRequest, frame: pd.DataFrame, 
     if not made.names:
         return made
     values, real = made.masked.copy(), rows >= 0
-    released = read_columns(delivered.source, made.names)
-    for place, name in enumerate(made.names):
-        column = pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce")
-        values[rows[real], place] = column.to_numpy(dtype=np.float64, na_value=np.nan)[real]
+    values[rows[real]] = read_numbers(delivered.source, made.names)[real]
     return replace(made, masked=values, facts=delivered.record.masking)
 
 

@@ -1,12 +1,13 @@
 """An attribute of the microdata: its role, its hierarchy, what it can give away about a person, and its masking."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
-from tasks.request.part import EachOnce, Probability, RelativePath, RequestPart, Text, all_of, refuse_if
+from tasks.request.part import EachOnce, Probability, RelativePath, RequestPart, Rule, Text, all_of
 
 
 class Role(StrEnum):
@@ -27,6 +28,7 @@ class ValueType(StrEnum):
     DATE = "date"
 
 
+_SOURCES = ("file", "intervals", "prefixes", "groups")
 NUMERIC = (ValueType.INTEGER, ValueType.NUMBER)
 
 
@@ -41,30 +43,29 @@ class IntervalLevels(RequestPart):
     maximum: int = Field(description="Largest value of the domain.")
     widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(description="Interval width of each level, growing.")
 
-    @model_validator(mode="after")
-    def _growing(self) -> Self:
-        refuse_if(
-            self.maximum <= self.minimum,
+    rules: ClassVar[tuple[Rule["IntervalLevels"], ...]] = (
+        Rule(
             "maximum must be greater than minimum",
+            lambda one: one.maximum <= one.minimum,
             "maximum",
             got="a smaller or equal number",
             fix="correct the bounds",
-        )
-        refuse_if(
-            self.maximum - self.minimum >= 1_000_000,
+        ),
+        Rule(
             "the domain must hold at most 1,000,000 values",
+            lambda one: one.maximum - one.minimum >= 1_000_000,
             "maximum",
-            got=f"a domain of {self.maximum - self.minimum + 1:,} values",
+            got=lambda one: f"a domain of {one.maximum - one.minimum + 1:,} values",
             fix="choose narrower bounds, or use a hierarchy file",
-        )
-        refuse_if(
-            any(later <= earlier for earlier, later in pairwise(self.widths)),
+        ),
+        Rule(
             "each width must be larger than the one before it",
+            lambda one: any(later <= earlier for earlier, later in pairwise(one.widths)),
             "widths",
-            got=_numbers(self.widths),
+            got=lambda one: _numbers(one.widths),
             fix="choose widths such as 5, 10, 20",
-        )
-        return self
+        ),
+    )
 
     @property
     def nested(self) -> bool:
@@ -80,16 +81,15 @@ class PrefixLevels(RequestPart):
         default="*", description="Character that stands for each one removed; empty to cut the code."
     )
 
-    @model_validator(mode="after")
-    def _shrinking(self) -> Self:
-        refuse_if(
-            any(later >= earlier for earlier, later in pairwise(self.keep)),
+    rules: ClassVar[tuple[Rule["PrefixLevels"], ...]] = (
+        Rule(
             "the kept lengths must shrink from level to level",
+            lambda one: any(later >= earlier for earlier, later in pairwise(one.keep)),
             "keep",
-            got=_numbers(self.keep),
+            got=lambda one: _numbers(one.keep),
             fix="choose lengths such as 4, 3, 2",
-        )
-        return self
+        ),
+    )
 
 
 class GroupLevels(RequestPart):
@@ -114,30 +114,28 @@ class HierarchySource(RequestPart):
         "values brings those of every group together.",
     )
 
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        given = [name for name in ("file", "intervals", "prefixes", "groups") if getattr(self, name) is not None]
-        refuse_if(
-            len(given) != 1,
+    rules: ClassVar[tuple[Rule["HierarchySource"], ...]] = (
+        Rule(
             "give exactly one of file, intervals, prefixes, groups",
-            got=all_of(given),
+            lambda one: len(_given(one, _SOURCES)) != 1,
+            got=lambda one: all_of(_given(one, _SOURCES)),
             fix="keep one of them",
-        )
-        refuse_if(
-            self.prefixes is not None and self.levels_may_cross,
+        ),
+        Rule(
             "levels by prefixes never cross",
+            lambda one: one.prefixes is not None and one.levels_may_cross,
             "levels_may_cross",
             got="levels_may_cross: true beside prefixes",
             fix="remove it",
-        )
-        refuse_if(
-            self.intervals is not None and not self.levels_may_cross and not self.intervals.nested,
+        ),
+        Rule(
             "each width must be a larger multiple of the one before it, unless levels may cross",
+            lambda one: one.intervals is not None and not one.levels_may_cross and not one.intervals.nested,
             "intervals.widths",
-            got=_numbers(self.intervals.widths if self.intervals else ()),
+            got=lambda one: _numbers(one.intervals.widths if one.intervals else ()),
             fix="choose widths such as 5, 10, 20, or add “levels_may_cross: true” if that is meant",
-        )
-        return self
+        ),
+    )
 
 
 class SafeHarborRule(StrEnum):
@@ -185,70 +183,77 @@ class Attribute(RequestPart):
         given = self.sensitivity or SensitivityWeights()
         return self.role is Role.SENSITIVE and given.attribute * max(given.default, *given.values.values(), 0.0) > 0
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        refuse_if(
-            self.role is Role.QUASI and self.hierarchy is None,
+    rules: ClassVar[tuple[Rule["Attribute"], ...]] = (
+        Rule(
             "a quasi-identifier needs a hierarchy",
+            lambda one: one.role is Role.QUASI and one.hierarchy is None,
             got="no hierarchy",
             fix="add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
-        )
-        refuse_if(
-            self.role is not Role.QUASI and self.hierarchy is not None,
+        ),
+        Rule(
             "only a quasi-identifier has a hierarchy",
+            lambda one: one.role is not Role.QUASI and one.hierarchy is not None,
             "hierarchy",
-            got=f"a hierarchy for the role “{self.role.value}”",
+            got=lambda one: f"a hierarchy for the role “{one.role.value}”",
             fix="remove the hierarchy, or make the attribute a quasi-identifier",
-        )
-        refuse_if(
-            self.sensitivity is not None and self.role is not Role.SENSITIVE,
+        ),
+        Rule(
             "only a sensitive attribute has sensitivity weights",
+            lambda one: one.sensitivity is not None and one.role is not Role.SENSITIVE,
             "sensitivity",
-            got=f"weights for the role “{self.role.value}”",
+            got=lambda one: f"weights for the role “{one.role.value}”",
             fix="remove the weights, or make the attribute sensitive",
-        )
-        refuse_if(
-            self.known_probability is not None and self.role is Role.DIRECT,
+        ),
+        Rule(
             "a direct identifier is never released, so its known_probability has no effect",
+            lambda one: one.known_probability is not None and one.role is Role.DIRECT,
             "known_probability",
             got="a probability",
             fix="remove it, or correct the role",
-        )
-        weighted = self.sensitivity.values if self.sensitivity is not None else {}
-        refuse_if(
-            self.allowed_values is not None and not weighted.keys() <= set(self.allowed_values),
+        ),
+        Rule(
             "sensitivity.values names only values of allowed_values",
+            lambda one: bool(
+                one.allowed_values is not None
+                and one.sensitivity is not None
+                and one.sensitivity.values.keys() - set(one.allowed_values)
+            ),
             "sensitivity",
             got="a weight for a value that allowed_values does not list",
             fix="spell the values as in allowed_values, or add them there",
-        )
-        refuse_if(
-            self.minimum is not None and self.maximum is not None and self.minimum > self.maximum,
+        ),
+        Rule(
             "minimum must not exceed maximum",
+            lambda one: one.minimum is not None and one.maximum is not None and one.minimum > one.maximum,
             "minimum",
             got="a number greater than maximum",
             fix="correct the bounds",
-        )
-        refuse_if(
-            self.type not in NUMERIC and (self.minimum is not None or self.maximum is not None),
+        ),
+        Rule(
             "a minimum or maximum needs a column of numbers",
+            lambda one: one.type not in NUMERIC and (one.minimum is not None or one.maximum is not None),
             "type",
-            got=f"type: {self.type.value}",
+            got=lambda one: f"type: {one.type.value}",
             fix="set the type integer or number, or remove minimum and maximum",
-        )
+        ),
         # Only generalization shortens ZIP codes, so the rule would be silently without effect on any other column.
-        refuse_if(
-            self.safe_harbor is SafeHarborRule.ZIP and self.role in (Role.SENSITIVE, Role.INSENSITIVE),
+        Rule(
             "ZIP codes are a quasi-identifier or a direct identifier, or they would be released as collected",
+            lambda one: one.safe_harbor is SafeHarborRule.ZIP and one.role in (Role.SENSITIVE, Role.INSENSITIVE),
             "role",
-            got=f"the role {self.role.value}",
+            got=lambda one: f"the role {one.role.value}",
             fix="make it a quasi-identifier with a hierarchy, or a direct identifier, which is never released",
-        )
-        return self
+        ),
+    )
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers))
+
+
+def _given(part: RequestPart, names: Iterable[str]) -> list[str]:
+    """Those of some keys that a part has a value for, each once."""
+    return [name for name in dict.fromkeys(names) if getattr(part, name) is not None]
 
 
 class MaskingName(StrEnum):
@@ -298,24 +303,21 @@ class Masking(RequestPart):
         default=None, description="Variance of the noise as a share of the attribute's own (noise)."
     )
 
-    @model_validator(mode="after")
-    def _own_parameter(self) -> Self:
-        needed = PARAMETER_OF[self.method]
-        given = [name for name in dict.fromkeys(PARAMETER_OF.values()) if getattr(self, name) is not None]
-        refuse_if(
-            given != [needed],
-            f"{self.method.value} takes the parameter {needed} and no other",
-            got=all_of(given),
+    rules: ClassVar[tuple[Rule["Masking"], ...]] = (
+        Rule(
+            lambda one: f"{one.method.value} takes the parameter {PARAMETER_OF[one.method]} and no other",
+            lambda one: _given(one, PARAMETER_OF.values()) != [PARAMETER_OF[one.method]],
+            got=lambda one: all_of(_given(one, PARAMETER_OF.values())),
             fix="give the method its own parameter and remove the others",
-        )
-        refuse_if(
-            self.reading is not None and self.method is not MaskingName.RANK_SWAPPING,
+        ),
+        Rule(
             "reading is a parameter of rank-swapping alone",
+            lambda one: one.reading is not None and one.method is not MaskingName.RANK_SWAPPING,
             "reading",
-            got=f"a reading for {self.method.value}",
+            got=lambda one: f"a reading for {one.method.value}",
             fix="remove it, or mask by rank-swapping",
-        )
-        return self
+        ),
+    )
 
     @property
     def strength(self) -> float:

@@ -51,10 +51,8 @@ class Mistake:
     expected: str
     got: str
     fix: str
-    position: Position | None = None
-    """Line and column, where they do not follow from the location."""
-    at_key: bool = False
-    """Whether the mistake is in the key, not in its value."""
+    position: Position = (1, 1)
+    """Line and column."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,6 @@ class YamlDocument:
     positions: Mapping[Location, Position]
     keys: Mapping[Location, Position]
     mistakes: tuple[Mistake, ...]
-
-    def position(self, mistake: Mistake) -> Position:
-        """Line and column of a mistake."""
-        if mistake.position is not None:
-            return mistake.position
-        if mistake.at_key and mistake.location in self.keys:
-            return self.keys[mistake.location]
-        return self.position_of(mistake.location)
 
     def position_of(self, location: Location) -> Position:
         """Line and column of a place, or of the nearest part around it that the document has."""
@@ -100,20 +90,10 @@ class NotYaml(Exception):
 
 
 def read_document(text: str) -> YamlDocument:
-    """Read one YAML 1.2 document.
+    """Read one YAML 1.2 document as dict, list, str, int, float, bool and None; dates stay as they are written.
 
-    Dates keep the form they are written in. Keys that occur twice or are not text, tags, and YAML 1.1 merges
-    become mistakes of the document, beside whatever else is wrong with it.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-
-    Returns
-    -------
-    Document
-        Values as dict, list, str, int, float, bool and None.
+    Keys that occur twice or are not text, tags, and YAML 1.1 merges become mistakes of the document, beside whatever
+    else is wrong with it.
 
     Raises
     ------
@@ -141,7 +121,7 @@ def _composed(text: str) -> Node | None:
             ((got, fix) for sign, got, fix in _SYNTAX if sign in message),
             ("text that YAML does not allow there", "compare the line and those above it with an example request"),
         )
-        position = None if mark is None else (mark.line + 1, mark.column + 1)
+        position = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
         raise NotYaml(Mistake((), "not a YAML document", "well-formed YAML", got, fix, position)) from None
     except YAMLError:
         raise NotYaml(
@@ -192,48 +172,58 @@ class _Builder:
             return result
         if isinstance(node, SequenceNode) and node.tag == _TAG + "seq":
             return [self.build(item, (*location, index), item) for index, item in enumerate(node.value)]
-        if node.tag in _AS_WRITTEN:
-            return node.value if self._is_text(node, location) else None
-        if node.tag not in _AS_TYPED:
-            return self._note(node, location, "a tag", "plain YAML", "a value with “!”", "remove the tag")
-        try:
-            if len(node.value) <= _MAXIMUM_DIGITS:
-                return self._construct(node)
-        except (ValueError, KeyError, YAMLError):
-            pass
-        got = "a number that is too long or malformed"
-        return self._note(
-            node, location, "not a readable number", "a number of ordinary length", got, "write it in plain digits"
-        )
+        if node.tag in _AS_TYPED:
+            with suppress(ValueError, KeyError, YAMLError):
+                if len(node.value) <= _MAXIMUM_DIGITS:
+                    return self._construct(node)
+            return self._note(node, location, "number")
+        fault = _fault_of_text(node) if node.tag in _AS_WRITTEN else "tag"
+        return self._note(node, location, fault) if fault else node.value
 
     def _is_key(self, key: Node, location: Location, result: Mapping[str, Any]) -> bool:
         """Whether a key can be used; else its mistake is noted."""
-        if key.tag == _TAG + "merge":
-            fix = "write the keys out, or take an alias for the whole part"
-            self._note(key, location, "a merge key", "YAML 1.2, which has none", "<<", fix)
-        elif key.tag not in _AS_WRITTEN:
-            got = "a number, true or false, nothing, a list or a mapping"
-            self._note(key, location, "a key that is not text", "text", got, "put the key in quotes")
+        if key.tag not in _AS_WRITTEN:
+            fault = "merge" if key.tag == _TAG + "merge" else "key"
         elif key.value in result:
-            place = (*location, key.value)
-            self._note(key, place, "a key that occurs twice", "each key once", "the key again", "keep one of them")
+            location, fault = (*location, key.value), "twice"
         else:
-            return self._is_text(key, location)
-        return False
+            fault = _fault_of_text(key)
+        if fault:
+            self._note(key, location, fault)
+        return not fault
 
-    def _is_text(self, node: Node, location: Location) -> bool:
-        try:
-            node.value.encode()
-        except UnicodeEncodeError:
-            got = "half of a surrogate pair"
-            self._note(node, location, "not valid Unicode", "whole characters", got, "correct the escape")
-            return False
-        return True
+    def _note(self, node: Node, location: Location, fault: str) -> None:
+        self.mistakes.append(Mistake(location, *_FAULTS[fault], _position(node)))
 
-    def _note(  # noqa: PLR0917
-        self, node: Node, location: Location, what: str, expected: str, got: str, fix: str
-    ) -> None:
-        self.mistakes.append(Mistake(location, what, expected, got, fix, _position(node)))
+
+_FAULTS: dict[str, tuple[str, str, str, str]] = {
+    "tag": ("a tag", "plain YAML", "a value with “!”", "remove the tag"),
+    "number": (
+        "not a readable number",
+        "a number of ordinary length",
+        "a number that is too long or malformed",
+        "write it in plain digits",
+    ),
+    "merge": (
+        "a merge key",
+        "YAML 1.2, which has none",
+        "<<",
+        "write the keys out, or take an alias for the whole part",
+    ),
+    "key": (
+        "a key that is not text",
+        "text",
+        "a number, true or false, nothing, a list or a mapping",
+        "put the key in quotes",
+    ),
+    "twice": ("a key that occurs twice", "each key once", "the key again", "keep one of them"),
+    "surrogate": ("not valid Unicode", "whole characters", "half of a surrogate pair", "correct the escape"),
+}
+"""What is wrong, what was expected and got, and what to do, by fault of a node."""
+
+
+def _fault_of_text(node: Node) -> str:
+    return "surrogate" if any("\ud800" <= mark <= "\udfff" for mark in node.value) else ""
 
 
 def _position(node: Node) -> Position:

@@ -6,6 +6,7 @@ allows it; the path of a place then counts the key instead of naming it.
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
@@ -62,15 +63,13 @@ class Form(Generic[Model]):
         """Whether the value at a place may be repeated."""
         return False
 
+    def check_text(self, text: str, path: Path) -> None:
+        """Refuse a text of which nothing may be repeated in a message."""
+
     def written_path(self, location: Location, data: object) -> str:
         """The path of a place as it is written in messages, such as ``recipients[1].stakes.cost``.
 
-        Parameters
-        ----------
-        location : tuple of str and int
-            Keys and positions from the top of the document.
-        data : object
-            The document's values, to count keys that are not shown.
+        Keys that are not shown are counted among the values of the document, ``data``.
         """
         path = ""
         for depth, step in enumerate(location, start=1):

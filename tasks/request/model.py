@@ -1,16 +1,18 @@
 """The release request: dataset, recipients, policy and requester.
 
-Only the shape and the ranges of a request are checked here. ``tasks.request.load`` reads a document;
-``tasks.microdata`` and ``tasks.validation`` check the data against the request.
+The parts of a request are imported from here. Only shape and ranges are checked: ``tasks.request.load`` reads
+documents, ``tasks.validation`` checks the data.
 """
 
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from tasks.request.attribute import (
+    NUMERIC,
     PARAMETER_OF,
     Attribute,
     GroupLevels,
@@ -33,10 +35,9 @@ from tasks.request.part import (
     RelativePath,
     ReleaseId,
     RequestPart,
+    Rule,
     Text,
-    broken_rule,
     first_repeated,
-    refuse_if,
 )
 from tasks.request.policy import (
     DEFAULT_GATES,
@@ -75,66 +76,7 @@ from tasks.request.recipient import (
     UncertainTerms,
 )
 
-__all__ = [
-    "DEFAULT_GATES",
-    "LARGER_IS_BETTER",
-    "OF_ONE_COPY",
-    "PARAMETER_OF",
-    "AdversaryTerms",
-    "Agreement",
-    "Attribute",
-    "BudgetPolicy",
-    "Closeness",
-    "CollusionPolicy",
-    "CombinedPolicy",
-    "Cost",
-    "Dataset",
-    "DecoyPolicy",
-    "DecoyTerms",
-    "DeliveryFormat",
-    "Diversity",
-    "ExternalData",
-    "Gate",
-    "GeneralizationPolicy",
-    "GroupLevels",
-    "HierarchySource",
-    "Identifier",
-    "IntervalLevels",
-    "KAnonymity",
-    "LinkagePolicy",
-    "Masking",
-    "MaskingName",
-    "Measure",
-    "Method",
-    "Money",
-    "OpenProbability",
-    "PatternName",
-    "PenaltyGrid",
-    "Policy",
-    "Population",
-    "PrefixLevels",
-    "Probability",
-    "ReassessmentPolicy",
-    "Recipient",
-    "RelativePath",
-    "ReleaseRequest",
-    "RequestPart",
-    "ReviewPolicy",
-    "Role",
-    "SafeHarborRule",
-    "SensitivityPolicy",
-    "SensitivityWeights",
-    "SharedRepresentation",
-    "Stakes",
-    "Text",
-    "UncertainTerm",
-    "UncertainTerms",
-    "UtilityPolicy",
-    "ValidationPolicy",
-    "ValueType",
-]
-
-
+_TERMS = "policy.generalization."
 PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
 BUDGETED = PARTITIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 """Methods that can keep a budget over the whole file."""
@@ -195,263 +137,232 @@ class ReleaseRequest(RequestPart):
     )
     policy: Policy
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        self._check_recipients()
-        self._check_attributes()
-        self._check_gates()
-        refuse_if(
-            self.supersedes and self.continues and self.supersedes != self.continues,
-            "a request that continues a version supersedes that version, and no other release",
-            "supersedes",
-            got="the id of a different release",
-            fix="remove “supersedes”; to supersede a different release, make a request without “continues”",
-        )
-        self._check_masking()
-        self._check_columns()
-        self._check_k_anonymity()
-        self._check_shared()
-        self._check_collusion()
-        self._check_budget()
-        self._check_crossing()
-        self._check_files()
-        return self
-
-    def _check_recipients(self) -> None:
-        again = first_repeated(recipient.id for recipient in self.recipients)
-        refuse_if(
-            again is not None,
+    rules: ClassVar[tuple[Rule["ReleaseRequest"], ...]] = (
+        Rule(
             "two recipients never have the same id",
-            f"recipients.{again}.id",
-            got=f"“{self.recipients[again or 0].id}” again",
+            lambda one: None if (again := _second_id(one)) is None else f"recipients.{again}.id",
+            got=lambda one: f"“{one.recipients[_second_id(one) or 0].id}” again",
             fix="give every recipient an id of its own",
-        )
-
-    def _check_attributes(self) -> None:
-        record_id = self.attributes.get(self.dataset.record_id)
-        refuse_if(
-            record_id is None or record_id.role is not Role.DIRECT,
+        ),
+        Rule(
             "dataset.record_id must name an attribute with the role “direct identifier”",
+            lambda one: one.dataset.record_id not in one.with_role(Role.DIRECT),
             "dataset.record_id",
-            got=f"the role “{record_id.role.value}”" if record_id else "a name that is not among the attributes",
+            got=lambda one: (
+                f"the role “{one.attributes[one.dataset.record_id].role.value}”"
+                if one.dataset.record_id in one.attributes
+                else "a name that is not among the attributes"
+            ),
             fix="name the column that numbers the records and give it that role",
-        )
-        refuse_if(
-            not self.quasi_identifiers,
+        ),
+        Rule(
             "at least one attribute must be a quasi-identifier",
+            lambda one: not one.quasi_identifiers,
             "attributes",
-            got="none",
             fix="give the role to the attributes that a recipient could know about a person, with hierarchies",
-        )
-
-    def _check_gates(self) -> None:
-        gated = {gate.measure for gate in self.policy.gates}
-        combined = any(measure.value.startswith("combined.") for measure in gated)
-        refuse_if(
-            combined and not any(self.attributes[name].tells for name in self.with_role(Role.SENSITIVE)),
+        ),
+        Rule(
             "a gate on a combined.* measure needs a sensitive attribute with a weight above 0",
+            lambda one: (
+                any(gate.measure.value.startswith("combined.") for gate in one.policy.gates)
+                and not any(attribute.tells for attribute in one.attributes.values())
+            ),
             "policy.gates",
             got="no such attribute",
             fix="give the attributes that disclose something private the role “sensitive”, or remove the gate",
-        )
-        for place, recipient in enumerate(self.recipients):
-            refuse_if(
-                Measure.PASSING_PROBABILITY in gated and recipient.uncertain is None,
-                "a gate on uncertain.passing_probability needs uncertain terms of every recipient",
-                f"recipients.{place}.uncertain",
-                got="none",
-                fix="declare under “uncertain” what is known of the recipient's terms, or remove the gate",
-            )
-
-    def _check_masking(self) -> None:
-        places = [
-            (name, f"masking.{number}.attributes.{place}")
-            for number, masking in enumerate(self.masking)
-            for place, name in enumerate(masking.attributes)
-        ]
-        again = first_repeated(name for name, _ in places)
-        for number, (name, place) in enumerate(places):
-            attribute = self.attributes.get(name)
-            if attribute is None:
-                raise broken_rule(
-                    "masking names attributes of the request",
-                    place,
-                    got="a name that is not among the attributes",
-                    fix="spell the column as under attributes",
+        ),
+        Rule(
+            "a gate on uncertain.passing_probability needs uncertain terms of every recipient",
+            lambda one: (
+                _first(
+                    (f"recipients.{place}.uncertain", who.uncertain is None) for place, who in enumerate(one.recipients)
                 )
-            refuse_if(
-                attribute.type not in (ValueType.INTEGER, ValueType.NUMBER),
-                "masking changes numbers, so it takes attributes of type integer or number",
-                place,
-                got=f"a column of type {attribute.type.value}",
-                fix="declare its type, or leave it out; a quasi-identifier is generalized along its hierarchy instead",
-            )
-            refuse_if(
-                attribute.role in (Role.DIRECT, Role.QUASI),
-                "masking takes sensitive or insensitive attributes",
-                place,
-                got=f"a column with the role “{attribute.role.value}”",
-                fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
-            )
-            refuse_if(
-                number == again,
-                "an attribute is masked by one method at most",
-                place,
-                got="a column twice",
-                fix="name it in one place",
-            )
-
-    def _check_columns(self) -> None:
-        outbound = set(self.outbound)
-        for place, name in enumerate(self.policy.linkage.known or ()):
-            refuse_if(
-                name not in outbound,
-                "policy.linkage.known names columns that are released",
-                f"policy.linkage.known.{place}",
-                got="a name that is not among the columns that are released",
-                fix="name quasi-identifiers, sensitive or insensitive attributes",
-            )
-        refuse_if(
-            self.policy.utility.target not in {None, *outbound},
+                if any(gate.measure is Measure.PASSING_PROBABILITY for gate in one.policy.gates)
+                else None
+            ),
+            fix="declare under “uncertain” what is known of the recipient's terms, or remove the gate",
+        ),
+        Rule(
+            "a request that continues a version supersedes that version, and no other release",
+            lambda one: None not in (one.supersedes, one.continues) and one.supersedes != one.continues,
+            "supersedes",
+            got="the id of a different release",
+            fix="remove “supersedes”; to supersede a different release, make a request without “continues”",
+        ),
+        Rule(
+            "masking names attributes of the request",
+            lambda one: _first((place, name not in one.attributes) for name, place in _masked(one)),
+            got="a name that is not among the attributes",
+            fix="spell the column as under attributes",
+        ),
+        Rule(
+            "masking changes numbers, so it takes attributes of type integer or number",
+            lambda one: _first((place, one.attributes[name].type not in NUMERIC) for name, place in _masked(one)),
+            got="a column of type text or date",
+            fix="declare its type, or leave it out; a quasi-identifier is generalized along its hierarchy instead",
+        ),
+        Rule(
+            "masking takes sensitive or insensitive attributes",
+            lambda one: _first(
+                (place, one.attributes[name].role in (Role.DIRECT, Role.QUASI)) for name, place in _masked(one)
+            ),
+            got="a column with the role “direct identifier” or “quasi-identifier”",
+            fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
+        ),
+        Rule(
+            "an attribute is masked by one method at most",
+            lambda one: (
+                None if (again := first_repeated(name for name, _ in _masked(one))) is None else _masked(one)[again][1]
+            ),
+            got="a column twice",
+            fix="name it in one place",
+        ),
+        Rule(
+            "policy.linkage.known names columns that are released",
+            lambda one: _first(
+                (f"policy.linkage.known.{place}", name not in one.outbound)
+                for place, name in enumerate(one.policy.linkage.known or ())
+            ),
+            got="a name that is not among the columns that are released",
+            fix="name quasi-identifiers, sensitive or insensitive attributes",
+        ),
+        Rule(
             "policy.utility.target names a column that is released",
+            lambda one: one.policy.utility.target not in {None, *one.outbound},
             "policy.utility.target",
             got="a name that is not among the columns that are released",
             fix="name a quasi-identifier, a sensitive or an insensitive attribute",
-        )
-
-    def _check_k_anonymity(self) -> None:
-        terms = self.policy.generalization.k_anonymity
-        if terms is None:
-            refuse_if(
-                any(self.method_for(recipient) is Method.K_ANONYMITY for recipient in self.recipients),
-                "the method k-anonymity needs policy.generalization.k_anonymity",
-                "policy",
-                got="a recipient whose method is k-anonymity, without its terms",
-                fix="add “k_anonymity: {k: 5}” under policy.generalization",
-            )
-            return
-        allowed = set(self.outbound) - set(self.quasi_identifiers)
-        for kind, place, demand in terms.of_attributes:
-            _refuse_if(
-                demand.attribute not in allowed,
-                "diversity and closeness are of columns that are released as they are, not of quasi-identifiers",
-                f"k_anonymity.{kind}.{place}.attribute",
-                got="a column that is not sensitive or insensitive",
-                fix="name a sensitive or insensitive attribute of the request",
-            )
-
-    def _check_budget(self) -> None:
-        budget = self.policy.generalization.budget
-        if budget is None:
-            return
-        methods = {self.method_for(recipient) for recipient in self.recipients}
-        _refuse_if(
-            not methods <= BUDGETED,
-            "a budget is of the per-record methods and the partitions",
-            "budget",
-            got="a recipient with a different method",
-            fix="give each recipient basic, no-attack, sh-friendly or a partition, or remove the budget",
-        )
-        _refuse_if(
-            budget.least_records is not None and not methods <= PARTITIONS,
-            "budget.least_records is of the partitions",
-            "budget.least_records",
-            got="a recipient with a strategy for each record",
-            fix="give each recipient a partition, or remove the limit",
-        )
-        _refuse_if(
-            not set(budget.utility_floor) <= set(self.quasi_identifiers),
-            "budget.utility_floor names quasi-identifiers",
-            "budget.utility_floor",
-            got="an attribute that is not a quasi-identifier",
-            fix="name quasi-identifiers of the request",
-        )
-
-    def _check_crossing(self) -> None:
-        sources = (attribute.hierarchy for attribute in self.attributes.values())
-        if not any(source is not None and source.levels_may_cross for source in sources):
-            return
-        tree = "or make the hierarchy a tree and remove levels_may_cross"
-        for name in ("k_anonymity", "budget", "collusion"):
-            _refuse_if(
-                getattr(self.policy.generalization, name) is not None,
-                "where levels may cross there is no k_anonymity, no budget and no collusion",
-                name,
-                got=f"{name} beside a hierarchy with levels_may_cross",
-                fix=f"remove it, {tree}",
-            )
-        decoyed = [f"recipients.{place}.decoys" for place, recipient in enumerate(self.recipients) if recipient.decoys]
-        refuse_if(
-            self.continues or decoyed,
-            "where levels may cross there are no decoys",
-            next(iter(decoyed), "continues"),
-            got="decoys beside a hierarchy with levels_may_cross",
-            fix=f"remove them, {tree}",
-        )
-
-    def _check_shared(self) -> None:
-        sharing = self.policy.generalization.shared
-        if sharing is None:
-            return
-        named = sharing.recipients if isinstance(sharing.recipients, tuple) else tuple(sharing.types or ())
-        _refuse_if(
-            not set(named) <= {recipient.id for recipient in self.recipients},
+        ),
+        Rule(
+            "the method k-anonymity needs policy.generalization.k_anonymity",
+            lambda one: one.policy.generalization.k_anonymity is None and Method.K_ANONYMITY in one.methods,
+            "policy",
+            got="a recipient whose method is k-anonymity, without its terms",
+            fix="add “k_anonymity: {k: 5}” under policy.generalization",
+        ),
+        Rule(
+            "diversity and closeness are of columns that are released as they are, not of quasi-identifiers",
+            lambda one: _first(
+                (f"{_TERMS}k_anonymity.{kind}.{place}.attribute", demand.attribute not in one.as_they_are)
+                for kind, place, demand in getattr(one.policy.generalization.k_anonymity, "of_attributes", ())
+            ),
+            got="a column that is not sensitive or insensitive",
+            fix="name a sensitive or insensitive attribute of the request",
+        ),
+        Rule(
             "policy.generalization.shared names recipients of the request",
-            "shared",
+            lambda one: not _named(one.policy.generalization.shared) <= one.ids,
+            f"{_TERMS}shared",
             got="an id that is not among them",
             fix="spell the ids as under recipients",
-        )
-        _refuse_if(
-            len({self.method_for(recipient) for recipient in self.recipients if self.sharing(recipient)}) > 1,
+        ),
+        Rule(
             "recipients who share a representation have one method",
-            "shared",
+            lambda one: len({one.method_for(recipient) for recipient in one.recipients if one.sharing(recipient)}) > 1,
+            f"{_TERMS}shared",
             got="recipients with different methods",
             fix="give them one method, or leave some out",
-        )
-
-    def _check_collusion(self) -> None:
-        terms = self.policy.generalization.collusion
-        if terms is None:
-            return
-        _refuse_if(
-            terms.recipients != "all" and not set(terms.recipients) <= {recipient.id for recipient in self.recipients},
+        ),
+        Rule(
             "policy.generalization.collusion names recipients of the request",
-            "collusion",
+            lambda one: not _named(one.policy.generalization.collusion) <= one.ids,
+            f"{_TERMS}collusion",
             got="an id that is not among them",
             fix="spell the ids as under recipients",
-        )
-        members = {one.id: one for members in map(self.coalitions, self.recipients) for who in members for one in who}
-        _refuse_if(
-            any(self.method_for(one) is Method.SAFE_HARBOR for one in members.values()),
+        ),
+        Rule(
             "recipients who may pool copies have a method other than Safe Harbor",
-            "collusion",
+            lambda one: any(
+                one.coalitions(recipient) and one.method_for(recipient) is Method.SAFE_HARBOR
+                for recipient in one.recipients
+            ),
+            f"{_TERMS}collusion",
             got="a recipient with the method safe-harbor",
             fix="give that recipient a different method, or leave it out",
-        )
-        refuse_if(
-            members and any(gate.measure in OF_ONE_COPY for gate in self.policy.gates),
+        ),
+        Rule(
             "under collusion every gate is on a measure of pooled copies",
+            lambda one: (
+                any(map(one.coalitions, one.recipients))
+                and any(gate.measure in OF_ONE_COPY for gate in one.policy.gates)
+            ),
             "policy.gates",
             got="a gate on linkage other than by masked numbers, which is measured on one copy alone",
             fix="remove the gate, or give the recipients one representation (shared)",
-        )
-
-    def _check_files(self) -> None:
-        data = PurePosixPath(self.dataset.path)
-        refuse_if(
-            data == PurePosixPath(self.population.path),
+        ),
+        Rule(
+            "a budget is of the per-record methods and the partitions",
+            lambda one: one.policy.generalization.budget is not None and not one.methods <= BUDGETED,
+            f"{_TERMS}budget",
+            got="a recipient with a different method",
+            fix="give each recipient basic, no-attack, sh-friendly or a partition, or remove the budget",
+        ),
+        Rule(
+            "budget.least_records is of the partitions",
+            lambda one: (
+                (budget := one.policy.generalization.budget) is not None
+                and budget.least_records is not None
+                and not one.methods <= PARTITIONS
+            ),
+            f"{_TERMS}budget.least_records",
+            got="a recipient with a strategy for each record",
+            fix="give each recipient a partition, or remove the limit",
+        ),
+        Rule(
+            "budget.utility_floor names quasi-identifiers",
+            lambda one: (
+                (budget := one.policy.generalization.budget) is not None
+                and not budget.utility_floor.keys() <= set(one.quasi_identifiers)
+            ),
+            f"{_TERMS}budget.utility_floor",
+            got="an attribute that is not a quasi-identifier",
+            fix="name quasi-identifiers of the request",
+        ),
+        *(
+            Rule["ReleaseRequest"](
+                "where levels may cross there is no k_anonymity, no budget and no collusion",
+                lambda one, name=name: _crossing(one) and getattr(one.policy.generalization, name) is not None,  # type: ignore[misc]
+                f"{_TERMS}{name}",
+                got=f"{name} beside a hierarchy with levels_may_cross",
+                fix="remove it, or make the hierarchy a tree and remove levels_may_cross",
+            )
+            for name in ("k_anonymity", "budget", "collusion")
+        ),
+        Rule(
+            "where levels may cross there are no decoys",
+            lambda one: (
+                _crossing(one)
+                and _first(
+                    [
+                        *(
+                            (f"recipients.{place}.decoys", who.decoys is not None)
+                            for place, who in enumerate(one.recipients)
+                        ),
+                        ("continues", one.continues is not None),
+                    ]
+                )
+            ),
+            got="decoys beside a hierarchy with levels_may_cross",
+            fix="remove them, or make the hierarchy a tree and remove levels_may_cross",
+        ),
+        Rule(
             "dataset and population must be different files",
+            lambda one: PurePosixPath(one.dataset.path) == PurePosixPath(one.population.path),
             "population.path",
             got="one file for both",
             fix="name the table of population counts",
-        )
-        refuse_if(
-            self.external_data and data == PurePosixPath(self.external_data.path),
+        ),
+        Rule(
             "dataset and external_data must be different files",
+            lambda one: (
+                one.external_data is not None
+                and PurePosixPath(one.dataset.path) == PurePosixPath(one.external_data.path)
+            ),
             "external_data.path",
             got="one file for both",
             fix="name the register's table of counts",
-        )
+        ),
+    )
 
     def coalitions(self, recipient: Recipient) -> tuple[tuple[Recipient, ...], ...]:
         """Sets of recipients, this one among them, who may pool their copies, each in the order of the request."""
@@ -517,7 +428,46 @@ class ReleaseRequest(RequestPart):
         """The form of a recipient's file: its own, or the request's."""
         return recipient.delivery_format or self.delivery_format
 
+    @property
+    def ids(self) -> set[str]:
+        """Ids of the recipients."""
+        return {recipient.id for recipient in self.recipients}
 
-def _refuse_if(broken: object, expected: str, at: str, *, got: str, fix: str) -> None:
-    """Refuse a broken rule on the policy's generalization; its place is below that part."""
-    refuse_if(broken, expected, f"policy.generalization.{at}", got=got, fix=fix)
+    @property
+    def methods(self) -> set[Method]:
+        """Generalization methods of the recipients."""
+        return set(map(self.method_for, self.recipients))
+
+    @property
+    def as_they_are(self) -> set[str]:
+        """Names of the columns that are released without generalization."""
+        return set(self.outbound) - set(self.quasi_identifiers)
+
+
+def _first(places: Iterable[tuple[str, bool]]) -> str | None:
+    """The first place where something is wrong."""
+    return next((place for place, wrong in places if wrong), None)
+
+
+def _second_id(request: ReleaseRequest) -> int | None:
+    return first_repeated(recipient.id for recipient in request.recipients)
+
+
+def _masked(request: ReleaseRequest) -> list[tuple[str, str]]:
+    """Masked attributes and their places."""
+    return [
+        (name, f"masking.{number}.attributes.{place}")
+        for number, masking in enumerate(request.masking)
+        for place, name in enumerate(masking.attributes)
+    ]
+
+
+def _named(terms: SharedRepresentation | CollusionPolicy | None) -> set[str]:
+    """Recipients whom terms name by their ids."""
+    recipients = () if terms is None or terms.recipients in (None, "all") else terms.recipients
+    return {*(recipients or ()), *(getattr(terms, "types", None) or ())}
+
+
+def _crossing(request: ReleaseRequest) -> bool:
+    sources = (attribute.hierarchy for attribute in request.attributes.values())
+    return any(source is not None and source.levels_may_cross for source in sources)

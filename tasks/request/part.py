@@ -1,9 +1,10 @@
 """Base model of all parts of a request, the kinds of text and number they hold, and the error of a broken rule."""
 
-from collections.abc import Hashable, Iterable
-from typing import Annotated, Any
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 IDENTIFIER = r"^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -23,10 +24,36 @@ BROKEN_RULE = "broken_rule"
 """Type of the errors that validators raise."""
 
 
+Part = TypeVar("Part", bound="RequestPart")
+
+
+@dataclass(frozen=True)
+class Rule(Generic[Part]):
+    """A condition that relates values of one part, with the words of its refusal; these hold no values of the data."""
+
+    expected: str | Callable[[Part], str]
+    broken: Callable[[Part], bool | str | None]
+    """Whether a part breaks it; a text is the place of the mistake."""
+    at: str = ""
+    """Keys and positions of the mistake below the part, with dots between them, where it is always the same."""
+    got: str | Callable[[Part], str] = "none"
+    fix: str = ""
+
+
 class RequestPart(BaseModel):
     """A part of the request: no unknown keys, never changed after it is read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, ser_json_inf_nan="strings")
+    rules: ClassVar[tuple[Rule[Any], ...]] = ()
+    """What no type states; the first that is broken is reported."""
+
+    @model_validator(mode="after")
+    def _keeps_rules(self) -> Self:
+        for rule in self.rules:
+            if place := rule.broken(self):
+                expected, got = (text if isinstance(text, str) else text(self) for text in (rule.expected, rule.got))
+                raise broken_rule(expected, place if isinstance(place, str) else rule.at, got=got, fix=rule.fix)
+        return self
 
 
 def broken_rule(expected: str, at: str = "", *, got: str, fix: str) -> PydanticCustomError:
@@ -45,12 +72,6 @@ def broken_rule(expected: str, at: str = "", *, got: str, fix: str) -> PydanticC
     return PydanticCustomError(BROKEN_RULE, "{expected}", dict[str, Any](expected=expected, at=steps, got=got, fix=fix))
 
 
-def refuse_if(broken: object, expected: str, at: str = "", *, got: str, fix: str) -> None:
-    """Raise the error of a broken rule; see ``broken_rule``."""
-    if broken:
-        raise broken_rule(expected, at, got=got, fix=fix)
-
-
 def first_repeated(items: Iterable[Hashable]) -> int | None:
     """Position of the first item that equals one before it; None where all differ.
 
@@ -66,7 +87,8 @@ def first_repeated(items: Iterable[Hashable]) -> int | None:
 
 
 def _each_once(items: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    refuse_if(len(set(items)) < len(items), "each is named once", got="one of them twice", fix="remove the repetition")
+    if len(set(items)) < len(items):
+        raise broken_rule("each is named once", got="one of them twice", fix="remove the repetition")
     return items
 
 

@@ -2,9 +2,9 @@
 
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tasks.core.people import person_key
 from tasks.request.part import (
@@ -15,10 +15,10 @@ from tasks.request.part import (
     PersonName,
     Probability,
     RequestPart,
+    Rule,
     Text,
     all_of,
     first_repeated,
-    refuse_if,
 )
 from tasks.request.recipient import Method
 
@@ -41,22 +41,21 @@ class Diversity(SensitiveTerm):
         default=None, description="Factor of recursive (c, l)-diversity."
     )
 
-    @model_validator(mode="after")
-    def _parameters(self) -> Self:
-        refuse_if(
-            (self.c is not None) is not (self.kind == "recursive"),
+    rules: ClassVar[tuple[Rule["Diversity"], ...]] = (
+        Rule(
             "recursive diversity takes c, the others do not",
-            got="no c" if self.c is None else f"c for {self.kind} diversity",
+            lambda one: (one.c is not None) is not (one.kind == "recursive"),
+            got=lambda one: "no c" if one.c is None else f"c for {one.kind} diversity",
             fix="give c to recursive diversity, and to no other",
-        )
-        refuse_if(
-            self.kind != "entropy" and self.l != int(self.l),
+        ),
+        Rule(
             "l is a whole number, except for entropy diversity",
+            lambda one: one.kind != "entropy" and one.l != int(one.l),
             "l",
-            got=f"the number {self.l}",
+            got=lambda one: f"the number {one.l}",
             fix="round it up, or ask for entropy",
-        )
-        return self
+        ),
+    )
 
 
 class Closeness(SensitiveTerm):
@@ -99,22 +98,21 @@ class SharedRepresentation(RequestPart):
         default=None, description="Ids of recipients of whom exactly one gets it, with the probability of each."
     )
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        refuse_if(
-            (self.recipients is None) is (self.types is None),
+    rules: ClassVar[tuple[Rule["SharedRepresentation"], ...]] = (
+        Rule(
             "policy.generalization.shared takes recipients or types",
-            got="neither" if self.recipients is None else "both",
+            lambda one: (one.recipients is None) is (one.types is None),
+            got=lambda one: "neither" if one.recipients is None else "both",
             fix="name the recipients who all receive the representation, or the types of whom one does",
-        )
-        refuse_if(
-            self.types is not None and abs(sum(self.types.values()) - 1) > _SUM,
+        ),
+        Rule(
             "policy.generalization.shared.types are probabilities that sum to 1",
+            lambda one: one.types is not None and abs(sum(one.types.values()) - 1) > _SUM,
             "types",
-            got=f"a sum of {sum((self.types or {}).values()):g}",
+            got=lambda one: f"a sum of {sum((one.types or {}).values()):g}",
             fix="give each type its probability, so that they sum to 1",
-        )
-        return self
+        ),
+    )
 
 
 class CollusionPolicy(RequestPart):
@@ -149,15 +147,13 @@ class BudgetPolicy(RequestPart):
         description="Least mean share of information kept, by quasi-identifier; a suppressed record keeps none.",
     )
 
-    @model_validator(mode="after")
-    def _some_limit(self) -> Self:
-        refuse_if(
-            all(getattr(self, name) in (None, {}) for name in type(self).model_fields),
+    rules: ClassVar[tuple[Rule["BudgetPolicy"], ...]] = (
+        Rule(
             "policy.generalization.budget has a limit",
-            got="none",
+            lambda one: all(value in (None, {}) for _, value in one),
             fix="name a limit, or remove the budget",
-        )
-        return self
+        ),
+    )
 
 
 class GeneralizationPolicy(RequestPart):
@@ -197,47 +193,47 @@ class GeneralizationPolicy(RequestPart):
     )
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
 
-    @model_validator(mode="after")
-    def _compatible(self) -> Self:
-        limits = self.budget
-        refuse_if(
-            limits is not None and self.k_anonymity is not None,
+    rules: ClassVar[tuple[Rule["GeneralizationPolicy"], ...]] = (
+        Rule(
             "a budget and k_anonymity exclude each other",
+            lambda one: one.budget is not None and one.k_anonymity is not None,
             "budget",
             got="both",
             fix="remove one; a partition's budget can have least_records and least_people",
-        )
-        refuse_if(
-            self.minimum_class_size > 1
-            and limits is not None
-            and (limits.suppression is not None or limits.utility_floor),
+        ),
+        Rule(
             "minimum_class_size would leave out more than the budget does",
+            lambda one: (
+                one.minimum_class_size > 1
+                and one.budget is not None
+                and (one.budget.suppression is not None or bool(one.budget.utility_floor))
+            ),
             "minimum_class_size",
             got="more than 1, beside a limit on suppression or utility",
             fix="remove minimum_class_size, or use a partition with budget.least_records",
-        )
-        refuse_if(
-            self.collusion is not None and self.shared is not None,
+        ),
+        Rule(
             "collusion and a shared representation exclude each other",
+            lambda one: one.collusion is not None and one.shared is not None,
             "collusion",
             got="both",
             fix="remove one of them; recipients of one shared representation learn nothing by pooling it",
-        )
-        refuse_if(
-            self.collusion is not None and limits is not None,
+        ),
+        Rule(
             "collusion and a budget exclude each other",
+            lambda one: one.collusion is not None and one.budget is not None,
             "collusion",
             got="both",
             fix="remove one of them; a budget limits a copy that nobody pools with others",
-        )
-        refuse_if(
-            self.adversary_belief is not None and self.adversary == "one-shot",
+        ),
+        Rule(
             "adversary_belief is of the sequential adversary",
+            lambda one: one.adversary_belief is not None and one.adversary == "one-shot",
             "adversary_belief",
             got="a belief of an adversary who makes one attempt",
             fix="set adversary: sequential, or remove the belief",
-        )
-        return self
+        ),
+    )
 
 
 class Measure(StrEnum):
@@ -301,35 +297,44 @@ class Gate(RequestPart):
     at_least: Annotated[float, Field(allow_inf_nan=False)] | None = None
     because: Text = Field(description="Precedent or reason for the threshold.")
 
-    @model_validator(mode="after")
-    def _one_sided(self) -> Self:
-        side = "at_least" if self.measure in LARGER_IS_BETTER else "at_most"
-        given = [name for name in ("at_most", "at_least") if getattr(self, name) is not None]
-        refuse_if(
-            given != [side],
-            f"{self.measure.value} takes {side} and only that",
-            got=all_of(given) if given else "neither at_most nor at_least",
+    rules: ClassVar[tuple[Rule["Gate"], ...]] = (
+        Rule(
+            lambda one: f"{one.measure.value} takes {one.side} and only that",
+            lambda one: one.sides != [one.side],
+            got=lambda one: all_of(one.sides) if one.sides else "neither at_most nor at_least",
             fix="set “at_least” where more is better, as for a class size or kept information; “at_most” for every "
             "risk",
-        )
-        share, money = self.measure in _SHARES, self.measure is Measure.PUBLISHER_PAYOFF
-        refuse_if(
-            (self.threshold < 0 and not money) or (self.threshold > 1 and share),
-            f"the threshold of {self.measure.value} must {'lie between 0 and 1' if share else 'not be negative'}",
-            side,
-            got=f"the number {self.threshold:g}",
+        ),
+        Rule(
+            lambda one: (
+                f"the threshold of {one.measure.value} must "
+                + ("lie between 0 and 1" if one.measure in _SHARES else "not be negative")
+            ),
+            lambda one: (
+                one.side
+                if (one.threshold < 0 and one.measure is not Measure.PUBLISHER_PAYOFF)
+                or (one.threshold > 1 and one.measure in _SHARES)
+                else None
+            ),
+            got=lambda one: f"the number {one.threshold:g}",
             fix="correct the threshold; a risk or share of 9 % is written 0.09",
-        )
-        return self
+        ),
+    )
+
+    @property
+    def side(self) -> str:
+        """Key of the threshold that the measure takes."""
+        return "at_least" if self.measure in LARGER_IS_BETTER else "at_most"
+
+    @property
+    def sides(self) -> list[str]:
+        """Keys of the thresholds that are given."""
+        return [name for name in ("at_most", "at_least") if getattr(self, name) is not None]
 
     @property
     def threshold(self) -> float:
         """The threshold, whichever side it bounds."""
-        if self.at_most is not None:
-            return self.at_most
-        if self.at_least is not None:
-            return self.at_least
-        raise ValueError("a gate without a threshold")
+        return float(getattr(self, self.side))
 
 
 DEFAULT_GATES = (
@@ -467,23 +472,20 @@ class ReviewPolicy(RequestPart):
         default=30, description="Days within which an override of a gate must be used."
     )
 
-    @model_validator(mode="after")
-    def _named_once(self) -> Self:
-        for names in (self.reviewers, self.officers):
-            refuse_if(
-                len({person_key(name) for name in names}) != len(names),
-                "policy.review does not name one person twice",
-                got="two names that differ in case or spaces at most",
-                fix="name each person once",
-            )
-        refuse_if(
-            self.overridable and not self.officers,
+    rules: ClassVar[tuple[Rule["ReviewPolicy"], ...]] = (
+        Rule(
+            "policy.review does not name one person twice",
+            lambda one: any(len(set(map(person_key, names))) != len(names) for names in (one.reviewers, one.officers)),
+            got="two names that differ in case or spaces at most",
+            fix="name each person once",
+        ),
+        Rule(
             "gates that may be overridden need an officer who answers for it",
+            lambda one: bool(one.overridable) and not one.officers,
             "officers",
-            got="none",
             fix="name an officer, or remove “overridable”",
-        )
-        return self
+        ),
+    )
 
 
 class ReassessmentPolicy(RequestPart):
@@ -511,18 +513,22 @@ class PenaltyGrid(RequestPart):
         min_length=1, max_length=6, description="Probabilities that the first attempt is detected, ascending."
     )
 
-    @model_validator(mode="after")
-    def _ascending(self) -> Self:
-        for name in ("penalties", "detections"):
-            values = getattr(self, name)
-            refuse_if(
-                any(left >= right for left, right in pairwise(values)),
-                f"{name} ascend, each value once",
-                name,
-                got="a value that is not above the one before it",
-                fix="give each value once, the smallest first",
-            )
-        return self
+    rules: ClassVar[tuple[Rule["PenaltyGrid"], ...]] = (
+        Rule(
+            "penalties ascend, each value once",
+            lambda one: any(left >= right for left, right in pairwise(one.penalties)),
+            "penalties",
+            got="a value that is not above the one before it",
+            fix="give each value once, the smallest first",
+        ),
+        Rule(
+            "detections ascend, each value once",
+            lambda one: any(left >= right for left, right in pairwise(one.detections)),
+            "detections",
+            got="a value that is not above the one before it",
+            fix="give each value once, the smallest first",
+        ),
+    )
 
 
 class SensitivityPolicy(RequestPart):
@@ -545,6 +551,11 @@ class SensitivityPolicy(RequestPart):
     draws: Literal[64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384] = Field(
         default=1024, description="Number of sets of uncertain terms that are drawn and assessed."
     )
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a penalty and a probability of detection that the game is played for."""
+        return 0 if self.penalties is None else len(self.penalties.penalties) * len(self.penalties.detections)
 
 
 class Policy(RequestPart):
@@ -570,38 +581,37 @@ class Policy(RequestPart):
         default=11, description="Smallest count of people that a report may show (CMS: 11)."
     )
 
-    @model_validator(mode="after")
-    def _one_gate_a_measure(self) -> Self:
-        measures = [gate.measure for gate in self.gates]
-        again = first_repeated(measures)
-        refuse_if(
-            again is not None,
+    rules: ClassVar[tuple[Rule["Policy"], ...]] = (
+        Rule(
             "each measure has one gate",
-            f"gates.{again}.measure",
-            got=f"{measures[again or 0].value} again",
+            lambda one: None if one.second_gate is None else f"gates.{one.second_gate}.measure",
+            got=lambda one: f"{one.gates[one.second_gate or 0].measure.value} again",
             fix="keep one gate for the measure",
-        )
-        refuse_if(
-            not any(measure.value.startswith("transparent.") for measure in measures),
+        ),
+        Rule(
             "at least one gate must be on a transparent.* measure, the risk from an informed recipient",
+            lambda one: not any(gate.measure.value.startswith("transparent.") for gate in one.gates),
             "gates",
             got="gates on other measures only",
             fix=f"add a gate for {Measure.TRANSPARENT_MAXIMUM.value}, such as at_most: 0.09",
-        )
-        refuse_if(
-            not set(self.review.overridable) <= set(measures),
+        ),
+        Rule(
             "policy.review.overridable names gates of the policy",
+            lambda one: not set(one.review.overridable) <= {gate.measure for gate in one.gates},
             "review.overridable",
             got="a measure without a gate",
             fix="name measures of gates under policy.gates, or add the gate",
-        )
-        grid = self.sensitivity.penalties
-        pairs = 0 if grid is None else len(grid.penalties) * len(grid.detections)
-        refuse_if(
-            self.generalization.budget is not None and pairs > _PAIRS_UNDER_BUDGET,
+        ),
+        Rule(
             "within a budget a map of penalties has at most nine pairs",
+            lambda one: one.generalization.budget is not None and one.sensitivity.pairs > _PAIRS_UNDER_BUDGET,
             "sensitivity.penalties",
-            got=f"{pairs} pairs",
+            got=lambda one: f"{one.sensitivity.pairs} pairs",
             fix="name fewer penalties or detections, as 3 and 3, or remove the budget",
-        )
-        return self
+        ),
+    )
+
+    @property
+    def second_gate(self) -> int | None:
+        """Position of the first gate whose measure has one before it."""
+        return first_repeated(gate.measure for gate in self.gates)

@@ -8,7 +8,7 @@ import difflib
 import json
 from datetime import date
 from enum import StrEnum
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -100,31 +100,22 @@ def placed(error: ErrorDetails, document: YamlDocument) -> Location:
 
 
 def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> Mistake:
-    """One error that pydantic found, in plain words.
-
-    Parameters
-    ----------
-    error : ErrorDetails
-        As ``ValidationError.errors()`` lists it.
-    form : Form
-        The kind of document.
-    document : Document
-    """
+    """One error that pydantic found, as ``ValidationError.errors()`` lists it, in plain words."""
     location = placed(error, document)
     kind, context, value = error["type"], error.get("ctx", {}), value_at(document.data, location)
+    position = document.position_of(location)
     if kind == BROKEN_RULE:
-        what = "a broken rule"
-        return Mistake(location, what, context["expected"], context["got"], context["fix"])
+        return Mistake(location, "a broken rule", context["expected"], context["got"], context["fix"], position)
     if location[-1:] == (_KEY,):
-        fix = "rename it"
-        return Mistake(location[:-1], "an unusable name", "1 to 2000 characters of text", "an unusable name", fix)
+        name = "an unusable name"
+        return Mistake(location[:-1], name, "1 to 2000 characters of text", name, "rename it", position)
     if kind == "extra_forbidden":
-        return _unknown_key(location, form)
+        return _unknown_key(location, form, document.keys.get(location, position))
     expected = _described_type(location, form)
     if kind == "missing":
-        return Mistake(location, "a missing key", expected, "nothing", f"add “{location[-1]}: …”")
+        return Mistake(location, "a missing key", expected, "nothing", f"add “{location[-1]}: …”", position)
     if value is None:
-        return Mistake(location, "no value", expected, "nothing", "fill in the value")
+        return Mistake(location, "no value", expected, "nothing", "fill in the value", position)
     what, words, fix = _WORDS.get(kind, ("the wrong kind of value", "", "write the kind that is expected"))
     if kind in _BOUNDS:
         name, relation = _BOUNDS[kind]
@@ -139,17 +130,17 @@ def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> M
         words = f"at most {context['max_length']} characters"
     elif kind == "int_type" and isinstance(value, float):
         fix = "write it without a decimal point"
-    return Mistake(location, what, words or expected, described(value, form.shows_value(location)), fix)
+    return Mistake(location, what, words or expected, described(value, form.shows_value(location)), fix, position)
 
 
-def _unknown_key(location: Location, form: Form[Any]) -> Mistake:
+def _unknown_key(location: Location, form: Form[Any], position: Position) -> Mistake:
     model = form.model_at(location[:-1])
     names = [] if model is None else list(model.model_fields)
     key = str(location[-1])
     got = f"“{printable(key)}”" if form.shows_key(location) else "a key that is not among them"
     closest = difflib.get_close_matches(key, names, n=1)
     fix = f"did you mean “{closest[0]}”?" if closest else "remove the key, or move it to where it belongs"
-    return Mistake(location, "an unknown key", one_of(names), got, fix, at_key=True)
+    return Mistake(location, "an unknown key", one_of(names), got, fix, position)
 
 
 def _suggestion(value: object, choices: list[str]) -> str:
@@ -187,6 +178,8 @@ def _plain(number: float) -> str:
 
 _MOST_SHOWN = 100
 """Mistakes that are explained, the first of the document."""
+Found = Mistake | ErrorDetails
+"""A mistake as YAML, or one that pydantic found."""
 
 
 def read_bytes(path: Path, form: Form[Any]) -> bytes:
@@ -224,14 +217,7 @@ def read_bytes(path: Path, form: Form[Any]) -> bytes:
     return content
 
 
-def decoded(content: bytes, path: Path, form: Form[Any]) -> str:
-    """The text of a document.
-
-    Raises
-    ------
-    RequestError
-        If it is not UTF-8.
-    """
+def _decoded(content: bytes, path: Path, form: Form[Any]) -> str:
     try:
         return content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -246,45 +232,36 @@ def decoded(content: bytes, path: Path, form: Form[Any]) -> str:
         ) from None
 
 
-def checked(text: str, path: Path, form: Form[Model]) -> tuple[Model, YamlDocument]:
+def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlDocument]:
     """The document as an instance of its form's model, and with the positions of its values.
 
     Raises
     ------
     RequestError
-        If it is not YAML or not valid. The first 100 mistakes found are among its ``problems``; rules that relate
+        If it is not UTF-8, YAML or valid. The first 100 mistakes found are among its ``problems``; rules that relate
         several keys are checked once those keys are right by themselves.
     """
+    text = _decoded(content, path, form)
+    form.check_text(text, path)
     try:
         document = read_document(text)
     except NotYaml as unreadable:
-        raise _error(path, form, NOTHING, [unreadable.mistake], 1) from None
+        raise _error(path, form, NOTHING, [unreadable.mistake]) from None
     foreign = _foreign(document.data, form)
     if foreign is not None:
-        raise _error(path, form, document, [foreign], 1)
+        raise _error(path, form, document, [foreign])
+    found, places = list[Found](document.mistakes), {mistake.location for mistake in document.mistakes}
     try:
         model = form.model.model_validate_json(json.dumps(document.data), strict=True)
     except ValidationError as error:
-        raise _refused(path, form, document, error) from None
-    if document.mistakes:
-        raise _error(path, form, document, list(document.mistakes[:_MOST_SHOWN]), len(document.mistakes))
+        for details in error.errors(include_url=False, include_input=False):
+            location = placed(details, document)  # of several errors at one place, the first
+            if location not in places and not follows_from_others(details, document.data):
+                places.add(location)
+                found.append(details)
+    if found:
+        raise _error(path, form, document, found)
     return model, document
-
-
-def _refused(path: Path, form: Form[Any], document: YamlDocument, error: ValidationError) -> RequestError:
-    """The error of all mistakes, of which the first are explained; pydantic's, where several are of one place, once."""
-    found: list[tuple[Position, Mistake | ErrorDetails]] = [
-        (document.position(mistake), mistake) for mistake in document.mistakes
-    ]
-    places = {mistake.location for mistake in document.mistakes}
-    for details in error.errors(include_url=False, include_input=False):
-        location = placed(details, document)
-        if location not in places and not follows_from_others(details, document.data):
-            places.add(location)
-            found.append((document.position_of(location), details))
-    found.sort(key=itemgetter(0))
-    mistakes = [one if isinstance(one, Mistake) else explained(one, form, document) for _, one in found[:_MOST_SHOWN]]
-    return _error(path, form, document, mistakes, len(found))
 
 
 def _foreign(data: Any, form: Form[Any]) -> Mistake | None:
@@ -298,25 +275,26 @@ def _foreign(data: Any, form: Form[Any]) -> Mistake | None:
     return None
 
 
-def _error(path: Path, form: Form[Any], document: YamlDocument, mistakes: list[Mistake], count: int) -> RequestError:
-    problems = []
-    for one in mistakes:
-        place = form.written_path(one.location, document.data)
-        problems.append(RequestProblem(one.what, place, *document.position(one), one.expected, one.got, one.fix))
-    problems.sort(key=lambda problem: (problem.line, problem.column))
-    if len(problems) == 1:
-        only = problems[0]
-        return RequestError(
-            only.what,
-            where=f"{path}:{only.line}:{only.column}" + (f", {only.path}" if only.path else ""),
-            expected=only.expected,
-            got=only.got,
-            fix=only.fix,
-            problems=(only,),
+def _error(path: Path, form: Form[Any], document: YamlDocument, found: list[Found]) -> RequestError:
+    """The error of all mistakes, of which the first of the document are explained."""
+    found.sort(
+        key=lambda one: one.position if isinstance(one, Mistake) else document.position_of(placed(one, document))
+    )
+    mistakes = [one if isinstance(one, Mistake) else explained(one, form, document) for one in found[:_MOST_SHOWN]]
+    problems = [
+        RequestProblem(
+            one.what, form.written_path(one.location, document.data), *one.position, one.expected, one.got, one.fix
         )
-    part = f", of which the first {len(problems)} are shown" if count > len(problems) else ""
+        for one in sorted(mistakes, key=attrgetter("position"))
+    ]
+    if len(problems) == 1:
+        (only,) = problems
+        where = f"{path}:{only.line}:{only.column}" + (f", {only.path}" if only.path else "")
+        words = {"expected": only.expected, "got": only.got, "fix": only.fix}
+        return RequestError(only.what, where=where, problems=(only,), **words)
+    part = f", of which the first {len(problems)} are shown" if len(found) > len(problems) else ""
     return RequestError(
-        f"{form.name} has {count} mistakes{part}",
+        f"{form.name} has {len(found)} mistakes{part}",
         where=str(path),
         got="; ".join(f"{problem.place}: {problem.what}" for problem in problems),
         fix="correct each of them",

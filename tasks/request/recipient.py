@@ -1,10 +1,11 @@
 """A recipient: the agreement that binds it, what is at stake for it, and how it would attack."""
 
+from collections.abc import Set
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tasks.request.part import (
     Cost,
@@ -13,10 +14,9 @@ from tasks.request.part import (
     Money,
     OpenProbability,
     RequestPart,
+    Rule,
     Text,
     all_of,
-    first_repeated,
-    refuse_if,
 )
 from tasks.request.public_key import PublicKey
 
@@ -36,15 +36,14 @@ class Agreement(RequestPart):
         default=True, description="Whether the first breach ends the agreement, so that no second penalty follows."
     )
 
-    @model_validator(mode="after")
-    def _penalty_with_detection(self) -> Self:
-        refuse_if(
-            (self.penalty is None) is not (self.detection_rate is None),
+    rules: ClassVar[tuple[Rule["Agreement"], ...]] = (
+        Rule(
             "penalty and detection_rate go together: one deters nobody without the other",
-            got="only the penalty" if self.detection_rate is None else "only the detection_rate",
+            lambda one: (one.penalty is None) is not (one.detection_rate is None),
+            got=lambda one: "only the penalty" if one.detection_rate is None else "only the detection_rate",
             fix="give both, or leave out both where the agreement names no penalty",
-        )
-        return self
+        ),
+    )
 
 
 class Stakes(RequestPart):
@@ -115,40 +114,46 @@ class UncertainTerm(RequestPart):
         default=None, description="Weight of each value of points."
     )
 
-    @model_validator(mode="after")
-    def _of_its_kind(self) -> Self:
-        given = {name for name in set().union(*_PARAMETERS.values()) if getattr(self, name) is not None}
-        refuse_if(
-            given != _PARAMETERS[self.kind],
+    rules: ClassVar[tuple[Rule["UncertainTerm"], ...]] = (
+        Rule(
             "an uncertain term has the parameters of its kind",
-            got=all_of(sorted(given)),
+            lambda one: set(one.given) != _PARAMETERS[one.kind],
+            got=lambda one: all_of(one.given),
             fix="give low and high, and the kind's other parameters: mode; mean and deviation; for points, values "
             "and weights",
-        )
-        if self.values is not None and self.weights is not None:
-            refuse_if(
-                len(self.values) != len(self.weights) or first_repeated(self.values) is not None,
-                "points have each value once, and a weight for each",
-                "weights",
-                got=f"{len(self.weights)} weights for {len(set(self.values))} different values",
-                fix="give each value once and its weight at the same position",
-            )
-        else:
-            refuse_if(
-                not self.ends[0] < self.ends[1],
-                "low of an uncertain term is below its high",
-                "low",
-                got="a low that is not below its high",
-                fix="correct the ends",
-            )
-            refuse_if(
-                self.mode is not None and not self.ends[0] <= self.mode <= self.ends[1],
-                "mode of an uncertain term lies from low to high",
-                "mode",
-                got="a mode outside the ends",
-                fix="correct the mode or the ends",
-            )
-        return self
+        ),
+        Rule(
+            "points have each value once, and a weight for each",
+            lambda one: one.kind == "points" and not len(one.weights or ()) == len(one.values or ()) == one.different,
+            "weights",
+            got=lambda one: f"{len(one.weights or ())} weights for {one.different} different values",
+            fix="give each value once and its weight at the same position",
+        ),
+        Rule(
+            "low of an uncertain term is below its high",
+            lambda one: one.kind != "points" and not one.ends[0] < one.ends[1],
+            "low",
+            got="a low that is not below its high",
+            fix="correct the ends",
+        ),
+        Rule(
+            "mode of an uncertain term lies from low to high",
+            lambda one: one.mode is not None and not one.ends[0] <= one.mode <= one.ends[1],
+            "mode",
+            got="a mode outside the ends",
+            fix="correct the mode or the ends",
+        ),
+    )
+
+    @property
+    def given(self) -> list[str]:
+        """Names of the parameters that are given, sorted."""
+        return sorted(name for name in set().union(*_PARAMETERS.values()) if getattr(self, name) is not None)
+
+    @property
+    def different(self) -> int:
+        """Different values of points."""
+        return len(set(self.values or ()))
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -187,21 +192,16 @@ class UncertainTerms(RequestPart):
         terms = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: term for name, term in terms.items() if term is not None}
 
-    @model_validator(mode="after")
-    def _within_range(self) -> Self:
-        refuse_if(
-            not self.given, "uncertain names at least one term", got="none", fix="name a term, or remove “uncertain”"
-        )
-        for name, term in self.given.items():
-            refuse_if(
-                not _within_range(name, term),
-                "an uncertain term stays within the range of the term",
-                name,
-                got="an end outside its range",
-                fix="keep prior and detection between 0 and 1, both excluded, penalty and costs of planning from "
-                "0, the slope of detection from -700 to 700, all other terms above 0",
-            )
-        return self
+    rules: ClassVar[tuple[Rule["UncertainTerms"], ...]] = (
+        Rule("uncertain names at least one term", lambda one: not one.given, fix="name a term, or remove “uncertain”"),
+        Rule(
+            "an uncertain term stays within the range of the term",
+            lambda one: next((name for name, term in one.given.items() if not _within_range(name, term)), None),
+            got="an end outside its range",
+            fix="keep prior and detection between 0 and 1, both excluded, penalty and costs of planning from "
+            "0, the slope of detection from -700 to 700, all other terms above 0",
+        ),
+    )
 
 
 def _within_range(name: str, term: UncertainTerm) -> bool:
@@ -226,16 +226,15 @@ class DecoyTerms(RequestPart):
     minimum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 0.1
     maximum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        refuse_if(
-            self.minimum_risk_factor > self.maximum_risk_factor,
+    rules: ClassVar[tuple[Rule["DecoyTerms"], ...]] = (
+        Rule(
             "minimum_risk_factor must not exceed maximum_risk_factor",
+            lambda one: one.minimum_risk_factor > one.maximum_risk_factor,
             "minimum_risk_factor",
             got="a number greater than maximum_risk_factor",
             fix="correct the range of risk factors",
-        )
-        return self
+        ),
+    )
 
 
 class Method(StrEnum):
@@ -284,31 +283,34 @@ class Recipient(RequestPart):
         default=(), min_length=1, description="Public keys; the holder of any one of them can read the file."
     )
 
-    @model_validator(mode="after")
-    def _deterrence(self) -> Self:
-        terms = self.adversary
-        declared = terms is not None and terms.penalty is not None and terms.detection_intercept is None
-        refuse_if(
-            declared and self.agreement.detection_rate is None,
+    rules: ClassVar[tuple[Rule["Recipient"], ...]] = (
+        Rule(
             "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate",
+            lambda one: one.adversary is not None and one.adversary.penalty is not None and not one.detected,
             "adversary.penalty",
             got="a penalty that is never due",
             fix="give adversary.detection_intercept, or penalty and detection_rate in the agreement",
-        )
-        if self.uncertain is None:
-            return self
-        terms, given = self.adversary or AdversaryTerms(), self.uncertain.given
-        penalty = self.agreement.penalty if terms.penalty is None else terms.penalty
-        detected = terms.detection_intercept is not None or self.agreement.detection_rate is not None
-        detection = {"detection", "detection_slope"} & given.keys()
-        alone = ("penalty" in given and not detected and "detection" not in given) or (
-            detection and not penalty and "penalty" not in given
-        )
-        refuse_if(
-            alone,
+        ),
+        Rule(
             "an uncertain penalty needs detection, and an uncertain detection a penalty",
+            lambda one: _unpaired(one, one.uncertain.given.keys() if one.uncertain else set()),
             "uncertain",
             got="one of them alone",
             fix="declare the other in the agreement, or make it uncertain too",
-        )
-        return self
+        ),
+    )
+
+    @property
+    def detected(self) -> bool:
+        """Whether the terms say how probable it is that an attempt is detected."""
+        intercept = self.adversary and self.adversary.detection_intercept
+        return intercept is not None or self.agreement.detection_rate is not None
+
+
+def _unpaired(recipient: Recipient, uncertain: Set[str]) -> bool:
+    """Whether a penalty is uncertain that is never detected, or the detection of what costs nothing."""
+    terms = recipient.adversary or AdversaryTerms()
+    penalty = recipient.agreement.penalty if terms.penalty is None else terms.penalty
+    never = "penalty" in uncertain and not recipient.detected and "detection" not in uncertain
+    free = bool({"detection", "detection_slope"} & uncertain) and not penalty and "penalty" not in uncertain
+    return never or free

@@ -55,45 +55,45 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
     terms, demands, budget = policy.generalization, policy.generalization.k_anonymity, policy.generalization.budget
     methods = {request.method_for(recipient) for recipient in request.recipients}
     unheld = _listed(name for name in request.masked if name not in (policy.linkage.known or request.masked))
-    yield (
-        unheld,
-        f"masking ({unheld}) is not attacked; policy.linkage.known takes no intruder to hold these attributes, so that "
-        "linkage.* says nothing of them",
-    )
-    yield (
-        terms.cell_weights == "data" and not methods & PARTITIONS,
-        f"{place}.cell_weights is not used; no recipient's method is a partition",
-    )
-    if demands is not None:
-        yield from _of_k_anonymity(demands, f"{place}.k_anonymity")
-        yield (
-            1 < terms.minimum_class_size <= demands.k,
+    risks = _listed(name for name in ("reidentifications", "attacked_share") if getattr(budget, name, None) is not None)
+    return [
+        (
+            unheld,
+            f"masking ({unheld}) is not attacked; policy.linkage.known takes no intruder to hold these attributes, so "
+            "that linkage.* says nothing of them",
+        ),
+        (
+            terms.cell_weights == "data" and not methods & PARTITIONS,
+            f"{place}.cell_weights is not used; no recipient's method is a partition",
+        ),
+        *(_of_k_anonymity(demands, f"{place}.k_anonymity") if demands is not None else ()),
+        (
+            demands is not None and 1 < terms.minimum_class_size <= demands.k,
             f"{place}.minimum_class_size is not used; k-anonymity leaves no smaller class",
-        )
-    yield (
-        terms.collusion is not None and not any(map(request.coalitions, request.recipients)),
-        f"{place}.collusion is not used; the request has one recipient",
-    )
-    yield (
-        terms.shared is not None and not any(map(request.sharing, request.recipients)),
-        f"{place}.shared is not used; it names one recipient",
-    )
-    if budget is not None:
-        risks = _listed(name for name in ("reidentifications", "attacked_share") if getattr(budget, name) is not None)
-        yield (
+        ),
+        (
+            terms.collusion is not None and not any(map(request.coalitions, request.recipients)),
+            f"{place}.collusion is not used; the request has one recipient",
+        ),
+        (
+            terms.shared is not None and not any(map(request.sharing, request.recipients)),
+            f"{place}.shared is not used; it names one recipient",
+        ),
+        (
             risks and methods <= _NO_ATTACK,
             f"{place}.budget ({risks}) is not used; the methods release nothing worth an attempt",
-        )
-        yield (
-            1 < terms.minimum_class_size <= (budget.least_records or 0),
+        ),
+        (
+            budget is not None and 1 < terms.minimum_class_size <= (budget.least_records or 0),
             f"{place}.minimum_class_size is not used; the budget leaves no smaller cell",
-        )
-    yield from _of_sensitivity(request)
-    yield (
-        "decoys" in policy.model_fields_set
-        and not (request.continues or any(recipient.decoys for recipient in request.recipients)),
-        "policy.decoys is not used; no recipient is to have decoys",
-    )
+        ),
+        *_of_sensitivity(request),
+        (
+            "decoys" in policy.model_fields_set
+            and not (request.continues or any(recipient.decoys for recipient in request.recipients)),
+            "policy.decoys is not used; no recipient is to have decoys",
+        ),
+    ]
 
 
 def _of_k_anonymity(demands: KAnonymity, place: str) -> _Notes:
@@ -111,31 +111,30 @@ def _of_k_anonymity(demands: KAnonymity, place: str) -> _Notes:
 
 def _of_sensitivity(request: ReleaseRequest) -> _Notes:
     """Tolerances and draws without a use, and a gate on the passing probability that always passes, or never."""
-    terms = request.policy.sensitivity
+    terms, gates = request.policy.sensitivity, {gate.measure: gate for gate in request.policy.gates}
     tolerances = _listed(name for name in ("attacked", "regret", "generalization") if name in terms.model_fields_set)
     uncertain = {recipient.id: recipient.uncertain.given for recipient in request.recipients if recipient.uncertain}
-    yield (
-        tolerances and terms.points is None,
-        f"policy.sensitivity ({tolerances}) is not used; policy.sensitivity.points asks for no map",
-    )
-    gates = {gate.measure: gate for gate in request.policy.gates}
-    asked = gates.get(Measure.PASSING_PROBABILITY)
-    if asked is not None:
-        drawn = _listed(who for who, given in uncertain.items() if any(one.kind != "between" for one in given.values()))
-        most = _MISSED ** (1 / terms.draws)
-        yield (
-            not OF_TERMS & gates.keys(),
-            f"the gate on {asked.measure.value} judges nothing; no other gate depends on uncertain terms",
-        )
-        yield (
-            drawn and asked.threshold > most,
-            f"the gate on {asked.measure.value} ({drawn}) stays closed; {terms.draws} draws that all pass show "
-            f"{most:.5f} at most, policy.sensitivity.draws asks for more",
-        )
-    yield (
-        "draws" in terms.model_fields_set and not uncertain,
-        "policy.sensitivity.draws is not used; no recipient has uncertain terms",
-    )
+    drawn = _listed(who for who, given in uncertain.items() if any(one.kind != "between" for one in given.values()))
+    asked, most = gates.get(Measure.PASSING_PROBABILITY), _MISSED ** (1 / terms.draws)
+    return [
+        (
+            tolerances and terms.points is None,
+            f"policy.sensitivity ({tolerances}) is not used; policy.sensitivity.points asks for no map",
+        ),
+        (
+            asked is not None and not OF_TERMS & gates.keys(),
+            f"the gate on {Measure.PASSING_PROBABILITY.value} judges nothing; no other gate depends on uncertain terms",
+        ),
+        (
+            asked is not None and drawn and asked.threshold > most,
+            f"the gate on {Measure.PASSING_PROBABILITY.value} ({drawn}) stays closed; {terms.draws} draws that all "
+            f"pass show {most:.5f} at most, policy.sensitivity.draws asks for more",
+        ),
+        (
+            "draws" in terms.model_fields_set and not uncertain,
+            "policy.sensitivity.draws is not used; no recipient has uncertain terms",
+        ),
+    ]
 
 
 def _of_review(request: ReleaseRequest) -> _Notes:

@@ -1,18 +1,21 @@
 """The settings of ``releasegate serve``: schedules, limits, inbox, orchestrator, page and notifications.
 
-They hold no secret: a notification names an environment variable, which holds the address.
+They hold no secret: a notification names an environment variable, which holds the address. No value of the file is
+repeated in a message all the same: what stands in the place of a variable's name may be a secret.
 """
 
 import ipaddress
 import re
 from enum import StrEnum
-from functools import cached_property
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, IPvAnyNetwork
 
-from tasks.request.part import RequestPart, broken_rule
+from tasks.request.form import Form
+from tasks.request.part import RequestPart, Rule, broken_rule
+from tasks.request.reading import checked, read_bytes
 
 SCHEMA_VERSION = "releasegate/service/1"
 
@@ -41,7 +44,19 @@ def _timezone(name: str) -> str:
     return name
 
 
+def _network(text: object) -> object:
+    try:
+        return ipaddress.ip_network(str(text))
+    except ValueError:
+        raise broken_rule(
+            "proxies are addresses or networks, such as 10.0.0.5 or 10.0.0.0/24",
+            got="text of a different form",
+            fix="correct them",
+        ) from None
+
+
 Cron = Annotated[str, AfterValidator(_cron)]
+Network = Annotated[IPvAnyNetwork, BeforeValidator(_network)]
 
 
 class ScheduleSettings(RequestPart):
@@ -94,45 +109,31 @@ class PageSettings(RequestPart):
     proxy_header: str | None = Field(
         None, pattern=r"^[A-Za-z0-9-]+$", description="Header in which a proxy names the login that it authenticated."
     )
-    proxies: tuple[str, ...] = Field((), description="Addresses or networks of such proxies.")
+    proxies: tuple[Network, ...] = Field((), description="Addresses or networks of such proxies.")
     signed_only: bool = Field(False, description="Whether votes of people without a registered key are refused.")
     idle_minutes: int = Field(15, ge=1, le=240, description="Minutes without use after which a session ends.")
     longest_hours: int = Field(8, ge=1, le=24, description="Hours after which a session ends in any case.")
 
-    @model_validator(mode="after")
-    def _is_safe(self) -> "PageSettings":
-        if not self.https and not set(self.hosts) <= _LOOPBACK:
-            raise broken_rule(
-                "https: true for a page that is served beyond this machine",
-                got="false",
-                fix="set https, or serve loopback names only",
-            )
-        if self.proxy_header is not None and not self.proxies:
-            raise broken_rule(
-                "proxies, the addresses that proxy_header is trusted from",
-                got="no address",
-                fix="name the proxies",
-            )
-        try:
-            networks = self.networks
-        except ValueError:
-            raise broken_rule(
-                "proxies are addresses or networks, such as 10.0.0.5 or 10.0.0.0/24",
-                got="text of a different form",
-                fix="correct them",
-            ) from None
-        if any(network.prefixlen == 0 for network in networks):
-            raise broken_rule(
-                "proxies, the addresses of the proxies alone",
-                got="every address there is",
-                fix="name the proxies",
-            )
-        return self
-
-    @cached_property
-    def networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-        """Networks of the proxies."""
-        return tuple(ipaddress.ip_network(one) for one in self.proxies)
+    rules: ClassVar[tuple[Rule["PageSettings"], ...]] = (
+        Rule(
+            "https: true for a page that is served beyond this machine",
+            lambda page: not page.https and not set(page.hosts) <= _LOOPBACK,
+            got="false",
+            fix="set https, or serve loopback names only",
+        ),
+        Rule(
+            "proxies, the addresses that proxy_header is trusted from",
+            lambda page: page.proxy_header is not None and not page.proxies,
+            got="no address",
+            fix="name the proxies",
+        ),
+        Rule(
+            "proxies, the addresses of the proxies alone",
+            lambda page: any(network.prefixlen == 0 for network in page.proxies),
+            got="every address there is",
+            fix="name the proxies",
+        ),
+    )
 
     def is_proxy(self, address: str) -> bool:
         """Whether an address is that of a proxy."""
@@ -141,7 +142,7 @@ class PageSettings(RequestPart):
         except ValueError:
             return False
         mapped = peer.ipv4_mapped if isinstance(peer, ipaddress.IPv6Address) else None
-        return any((mapped or peer) in network for network in self.networks)
+        return any((mapped or peer) in network for network in self.proxies)
 
 
 class NewsKind(StrEnum):
@@ -210,3 +211,28 @@ class ServiceSettings(RequestPart):
 
 DEFAULTS = ServiceSettings(schema_version=SCHEMA_VERSION)
 """The settings without a file."""
+
+_FORM = Form(
+    model=ServiceSettings,
+    name="the settings file",
+    kind="a file of service settings",
+    start="see the settings in docs/service.md",
+    shorten="see the settings in docs/service.md",
+)
+
+
+def load_settings(path: Path) -> ServiceSettings:
+    """Read and check the settings.
+
+    Parameters
+    ----------
+    path : Path
+        YAML 1.2 in UTF-8, at most 1 MB.
+
+    Raises
+    ------
+    RequestError
+        If the file cannot be read or is not valid; ``problems`` holds the first 100 mistakes found.
+    """
+    settings, _ = checked(read_bytes(path, _FORM), path, _FORM)
+    return settings

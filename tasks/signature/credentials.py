@@ -6,10 +6,12 @@ is encrypted; it is never quoted, and nothing of a key is.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -24,11 +26,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tasks.core.errors import BadInput, ParameterError, WorkspaceError
-from tasks.core.files import check_private
+from tasks.core.files import check_private, read_content
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
 Ask = Callable[[], str]
 """Gives the passphrase of a file that is encrypted."""
+Loaded = TypeVar("Loaded")
 
 SMALLEST_RSA_BITS = 2048
 _LONGEST_SHOWN = 200
@@ -50,11 +53,6 @@ def fingerprint(certificate: x509.Certificate) -> str:
     return hashlib.sha256(certificate.public_bytes(Encoding.DER)).hexdigest()
 
 
-def holder(certificate: x509.Certificate) -> str:
-    """The subject of a certificate, in one printable line."""
-    return printed(certificate.subject)
-
-
 def printed(named: x509.Name) -> str:
     """A name (RFC 4514) in one printable line."""
     name = named.rfc4514_string() or "no one"
@@ -70,9 +68,9 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
     WorkspaceError
         If it cannot be read, other users may read it, the passphrase is wrong, or it lacks a key or its certificate.
     """
-    content = _content(path, "the private key")
+    content = read_content(path, "the private key")
     check_private(path)
-    found = _loaded_pkcs12(content, None) or _loaded_pkcs12(content, ask().encode())
+    found = _opened(pkcs12.load_pkcs12, content, ask)
     if found is None:
         raise _cannot_be_opened("PKCS #12 file", path, "a PKCS #12 file (.p12, .pfx) and its passphrase")
     if found.key is None or found.cert is None:
@@ -102,7 +100,7 @@ def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
     WorkspaceError
         If a file cannot be read as such, other users may read the key, or the passphrase is wrong.
     """
-    contents = {path: _content(path, "a PEM file") for path in files}
+    contents = {path: read_content(path, "a PEM file") for path in files}
     keys = [(path, found[0]) for path, content in contents.items() if (found := _PRIVATE.search(content))]
     if len(keys) != 1:
         raise WorkspaceError(
@@ -114,13 +112,9 @@ def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
         )
     (place, block), *_ = keys
     check_private(place)
-    try:
-        try:
-            loaded = load_pem_private_key(block, None)
-        except TypeError:  # encrypted
-            loaded = load_pem_private_key(block, ask().encode())
-    except (TypeError, ValueError, UnsupportedAlgorithm):
-        raise _cannot_be_opened("private key", place, "a private key in PEM, and its passphrase") from None
+    loaded = _opened(load_pem_private_key, block, ask)
+    if loaded is None:
+        raise _cannot_be_opened("private key", place, "a private key in PEM, and its passphrase")
     key = _supported(loaded, place)
     certificates = [one for path in files if b"BEGIN CERT" in contents[path] for one in read_certificates(path)]
     own = [one for one in certificates if _public(one) == _public(key)]
@@ -143,7 +137,7 @@ def read_certificates(path: Path) -> list[x509.Certificate]:
     WorkspaceError
         If it cannot be read, or holds none.
     """
-    content = _content(path, "a certificate")
+    content = read_content(path, "a certificate")
     try:
         if b"-----BEGIN" in content:
             return x509.load_pem_x509_certificates(content)
@@ -167,27 +161,27 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
         If key and certificate do not belong together, the certificate is not in force, is not for signatures, or the
         key is too short.
     """
-    certificate = credentials.certificate
-    if _public(credentials.key) != _public(certificate):
-        raise _unfit(
-            "key and certificate do not belong together",
-            "the certificate of this key",
-            "the certificate of a different key",
-        )
-    if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
-        since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-        raise _unfit(
-            "the certificate is not in force",
-            f"a day from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
-            f"{now:%Y-%m-%d}",
-            "sign with one that is; a certificate that has ended must be renewed",
-        )
+    certificate, key = credentials.certificate, credentials.key
+    since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     try:
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
         usage = None
     except ValueError:
         raise _unfit("the certificate cannot be read", "well-formed extensions", "malformed extensions") from None
+    if _public(key) != _public(certificate):
+        raise _unfit(
+            "key and certificate do not belong together",
+            "the certificate of this key",
+            "the certificate of a different key",
+        )
+    if not since <= now <= until:
+        raise _unfit(
+            "the certificate is not in force",
+            f"a day from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
+            f"{now:%Y-%m-%d}",
+            "sign with one that is; a certificate that has ended must be renewed",
+        )
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise _unfit(
             "the certificate is not for signatures",
@@ -195,8 +189,8 @@ def check_credentials(credentials: Credentials, now: datetime) -> None:
             "neither",
             "sign with a certificate that was issued for signatures",
         )
-    if isinstance(credentials.key, RSAPrivateKey) and credentials.key.key_size < SMALLEST_RSA_BITS:
-        raise _unfit("the key is too short", f"RSA of {SMALLEST_RSA_BITS} bits or more", f"{credentials.key.key_size}")
+    if isinstance(key, RSAPrivateKey) and key.key_size < SMALLEST_RSA_BITS:
+        raise _unfit("the key is too short", f"RSA of {SMALLEST_RSA_BITS} bits or more", f"{key.key_size}")
 
 
 def _unfit(what: str, expected: str, got: str, fix: str = "name the right files") -> BadInput:
@@ -207,11 +201,12 @@ def _public(holder_of_one: PrivateKey | x509.Certificate) -> bytes:
     return holder_of_one.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
-def _loaded_pkcs12(content: bytes, passphrase: bytes | None) -> pkcs12.PKCS12KeyAndCertificates | None:
-    try:
-        return pkcs12.load_pkcs12(content, passphrase)
-    except (TypeError, ValueError, UnsupportedAlgorithm):
-        return None
+def _opened(load: Callable[[bytes, bytes | None], Loaded], content: bytes, ask: Ask) -> Loaded | None:
+    """What a file holds, opened without a passphrase where that is possible; None where neither opens it."""
+    for passphrase in (lambda: None, lambda: ask().encode()):
+        with suppress(TypeError, ValueError, UnsupportedAlgorithm):
+            return load(content, passphrase())
+    return None
 
 
 def _supported(key: object, path: Path) -> PrivateKey:
@@ -234,21 +229,3 @@ def _cannot_be_opened(what: str, path: Path, expected: str) -> WorkspaceError:
         got="a different passphrase, a different kind of file, or damage",
         fix="check the passphrase; restore the file from your backup",
     )
-
-
-def _content(path: Path, what: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WorkspaceError(
-            f"{what} cannot be read",
-            where=str(path),
-            expected="a file that you may read",
-            got=error.strerror or "the system refused",
-            fix="check the path and its permissions",
-        ) from None
-
-
-def all_certificates(paths: Iterable[Path]) -> tuple[x509.Certificate, ...]:
-    """The certificates of several files."""
-    return tuple(one for path in paths for one in read_certificates(path))

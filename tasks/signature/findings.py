@@ -44,7 +44,6 @@ class Inspection:
     signatory: Signatory | None = None
     claimed_at: datetime | None = None
     """Time of signing by the signer's own clock."""
-    signatures: int = 0
     record: bytes | None = None
     """The ``decision.json`` in what was signed; in an unsigned file, in the file."""
     head: Head | None = None

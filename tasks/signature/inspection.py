@@ -7,6 +7,7 @@ anybody, so that every fault in it becomes a finding, never an error of the libr
 
 import asyncio
 import io
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from asn1crypto import parser
+from asn1crypto import x509 as asn1_x509
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from pyhanko.pdf_utils.reader import PdfFileReader
 from pyhanko.sign.ades.report import AdESIndeterminate
 from pyhanko.sign.diff_analysis import ModificationLevel
@@ -24,12 +27,24 @@ from pyhanko.sign.validation.status import PdfSignatureStatus
 from pyhanko_certvalidator import ValidationContext
 
 from tasks.ledger.entry import Head
-from tasks.signature.credentials import fingerprint, holder, printed
+from tasks.signature.credentials import fingerprint, printed
 from tasks.signature.findings import Inspection, Signatory, SignatureFinding
-from tasks.signature.library import asn1_certificate
 
 _USAGE = KeyUsageConstraints(key_usage={"digital_signature", "non_repudiation"})
 _HEAD = re.compile(r"ledger entry ([0-9]{1,12}), SHA-256 ([0-9a-f]{64})")
+
+RECORD_NAME = "decision.json"
+
+for _name in ("pyhanko", "pyhanko_certvalidator"):
+    # Whatever they have to say is said by our own findings; their texts quote certificates.
+    _logger = logging.getLogger(_name)
+    _logger.addHandler(logging.NullHandler())
+    _logger.propagate = False
+
+
+def asn1_certificate(certificate: x509.Certificate) -> asn1_x509.Certificate:
+    """A certificate as pyHanko takes it."""
+    return asn1_x509.Certificate.load(certificate.public_bytes(Encoding.DER))
 
 
 def reason_for(release_id: str, recipient: str, head: Head) -> str:
@@ -56,39 +71,32 @@ def inspect_pdf(
     Inspection
         With the first problem, in the order: bytes, changes that are not allowed, trust, changes that are.
     """
-    base = Inspection(SignatureFinding.UNREADABLE, moment)
+    found = Inspection(SignatureFinding.UNREADABLE, moment)
     try:
         reader = PdfFileReader(io.BytesIO(content))
-        catalog = None if reader.encrypted else reader.root
-    except MemoryError:
-        raise
-    except Exception:
-        return base
-    if catalog is None:
-        return base
-    try:
+        if reader.encrypted or reader.root is None:
+            return found
+        found = replace(found, finding=SignatureFinding.BROKEN)
         signatures = reader.embedded_signatures
         if signatures:
-            return _judged(base, reader, signatures, content, roots)
+            return _judged(found, reader, signatures[0], content, roots)
+        # Where there is a signature that no field leads to, something was damaged or taken out.
+        finding = SignatureFinding.BROKEN if b"/ByteRange" in content else SignatureFinding.UNSIGNED
+        return replace(found, finding=finding, record=attached(reader.root))
     except MemoryError:
         raise
-    except Exception:
-        return replace(base, finding=SignatureFinding.BROKEN)
-    # Where there is a signature that no field leads to, something was damaged or taken out.
-    finding = SignatureFinding.BROKEN if b"/ByteRange" in content else SignatureFinding.UNSIGNED
-    return replace(base, finding=finding, record=attached(catalog))
+    except Exception:  # of a document that is anybody's
+        return found
 
 
 def _judged(
-    base: Inspection,
+    broken: Inspection,
     reader: PdfFileReader,
-    signatures: Sequence[EmbeddedPdfSignature],
+    first: EmbeddedPdfSignature,
     content: bytes,
     roots: Sequence[x509.Certificate] | None,
 ) -> Inspection:
-    first = signatures[0]
-    broken = replace(base, finding=SignatureFinding.BROKEN, signatures=len(signatures))
-    status = _status(first, roots, base.checked_at)
+    status = _status(first, roots, broken.checked_at)
     if not (status.intact and status.valid and _is_canonical(content, first)):
         return broken
     signed_bytes = int(first.byte_range[2]) + int(first.byte_range[3])
@@ -98,7 +106,7 @@ def _judged(
         broken,
         finding=_change(status, len(content) - signed_bytes),
         signatory=Signatory(
-            holder(certificate),
+            printed(certificate.subject),
             fingerprint(certificate),
             printed(certificate.issuer),
             certificate.not_valid_before_utc,
@@ -169,9 +177,6 @@ _NOT_FOR_SIGNATURES = frozenset(
         AdESIndeterminate.CRYPTO_CONSTRAINTS_FAILURE_NO_POE,
     }
 )
-
-
-RECORD_NAME = "decision.json"
 
 
 def attached(catalog: Any) -> bytes | None:

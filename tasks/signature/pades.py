@@ -12,6 +12,8 @@ import io
 from datetime import datetime
 from typing import Any
 
+from asn1crypto import keys as asn1_keys
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyhanko.pdf_utils.extensions import DeveloperExtension
 from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
 from pyhanko.sign.fields import InvisSigSettings, MDPPerm, SigFieldSpec, SigSeedSubFilter
@@ -20,8 +22,8 @@ from pyhanko.sign.signers.pdf_signer import PdfSignatureMetadata, PdfSigner, Pdf
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
 from tasks.core.errors import StageFailed
-from tasks.signature.credentials import Credentials
-from tasks.signature.library import asn1_certificate, asn1_key
+from tasks.signature.credentials import Credentials, PrivateKey
+from tasks.signature.inspection import asn1_certificate
 
 FIELD = "ExpertDetermination"
 """Name of the signature's field."""
@@ -83,6 +85,11 @@ def sign_pdf(content: bytes, credentials: Credentials, *, reason: str, moment: d
             fix="nothing was recorded; report this message",
         )
     return signed
+
+
+def asn1_key(key: PrivateKey) -> asn1_keys.PrivateKeyInfo:
+    """A private key as pyHanko takes it."""
+    return asn1_keys.PrivateKeyInfo.load(key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
 
 
 class _Update(IncrementalPdfFileWriter):

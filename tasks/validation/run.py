@@ -2,11 +2,20 @@
 
 Counts go into the decision record. Positions are for the data steward who mends the file; they are returned apart, and
 belong neither in the record nor in a report.
+
+Great Expectations is kept to one question: does this table meet these expectations, yes or no. It is asked for booleans
+only, its other result forms hold raw values. Nothing it says in words is passed on: its messages, logs and tracebacks
+may quote a value. Nothing is sent or written: the context lives in memory, this version has no usage statistics, and
+its progress bars are off.
 """
 
+import logging
 import traceback
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +25,7 @@ from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
-from tasks.validation.expectations import Evaluator
-from tasks.validation.suite import Check, CheckedTable, Observation, derive
+from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, matches
 
 MOST_POSITIONS = 100
@@ -46,17 +54,11 @@ def validate(
     frame : DataFrame of shape (n_records, n_columns)
         The raw microdata, every column of string type, missing cells as NA; its structure was checked before.
     request : ReleaseRequest
-        What the columns are declared to be, and what the policy demands.
     covered : bool array of shape (n_records,)
         True where the record's quasi-identifiers occur in the population.
     confirmed : bool
         Whether Great Expectations evaluates the checks as well, as a release demands. Without it the outcome is the
         same, in a fraction of the time: the library takes seconds to import.
-
-    Returns
-    -------
-    ValidationOutcome
-        Counts for the record, positions for the steward. Where its fact has not passed, the release is blocked.
 
     Raises
     ------
@@ -66,11 +68,10 @@ def validate(
     Notes
     -----
     Columns are taken one at a time, so that memory grows by one column's distinct values. Whether a check passed is
-    Great Expectations' word; which records fail it is found by ``tasks.validation.run`` where it did not pass or
-    tolerates a share of failures. Unconfirmed, ``tasks.validation.run`` alone decides.
+    Great Expectations' word; where it did not pass, tolerates failures or is unconfirmed, they are found here.
     """
     try:
-        return _validate(frame, request, covered, Evaluator() if confirmed else None)
+        return _validate(frame, request, covered, confirmed)
     except ReleasegateError:
         raise
     except Exception as error:
@@ -87,7 +88,7 @@ def validate(
 
 
 def _validate(
-    frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], evaluator: Evaluator | None
+    frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], confirmed: bool
 ) -> ValidationOutcome:
     plan, results, counts = derive(request), dict[str, tuple[CheckFact, Positions]](), dict[Observation, int]()
     for column in ("", *request.attributes):
@@ -96,7 +97,7 @@ def _validate(
             checks = [check for check in plan.checks if (check.column, check.table) == (column, kind)]
             if checks:
                 table = tables.build(kind, [check.field for check in checks if check.field])
-                verdicts = evaluator.evaluate(table, checks) if evaluator else {}
+                verdicts = evaluate(table, checks) if confirmed else {}
                 results |= {check.id: _result(tables, table, check, verdicts.get(check.id)) for check in checks}
         counts |= {seen: _count(tables, seen) for seen in plan.observations if seen.column == column}
     checked = tuple(results[check.id][0] for check in plan.checks)
@@ -151,8 +152,7 @@ def _enough(check: Check, table: pd.DataFrame, failed: int) -> bool:
     """Whether a count of failures allows a pass, by the library's own rule: the share among the cells considered."""
     if check.mostly == 1:
         return failed == 0
-    presence = check.type == "ExpectColumnValuesToNotBeNull"
-    considered = len(table) if presence else int(table[check.field].notna().sum())
+    considered = len(table) if check.type == PRESENCE else int(table[check.field].notna().sum())
     return considered == 0 or (considered - failed) / considered >= check.mostly
 
 
@@ -166,56 +166,129 @@ Mask = npt.NDArray[np.bool_]
 
 
 def failing(check: Check, table: pd.DataFrame) -> Mask:
-    """Mark what fails a check.
+    """Mark the rows of a prepared table, or for a check of its columns the columns, that fail a check.
 
-    Parameters
-    ----------
-    check : Check
-        What is expected, and of which field.
-    table : DataFrame
-        The prepared table that the check looks at.
+    A missing cell fails nothing but an expectation of presence.
+    """
+    if check.table is CheckedTable.RELEASE:
+        return ~table.columns.isin(check.arguments["column_set"])
+    missing = table[check.field].isna().to_numpy()
+    if check.type == PRESENCE:
+        return missing
+    return np.asarray(_UNMET[check.type](table[check.field], **check.arguments), dtype=np.bool_) & ~missing
 
-    Returns
-    -------
-    array of shape (n_rows,), or (n_columns,) for a check of the table's columns
-        True where the expectation is not met. A missing cell fails nothing but an expectation of presence.
+
+def _outside(
+    cells: pd.Series, min_value: float | None = None, max_value: float | None = None, *, strict_max: bool = False
+) -> pd.Series:
+    low, high = -np.inf if min_value is None else min_value, np.inf if max_value is None else max_value
+    return (cells < low) | ((cells >= high) if strict_max else (cells > high))
+
+
+_UNMET: dict[str, Callable[..., Any]] = {
+    "ExpectColumnValuesToMatchRegex": lambda cells, regex: ~matches(cells, regex),
+    "ExpectColumnValuesToNotMatchRegex": matches,
+    "ExpectColumnValuesToBeInSet": lambda cells, value_set: ~cells.isin(value_set),
+    "ExpectColumnValuesToBeBetween": _outside,
+    "ExpectColumnValueLengthsToBeBetween": lambda cells, max_value: (
+        cells.str.len().to_numpy(dtype=np.float64, na_value=np.nan) > max_value
+    ),
+    "ExpectColumnValuesToBeUnique": lambda cells: cells.duplicated(keep=False),
+}
+"""Where the cells of a column do not meet an expectation, by its type."""
+
+
+def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
+    """Ask Great Expectations which checks of a prepared table it passes, by the id of each.
 
     Raises
     ------
     StageFailed
-        If the type of the expectation is not known here.
+        If an expectation could not be evaluated, or results are missing; this is never a pass.
+
+    Notes
+    -----
+    Results come back in another order than they were asked for and are matched by our own id. An expectation whose
+    computation fails is reported by the library as not met, with the exception beside it; that is an error here.
     """
-    given = check.arguments
-    if check.type == "ExpectTableColumnsToMatchSet":
-        expected = set(cast(list[str], given["column_set"]))
-        return np.array([name not in expected for name in table.columns], dtype=np.bool_)
-    missing = table[check.field].isna().to_numpy()
-    return missing if check.type == "ExpectColumnValuesToNotBeNull" else _unmet(check, table[check.field]) & ~missing
+    failure, verdicts = "", dict[str, bool]()
+    try:
+        results = _results(table, checks)
+        verdicts = {result.expectation_config.meta["check"]: result.success is True for result in results}
+        if any(_raised(result.exception_info) for result in results):
+            failure = "an expectation whose computation failed"
+        elif not (verdicts.keys() == {check.id for check in checks} and len(verdicts) == len(results) == len(checks)):
+            failure = f"{len(verdicts)} results for {len(checks)} checks"
+    except Exception as error:
+        failure = type(error).__name__
+    if failure:
+        # Raised out here so that the library's exception, which may quote a value, is not attached as context.
+        columns = sorted({check.column for check in checks if check.column})
+        raise StageFailed(
+            "validation could not evaluate its checks",
+            where="columns " + ", ".join(columns) if columns else "the whole table",
+            expected="a yes or no for every check",
+            got=failure,
+            fix="nothing is released; check that the installed Great Expectations is of the version in "
+            "requirements.lock",
+        )
+    return verdicts
 
 
-def _unmet(check: Check, cells: pd.Series) -> Mask:
-    given = check.arguments
-    match check.type:
-        case "ExpectColumnValuesToMatchRegex":
-            return ~matches(cells, str(given["regex"]))
-        case "ExpectColumnValuesToNotMatchRegex":
-            return matches(cells, str(given["regex"]))
-        case "ExpectColumnValuesToBeInSet":
-            return ~cells.isin(cast(list[str], given["value_set"])).to_numpy(dtype=np.bool_)
-        case "ExpectColumnValuesToBeBetween":
-            low, high = (cast(float | None, given.get(name)) for name in ("min_value", "max_value"))
-            below = cells < (-np.inf if low is None else low)
-            above = cells >= high if given.get("strict_max") else cells > (np.inf if high is None else high)
-            return (below | above).to_numpy(dtype=np.bool_)
-        case "ExpectColumnValueLengthsToBeBetween":
-            lengths = cells.str.len().to_numpy(dtype=np.float64, na_value=np.nan)
-            return np.asarray(lengths > cast(int, given["max_value"]))
-        case "ExpectColumnValuesToBeUnique":
-            return cells.duplicated(keep=False).to_numpy(dtype=np.bool_)
-    raise StageFailed(
-        "validation cannot locate the failures of a check",
-        where=check.id,
-        expected="a type of expectation that tasks.validation.run knows",
-        got=check.type,
-        fix="teach tasks.validation.run this type",
+def _results(table: pd.DataFrame, checks: Sequence[Check]) -> list[Any]:
+    gx, batches = _library()
+    suite = gx.ExpectationSuite(
+        "release",
+        expectations=[
+            getattr(gx.expectations, check.type)(
+                **check.arguments,
+                **({"column": check.field} if check.field else {}),
+                **({"mostly": check.mostly} if check.mostly < 1 else {}),
+                meta={"check": check.id},
+            )
+            for check in checks
+        ],
     )
+    batch = batches.get_batch({"dataframe": table})
+    return list(batch.validate(suite, result_format="BOOLEAN_ONLY").results)
+
+
+@cache
+def _library() -> tuple[Any, Any]:
+    """The library, whose import takes seconds, and its one context for tables, which costs more than a small table.
+
+    The context is in memory; it keeps, shows and sends nothing. No log record of the library, which may quote a value,
+    comes to any handler but its own. What importing it does to warnings is undone.
+    """
+    logger, show = logging.getLogger("great_expectations"), warnings.showwarning
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+    logger.setLevel(logging.CRITICAL + 1)
+    import great_expectations as gx  # noqa: PLC0415
+    from great_expectations.data_context.types.base import (  # noqa: PLC0415
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+        ProgressBarsConfig,
+    )
+
+    if warnings.showwarning is not show:
+        logging.captureWarnings(False)
+    context = gx.get_context(
+        mode="ephemeral",
+        project_config=DataContextConfig(
+            store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False),
+            progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
+            analytics_enabled=False,
+        ),
+    )
+    asset = context.data_sources.add_pandas("releasegate").add_dataframe_asset("table")
+    return gx, asset.add_batch_definition_whole_dataframe("whole")
+
+
+def _raised(exception_info: Any) -> bool:
+    """Whether anything went wrong; the library reports one exception, or one for each metric."""
+    if not isinstance(exception_info, dict) or not exception_info:
+        return True
+    if "raised_exception" in exception_info:
+        return exception_info["raised_exception"] is not False
+    return any(_raised(nested) for nested in exception_info.values())

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from tasks.decision.record import SkippedCheck
 from tasks.request.model import Attribute, ReleaseRequest, Role, SafeHarborRule, ValueType
@@ -34,6 +35,10 @@ _FORMS = {
     ValueType.NUMBER: ("numbers", NUMBER),
     ValueType.DATE: ("dates written YYYY-MM-DD", DATE_AND_TIME),
 }
+PRESENCE = "ExpectColumnValuesToNotBeNull"
+_BETWEEN = "ExpectColumnValuesToBeBetween"
+_OF_VALUES = frozenset({"text", "number", "day", "age"})
+"""Fields of the table of distinct values; all others are of records."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -53,19 +58,25 @@ class Check:
     """Short name of what is checked; with type and column it identifies the check."""
     expectation: str
     """The same in plain words, for reports."""
-    table: CheckedTable
     column: str
     """Column of the microdata, empty for a check of the whole table."""
     field: str
-    """Column of the prepared table, see ``tasks.validation.tables``."""
+    """Column of the prepared table, see ``tasks.validation.tables``; empty for a check of which columns there are."""
     type: str
     """Class of the expectation in Great Expectations."""
-    arguments: dict[str, object] = dataclasses.field(default_factory=dict)
+    arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Arguments of the expectation besides the column and ``mostly``."""
     mostly: float = 1.0
     """Least share of cells that must meet the expectation."""
     counts_tolerated: bool = False
     """Whether the cells that do not meet it are counted also where it passed."""
+
+    @property
+    def table(self) -> CheckedTable:
+        """The table that has the field."""
+        if not self.field:
+            return CheckedTable.RELEASE
+        return CheckedTable.VALUES if self.field in _OF_VALUES else CheckedTable.RECORDS
 
     @property
     def id(self) -> str:
@@ -96,18 +107,7 @@ class ValidationPlan:
 
 
 def derive(request: ReleaseRequest) -> ValidationPlan:
-    """Derive the suite of a request.
-
-    Parameters
-    ----------
-    request : ReleaseRequest
-        A request that is valid in itself.
-
-    Returns
-    -------
-    Plan
-        Checks in the order of the request's columns, the whole table's first; ids are unique.
-    """
+    """The suite of a valid request: checks in the order of its columns, the whole table's first; ids are unique."""
     checks = list(_table_checks(request))
     for column, attribute in request.attributes.items():
         checks += _declared_checks(request, column, attribute)
@@ -141,121 +141,60 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
     yield Check(
         "release columns",
         "no direct identifier among the columns to be released",
-        CheckedTable.RELEASE,
         "",
         "",
         "ExpectTableColumnsToMatchSet",
         {"column_set": list(request.outbound), "exact_match": True},
     )
     share = request.policy.validation.minimum_population_coverage
-    yield Check(
-        "population coverage",
-        f"quasi-identifiers found in the population, at least {_percent(share)} of records",
-        CheckedTable.RECORDS,
-        "",
-        "covered",
-        "ExpectColumnValuesToBeBetween",
-        {"min_value": 1, "max_value": 1},
-        mostly=share,
-        counts_tolerated=True,
-    )
+    words = f"quasi-identifiers found in the population, at least {_percent(share)} of records"
+    ends = {"min_value": 1, "max_value": 1}
+    yield Check("population coverage", words, "", "covered", _BETWEEN, ends, mostly=share, counts_tolerated=True)
 
 
 def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """Checks that the request declares of a column, whether it is released or not."""
+    rate = attribute.maximum_missing_rate
     if column == request.dataset.record_id:
-        yield Check("unique", "unique record id", CheckedTable.RECORDS, column, "code", "ExpectColumnValuesToBeUnique")
-        yield Check(
-            "present", "record id present", CheckedTable.RECORDS, column, "code", "ExpectColumnValuesToNotBeNull"
-        )
-    elif attribute.maximum_missing_rate < 1:
-        rate = attribute.maximum_missing_rate
-        yield Check(
-            "missing rate",
-            f"missing in at most {_percent(rate)} of records" if rate else "no missing value",
-            CheckedTable.RECORDS,
-            column,
-            "code",
-            "ExpectColumnValuesToNotBeNull",
-            mostly=float(1 - Decimal(repr(rate))),
-            counts_tolerated=True,
-        )
+        yield Check("unique", "unique record id", column, "code", "ExpectColumnValuesToBeUnique")
+        yield Check("present", "record id present", column, "code", PRESENCE)
+    elif rate < 1:
+        words = f"missing in at most {_percent(rate)} of records" if rate else "no missing value"
+        yield Check("missing rate", words, column, "code", PRESENCE, mostly=_rest(rate), counts_tolerated=True)
     if attribute.type in _FORMS:
         words, regex = _FORMS[attribute.type]
-        yield _on_values("type", words, column, "text", "ExpectColumnValuesToMatchRegex", regex=regex)
+        yield Check("type", words, column, "text", "ExpectColumnValuesToMatchRegex", {"regex": regex})
     if attribute.type is ValueType.DATE:
-        yield _on_values("calendar", "days that exist", column, "day", "ExpectColumnValuesToNotBeNull")
+        yield Check("calendar", "days that exist", column, "day", PRESENCE)
     if attribute.allowed_values is not None:
-        yield _on_values(
-            "domain",
-            "values of the declared list",
-            column,
-            "text",
-            "ExpectColumnValuesToBeInSet",
-            value_set=list(attribute.allowed_values),
-        )
+        listed = {"value_set": list(attribute.allowed_values)}
+        yield Check("domain", "values of the declared list", column, "text", "ExpectColumnValuesToBeInSet", listed)
     if attribute.minimum is not None or attribute.maximum is not None:
-        yield _on_values(
-            "range",
-            "numbers within the declared range",
-            column,
-            "number",
-            "ExpectColumnValuesToBeBetween",
-            min_value=attribute.minimum,
-            max_value=attribute.maximum,
-        )
+        ends = {"min_value": attribute.minimum, "max_value": attribute.maximum}
+        yield Check("range", "numbers within the declared range", column, "number", _BETWEEN, ends)
 
 
 def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """Checks on what no released column may hold."""
-    policy = request.policy.validation
-    if attribute.type is ValueType.TEXT:
-        yield _on_values(
-            "text length",
-            f"text of at most {policy.maximum_text_length:,} characters",
-            column,
-            "text",
-            "ExpectColumnValueLengthsToBeBetween",
-            max_value=policy.maximum_text_length,
-        )
+    policy, is_text = request.policy.validation, attribute.type is ValueType.TEXT
+    if is_text:
+        words, longest = f"text of at most {policy.maximum_text_length:,} characters", policy.maximum_text_length
+        yield Check("text length", words, column, "text", "ExpectColumnValueLengthsToBeBetween", {"max_value": longest})
     if attribute.scan:
         patterns = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(attribute.type, NUMBER_PATTERNS)
-        for pattern in policy.patterns:
-            if pattern in patterns:
-                words, regex = PATTERN_TITLES[pattern], patterns[pattern]
-                yield _on_values(pattern.value, words, column, "text", "ExpectColumnValuesToNotMatchRegex", regex=regex)
+        for name in (pattern for pattern in policy.patterns if pattern in patterns):
+            found = {"regex": patterns[name]}
+            yield Check(name.value, PATTERN_TITLES[name], column, "text", "ExpectColumnValuesToNotMatchRegex", found)
     if attribute.role is Role.QUASI:  # generalization treats its identifiers and its ages
         return
-    yield Check(
-        "identifier copy",
-        "not a copy of a direct identifier",
-        CheckedTable.RECORDS,
-        column,
-        "copied",
-        "ExpectColumnValuesToBeBetween",
-        {"min_value": 0, "max_value": 0},
-        mostly=float(1 - Decimal(repr(COPY_SHARE))),
-    )
-    if attribute.type is ValueType.TEXT and attribute.scan:
-        yield Check(
-            "identifier in text",
-            "no direct identifier of the same record in the text",
-            CheckedTable.RECORDS,
-            column,
-            "named",
-            "ExpectColumnValuesToBeBetween",
-            {"min_value": 0, "max_value": 0},
-        )
+    none, most = {"min_value": 0, "max_value": 0}, _rest(COPY_SHARE)
+    yield Check("identifier copy", "not a copy of a direct identifier", column, "copied", _BETWEEN, none, mostly=most)
+    if is_text and attribute.scan:
+        words = "no direct identifier of the same record in the text"
+        yield Check("identifier in text", words, column, "named", _BETWEEN, none)
     if is_age(column, attribute):
-        yield _on_values(
-            "age",
-            f"no age over {OLDEST_AGE}",
-            column,
-            "age",
-            "ExpectColumnValuesToBeBetween",
-            max_value=OLDEST_AGE + 1,
-            strict_max=True,
-        )
+        words, under = f"no age over {OLDEST_AGE}", {"max_value": OLDEST_AGE + 1, "strict_max": True}
+        yield Check("age", words, column, "age", _BETWEEN, under)
 
 
 def _observations(request: ReleaseRequest) -> Iterator[Observation]:
@@ -267,8 +206,9 @@ def _observations(request: ReleaseRequest) -> Iterator[Observation]:
             yield Observation("full date", "full dates in a column declared as dates", column, "day", None)
 
 
-def _on_values(kind: str, words: str, column: str, on: str, expectation: str, **arguments: object) -> Check:
-    return Check(kind, words, CheckedTable.VALUES, column, on, expectation, arguments)
+def _rest(share: float) -> float:
+    """What a share leaves, exact for it as it is written in decimal."""
+    return float(1 - Decimal(repr(share)))
 
 
 def _percent(share: float) -> str:

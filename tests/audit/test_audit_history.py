@@ -1,4 +1,4 @@
-"""Ledgers that are old, new, damaged or of other sizes: what an audit reads of them, and what it must not tell."""
+"""Ledgers that are damaged or of other sizes: what an audit reads of them, and what it must not tell."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -16,8 +16,8 @@ from tasks.audit.requests import intervals
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput
 from tasks.ledger.chain import Examination
-from tasks.ledger.entry import Event, Head, Row
-from tests.support.audited import FIRST, NOW, QUARTER, SECOND, Chronicle, busy_quarter
+from tasks.ledger.entry import Head, Row
+from tests.support.audited import NOW, QUARTER, Chronicle, busy_quarter
 from tests.support.examples import examples
 from tests.support.records import sha
 
@@ -81,36 +81,19 @@ def test_a_share_tells_no_small_count(count: int, people: int, limit: int) -> No
         assert told.low == told.high
 
 
-def test_entries_of_older_versions_lack_figures_and_say_so() -> None:
+@pytest.mark.parametrize("facts", [None, {"version": 2}])
+def test_a_decision_without_the_facts_of_this_version_is_unreadable(facts: dict[str, int] | None) -> None:
     log = Chronicle()
-    log.request("old")
-    log.decide_bare("old", "university", "awaiting review")
-    log.vote("old", FIRST)
-    log.vote("old", SECOND)
-    log.open_votes("old", Event.APPROVED)
-    log.deliver("old")
-    report = log.audit()
-    assert report.not_recorded == 1
-    assert report.requests[0].outcome == "released"
-    assert report.requests[0].reasons == ("2 of 2 reviewers approve.",)
-    assert report.chain.contradictions == ()
-    assert report.duties.exceptions == ()
-    row = report.files[0]
-    assert (row.records, row.highest_risk, row.dataset, row.not_recorded) == (None, None, None, 1)
-    assert row.source_sha256 == sha("data")
-    assert (report.gates, report.attacks, report.policies, report.agreements, report.past_due) == ((), (), (), (), ())
-    log.revoke("old")
-    assert log.audit().requests[0].outcome == "revoked"
-
-
-def test_facts_of_a_later_version_are_not_recorded_in_this_one() -> None:
-    log = Chronicle()
-    log.request("new")
-    log.decide("new")
-    last = log.rows[-1]
-    body = json.loads(last.body)
-    body["determined"]["version"] = 2
-    assert audited([*log.rows[:-1], last._replace(body=json.dumps(body))]).not_recorded == 1
+    log.request("other")
+    log.decide("other")
+    log.publish("own")
+    decided = log.rows[1]
+    body = json.loads(decided.body)
+    body["determined"] = facts and body["determined"] | facts
+    report = audited([log.rows[0], decided._replace(body=json.dumps(body)), *log.rows[2:]])
+    assert report.chain.unreadable == (2,)
+    assert [row.outcome for row in report.requests] == ["none recorded", "released"]
+    assert [row.release_id for row in report.files] == [sha("own")]
 
 
 def test_kinds_of_entries_that_are_not_known_are_counted() -> None:
@@ -134,14 +117,15 @@ def test_a_row_that_cannot_be_read_is_named(broken: dict[str, object]) -> None:
     assert 7 not in {row.entry for row in report.requests}
 
 
-@pytest.mark.parametrize("body", ["{}", '{"decision": 3, "record_sha256": []}', '{"decision": "perhaps"}'])
-def test_a_decision_that_is_none_is_contradictory(body: str) -> None:
+@pytest.mark.parametrize("decision", [None, 3, "perhaps"])
+def test_a_decision_that_is_none_is_unreadable(decision: object) -> None:
     log = Chronicle()
     log.request("one")
     log.decide("one")
-    report = audited([log.rows[0], log.rows[1]._replace(body=body)])
-    assert report.requests[0].outcome == "contradictory"
-    assert len(report.chain.contradictions) == 1
+    body = json.loads(log.rows[1].body) | {"decision": decision}
+    report = audited([log.rows[0], log.rows[1]._replace(body=json.dumps(body))])
+    assert report.chain.unreadable == (2,)
+    assert report.requests[0].outcome == "none recorded"
 
 
 def test_times_of_other_zones_are_read_in_utc() -> None:

@@ -72,17 +72,17 @@ def test_files_and_what_a_recipient_has_got_in_all(report: AuditReport) -> None:
         (34, "university", True, 3, 2, "revoked"),
     ]
     assert [row.cumulative_records for row in report.files] == [
-        exact(400), exact(800), exact(0), exact(400), RecordRange(low=401, high=410), RecordRange(low=1601, high=1610),
+        exact(400), exact(800), exact(900), exact(400),
+        RecordRange(low=401, high=410), RecordRange(low=1601, high=1610),
     ]  # fmt: skip
     assert report.files[4].records == RecordRange(low=1, high=10)
-    assert report.files[2].records is None
     assert report.files[2].file_sha256 == sha("bareregistry")
-    university, clinic, registry = report.recipients
+    university, registry, clinic = report.recipients
     assert (university.recipient, university.files, university.files_in_period, university.datasets) == (
         "university", 3, 3, 2,
     )  # fmt: skip
     assert (clinic.files, clinic.files_in_period, clinic.records) == (2, 1, exact(800))
-    assert (registry.not_recorded, registry.highest_risk, registry.organisation) == (1, None, None)
+    assert (registry.files, registry.files_in_period, registry.records) == (1, 0, exact(900))
 
 
 def exact(number: int) -> RecordRange:
@@ -104,7 +104,7 @@ def test_certificates_in_force_and_when_they_lapse(report: AuditReport) -> None:
         (9, date(2026, 4, 30), 30, 30),
         (31, date(2026, 5, 15), 45, 60),
         (28, date(2026, 6, 20), 81, 90),
-        (6, None, None, None),
+        (6, date(2026, 12, 31), 275, None),
     ]
 
 

@@ -16,13 +16,13 @@ from tasks.decision.decoy_facts import DetectabilityFact
 from tasks.decoys.collusion import collusion
 from tasks.decoys.copy_statistics import statistics_fact
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
-from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, plan
 from tasks.decoys.prospect import room_at
-from tasks.decoys.sensitive_values import draw_values
+from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import plant
+from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Column
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -118,7 +118,7 @@ def _partition() -> LinkedRelease:
         hierarchies=table.hierarchies,
         data=table.data,
         cells=cells,
-        kept=class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2,
+        released=class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2,
         population=table.population,
         own=own,
         axis_sizes=table.axis_sizes,
@@ -158,7 +158,7 @@ def _decoys(
         release.seen(decoys.cells, links=False)[of_decoy],
     )
     values, drawn = _timed(lambda: draw_values(columns, *context, generator, common_from=common_from))
-    kept = release.kept[place]
+    kept = release.released[place]
     real = {column: entries[kept] for column, entries in columns.items()}
     of_real = release.class_of_tuple[place][kept]
     judging, judged = _timed(

@@ -7,7 +7,7 @@ import numpy as np
 
 from tasks.adversary import exploiting
 from tasks.adversary.fmdp import reidentification_probability_unknown, solve
-from tasks.adversary.planning.belief import truncated_binomial
+from tasks.adversary.group_sizes import truncated_binomial
 from tasks.adversary.planning.two_level_lp import TwoLevelLP
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row

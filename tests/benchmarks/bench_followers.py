@@ -7,8 +7,7 @@ import numpy as np
 from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.assessments.identity.file_rule import FileRule
-from tasks.assessments.identity.penalties import penalty_map
+from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Floats, Payoffs
 from tasks.generalization.partition import partition

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from tasks.assessments.identity.frontier import frontier
+from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.outcome import policy_outcome
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.paper_searches import backward_induction, lattice_search

@@ -7,8 +7,7 @@ import numpy as np
 
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.learning.family import Kind
-from tasks.assessments.linkage.learning.fit import Certificate
-from tasks.assessments.linkage.learning.learn import learn
+from tasks.assessments.linkage.learning.learn import Certificate, learn
 from tests.benchmarks.record import Benchmark, Row
 from tests.reference.cross_validation import cross_validated
 from tests.reference.linkage_means import mean_share

@@ -8,8 +8,7 @@ import numpy as np
 from tasks.masking.method import Floats, MaskingMethod
 from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
-from tasks.masking.rank_swapping import RankSwapping, Reading
-from tasks.masking.spread_swapping import BucketSwapping, DistributionSwapping
+from tasks.masking.rank_swapping import BucketSwapping, DistributionSwapping, RankSwapping, Reading
 from tests.benchmarks.record import Benchmark, Row
 
 _CASC = Path(__file__).parents[2] / "examples" / "casc" / "data"

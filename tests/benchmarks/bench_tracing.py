@@ -11,20 +11,16 @@ import pandas as pd
 from cryptography.fernet import Fernet
 
 from tasks.decoys.assignment import AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.class_table import joined
+from tasks.decoys.classes import Lineage, joined, lineages, of_same_origin
 from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
-from tasks.decoys.decoy_records import ClassRecords
 from tasks.decoys.detectability import View, detectability
-from tasks.decoys.incident import Incident, incident_of_cells, incident_of_labels
-from tasks.decoys.keys import KeyRing
-from tasks.decoys.lineage import Lineage, lineages
 from tasks.decoys.linked_release import LinkedRelease
-from tasks.decoys.manifest import DecoyManifest, canonical_bytes, manifest_of
-from tasks.decoys.planning import DecoyPlan
-from tasks.decoys.same_origin import of_same_origin
-from tasks.decoys.sealing import open_sealed, seal
-from tasks.decoys.tracing import Trace, trace
+from tasks.decoys.manifest import DecoyManifest, canonical_bytes
+from tasks.decoys.planning import DecoyPlan, manifest_of
+from tasks.decoys.records import ClassRecords
+from tasks.decoys.tracing import Incident, Trace, incident_of_cells, incident_of_labels, trace
+from tasks.decoys.vault import KeyRing, open_sealed, seal
 from tasks.generalization.play import play, population_cells
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
@@ -102,7 +98,7 @@ def _assignments() -> list[Row]:
             hierarchies=table.hierarchies,
             data=table.data,
             cells=cells,
-            kept=kept,
+            released=kept,
             population=table.population,
             own=own,
             axis_sizes=table.axis_sizes,
@@ -278,7 +274,7 @@ def _half(rows: Codes, rng: np.random.Generator) -> Codes:
 
 def _raised(setting: _Setting, rows: Codes, axis: int, level: int) -> Codes:
     raised = rows.copy()
-    raised[:, axis] = setting.axes[axis].raised[rows[:, axis], level]
+    raised[:, axis] = setting.axes[axis].at_level[rows[:, axis], level]
     return raised
 
 

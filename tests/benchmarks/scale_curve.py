@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from reports.charting import Chart, Panel, line_key
-from reports.marks import AFTER, ALARM, DASHED, Dots, Line, logarithmic
+from reports.charts import AFTER, ALARM, DASHED, Chart, Dots, Line, Panel, line_key, logarithmic
 
 _DOCS = Path(__file__).parents[2] / "docs"
 

@@ -72,21 +72,21 @@ def count(request: Path) -> dict[str, Any]:
     """A file's quasi-identifiers counted, generalized by the first recipient's method, and scored."""
     from tasks.assessments.identity.identity import risk_view
     from tasks.assessments.identity.score import residual_risk
-    from tasks.candidate.released import released_tuples
+    from tasks.candidate.groups import released_tuples
     from tasks.generalization.play import play
     from tasks.generalization.setting import game_table, payoffs_of, weights_of
     from tasks.microdata.coded import Prepared
-    from tasks.microdata.counting.choice import Counting
-    from tasks.microdata.prepared import read_domain
-    from tasks.microdata.row_groups import pieces
+    from tasks.microdata.counting import Counting
+    from tasks.microdata.parts import pieces
+    from tasks.microdata.prepared import read_people
     from tasks.request.load import load_request
     from tests.reference.counted_tuples import count_tuples
 
     watch, loaded = Stopwatch(), load_request(request)
     asked, path = loaded.request, loaded.resolve(loaded.request.dataset.path, "dataset.path")
     with _folder(request) as folder:
-        domain = read_domain(loaded)
-        population = domain.population()
+        domain = read_people(loaded)
+        population = domain.population
         watch.lap("population read and coded")
         cut = pieces(path, asked)
         data = count_tuples(path, asked, domain.hierarchies, cut, Counting(folder / "scratch"))

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
-from tasks.assessments.identity.division_fact import DivisionFact
-from tasks.assessments.identity.facts import CoalitionFact, SharingFact
+from tasks.assessments.identity.facts import BudgetFact, CoalitionFact, DivisionFact, SharingFact
 from tasks.decision.disclosure_rounding import bound, count, disclosure_rounded, downward, nearest, upward
+from tasks.generalization.budget.limits import LimitFact
 from tests.support import decoy_records, records
 
 NUMBERS = st.floats(min_value=1e-9, max_value=1e9, allow_nan=False)

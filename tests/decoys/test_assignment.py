@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import AssignmentProblem, Demand, Offer, assign, even_hands, least_missing
-from tasks.decoys.class_table import half_octaves
-from tasks.decoys.lineage import lineages
+from tasks.decoys.classes import half_octaves, lineages
 from tests.support.decoy_tables import leaf_sets, related, table, tree
 from tests.support.examples import examples
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys.class_table import half_octaves
+from tasks.decoys.classes import half_octaves, lineages
 from tasks.decoys.collusion import MarkedCopy, collusion
-from tasks.decoys.lineage import lineages
 from tests.support.decoy_tables import leaf_sets, related, table, tree
 from tests.support.decoy_world import world
 from tests.support.examples import examples

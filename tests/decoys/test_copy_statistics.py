@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
-from tasks.decoys.class_table import ClassTable
-from tasks.decoys.copy_statistics import counted_codes, statistics_fact, statistics_of_copy
+from tasks.decoys.classes import ClassTable
+from tasks.decoys.copy_statistics import statistics_fact, statistics_of_copy
 from tasks.decoys.stage import attempts
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.request.model import ReleaseRequest
@@ -141,15 +141,6 @@ def test_nothing_changes_where_no_decoys_are() -> None:
     assert all(part.total_variation == 0 for part in found.columns if part.kind == "categories")
     assert found.coefficient == pytest.approx(0)
     assert found.explained_before == pytest.approx(found.explained_after)
-
-
-@settings(max_examples=examples(50), deadline=None)
-@given(st.lists(st.one_of(st.integers(-3, 20), st.integers(2**22 - 1, 2**23)), min_size=1, max_size=30))
-def test_codes_are_counted_as_they_are_by_sorting(codes: list[int]) -> None:
-    given_codes = np.array(codes, dtype=np.int64)
-    for mine, its in zip(counted_codes(given_codes), np.unique(given_codes, return_counts=True), strict=True):
-        assert mine.dtype == its.dtype
-        assert np.array_equal(mine, its)
 
 
 def request_of() -> ReleaseRequest:

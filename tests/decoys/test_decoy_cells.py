@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import ClassTable
+from tasks.decoys.classes import ClassTable
 from tasks.decoys.decoy_cells import DecoyCells, RiskBand, find_decoy_cells
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.microdata.hierarchy import hierarchy_from_rows

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys import decoy_chance
-from tasks.decoys.class_table import joined
-from tasks.decoys.decoy_chance import Comparable, DecoyChances, at_least, raked
-from tasks.decoys.lineage import lineages
+from tasks.decoys import chances
+from tasks.decoys.chances import Comparable, DecoyChances, at_least, raked
+from tasks.decoys.classes import joined, lineages
 from tasks.decoys.manifest import DecoyManifest, Holder
 from tasks.microdata.cube import cells_at
 from tasks.microdata.tuples import distinct_tuples
@@ -73,7 +72,7 @@ class TestByHand:
 
     def test_cells_hold_about_as_many_people(self, monkeypatch):
         """Leaf 10 holds 12: 8 to 18 are within a factor of 1.5, 0 and 100 within none."""
-        monkeypatch.setattr(decoy_chance, "ENOUGH", 3)
+        monkeypatch.setattr(chances, "ENOUGH", 3)
         people = [10] * 10 + [12, 7, 8, 18, 19, 0, 100, 5, 27, 28, *[100] * 5]
         found = made(people, range(10), [10], [0], range(10, 25))
         assert found.beside(0) == counted(3, 3)
@@ -81,7 +80,7 @@ class TestByHand:
     @pytest.mark.parametrize(("enough", "n_cells"), [(3, 3), (4, 6), (6, 6), (7, 8), (8, 8), (9, 9), (99, 9)])
     def test_too_few_are_sought_further_away(self, monkeypatch, enough, n_cells):
         """Within 1.5: 7.1 to 15.75; within 2.25: 4.7 to 23.6; within 3.375: 3.1 to 35.4; within 5.06: 2.1 to 53.2."""
-        monkeypatch.setattr(decoy_chance, "ENOUGH", enough)
+        monkeypatch.setattr(chances, "ENOUGH", enough)
         people = [10] * 10 + [10.5, 8, 15, 16, 5, 23, 24, 4, 53, 2, 54, 0, 0, 0, 100]
         people = [int(2 * number) for number in people]
         assert made(people, range(10), [10], [0], []).beside(0).cells == n_cells
@@ -163,7 +162,7 @@ def test_against_every_cell(number, seeds):
 
     people = dict(zip(map(tuple, every.tolist()), here.people.count(every).tolist(), strict=True))
     n_own, others = people[tuple(own.tolist())], decoys.cells[owners != number]
-    for factor in decoy_chance.FACTORS:
+    for factor in chances.FACTORS:
         near = [
             cell
             for cell in every
@@ -174,6 +173,6 @@ def test_against_every_cell(number, seeds):
         ]
         mine = {tuple(cell) for cell in decoys.cells[owners == number].tolist()} - {tuple(own.tolist())}
         drawable = [cell for cell in near if tuple(cell.tolist()) not in mine]
-        if len(drawable) >= decoy_chance.ENOUGH:
+        if len(drawable) >= chances.ENOUGH:
             break
     assert (found.cells, found.hit) == (len(drawable), sum(meets(cell, hit) for cell in near))

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tasks.decision.decoy_facts import DetectabilityFact, DetectionFact
-from tasks.decoys.class_table import ClassTable
+from tasks.decoys.classes import ClassTable
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
-from tasks.decoys.decoy_records import ClassRecords
-from tasks.decoys.detectability import View, detectability
-from tasks.decoys.separation import area, size_p_value
+from tasks.decoys.detectability import View, area, detectability, size_p_value
+from tasks.decoys.records import ClassRecords
 from tests.support.decoy_grid import grid
 from tests.support.drawn_decoys import as_classes, drawn_decoys
 from tests.support.examples import examples

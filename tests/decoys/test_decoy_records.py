@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import ClassTable
+from tasks.decoys.classes import ClassTable
 from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
-from tasks.decoys.decoy_records import ClassRecords, RealRecords, as_texts, draw_records
-from tasks.decoys.outbound import OutboundColumns, outbound_columns
+from tasks.decoys.records import ClassRecords, OutboundColumns, RealRecords, as_texts, draw_records, outbound_columns
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import ReleaseRequest
 from tests.support.planted import BAND, COARSE, RECORDS, TREES, release

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.sensitive_values import draw_values
+from tasks.decoys.value_model import draw_values
 from tests.support.examples import examples
 
 N = 3000

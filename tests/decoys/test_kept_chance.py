@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys.class_table import joined
-from tasks.decoys.kept_chance import only_keeper, single_hits
-from tasks.decoys.lineage import lineages
+from tasks.decoys.chances import only_keeper, single_hits
+from tasks.decoys.classes import joined, lineages
 from tasks.decoys.manifest import DecoyManifest, Holder, Version
 from tests.support.decoy_tables import table, tree
 from tests.support.examples import examples

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.class_table import ClassTable, Flags
-from tasks.decoys.later_version import continued
-from tasks.decoys.manifest import DecoyManifest, canonical_bytes, manifest_of
-from tasks.decoys.planning import CopyToMark, plan
+from tasks.decoys.classes import ClassTable, Flags
+from tasks.decoys.manifest import DecoyManifest, canonical_bytes
+from tasks.decoys.planning import CopyToMark, continued, manifest_of, plan
 from tasks.decoys.stage import marked_copy
 from tests.support.planted import AXES, COARSE, RECORDS, TREES, asks, policy
 

@@ -9,15 +9,24 @@ import pytest
 from cryptography.fernet import Fernet
 
 from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
-from tasks.decoys.keys import VARIABLE, KeyRing, add_key, load_keys, make_keys
 from tasks.decoys.manifest import (
     FORMAT,
     canonical_bytes,
     hierarchies_digest,
     manifest_from_bytes,
-    manifest_of,
 )
-from tasks.decoys.sealing import NONCE_BYTES, open_sealed, seal, sealed_anew
+from tasks.decoys.planning import manifest_of
+from tasks.decoys.vault import (
+    NONCE_BYTES,
+    VARIABLE,
+    KeyRing,
+    add_key,
+    load_keys,
+    make_keys,
+    open_sealed,
+    seal,
+    sealed_anew,
+)
 from tests.support.decoy_world import world
 from tests.support.silence import CANARY, assert_silent
 
@@ -183,7 +192,7 @@ class TestKeyFile:
         path = tmp_path / "decoys.key"
         make_keys(path)
         path.chmod(0o640)
-        with pytest.raises(WorkspaceError, match="others may read"):
+        with pytest.raises(WorkspaceError, match="other users may read"):
             load_keys(path, {})
 
     @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ import pytest
 
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.class_table import ClassTable, half_octaves
+from tasks.decoys.classes import ClassTable, half_octaves, lineages, same_origin_pairs
 from tasks.decoys.collusion import collusion
 from tasks.decoys.decoy_cells import DecoyCells, RiskBand, find_decoy_cells, offered, ranked
-from tasks.decoys.lineage import lineages
 from tasks.decoys.linked_release import LinkedRelease
-from tasks.decoys.same_origin import same_origin_pairs
 from tests.support.assigned_copies import copies
 from tests.support.decoy_grid import TREES, grid, overlapping_grid
 

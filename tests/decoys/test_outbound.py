@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.outbound import (
+from tasks.decoys.records import (
     OutboundColumn,
     OutboundColumns,
     outbound_columns,
     refuse_own_values,
 )
-from tasks.decoys.sensitive_values import draw_values
+from tasks.decoys.value_model import draw_values
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.request.model import ReleaseRequest
 from tests.support.examples import examples

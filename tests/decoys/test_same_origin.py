@@ -3,9 +3,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys.class_table import half_octaves, joined, looks
-from tasks.decoys.lineage import canonical_cells, lineages
-from tasks.decoys.same_origin import of_same_origin, same_origin_pairs
+from tasks.decoys.classes import (
+    canonical_cells,
+    half_octaves,
+    joined,
+    lineages,
+    looks,
+    of_same_origin,
+    same_origin_pairs,
+)
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import hierarchy_from_rows
@@ -109,7 +115,7 @@ class TestSearch:
         lengths = [tree.axis_length for tree in BROAD]
         left, right = (rng.integers(0, lengths, (300, 3)).astype(np.int32) for _ in range(2))
         whole = same_origin_pairs(left, right, lineages(BROAD))
-        monkeypatch.setattr("tasks.decoys.same_origin._BLOCK", 64)
+        monkeypatch.setattr("tasks.decoys.classes._BLOCK", 64)
         parts = same_origin_pairs(left, right, lineages(BROAD))
         assert len(whole[0]) > 1000
         assert np.array_equal(whole, parts)
@@ -144,7 +150,7 @@ class TestSafeHarborGroups:
         ]
         assert sorted(related_to) == sorted(["90", "91", "92", "93", "94", "95", "92+3", "*", "90+"])
         assert line.levels[oldest] == 2
-        assert self.AGES.axis_labels[line.raised[oldest, 0]] == "*"
+        assert self.AGES.axis_labels[line.at_level[oldest, 0]] == "*"
 
 
 class TestLooks:

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tasks.core.errors import DataError, ParameterError
-from tasks.decoys.incident import incident_of_cells, incident_of_labels
-from tasks.decoys.lineage import lineages
+from tasks.decoys.classes import lineages, of_same_origin
 from tasks.decoys.manifest import DecoyManifest, Holder, Version
-from tasks.decoys.same_origin import of_same_origin
-from tasks.decoys.tracing import trace
+from tasks.decoys.tracing import incident_of_cells, incident_of_labels, trace
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
 from tests.reference.cells_within import encloses
@@ -247,7 +245,7 @@ def leak(number, rng, form):
     if form in ("generalized", "sexless"):
         axis, level = (0, 1) if form == "generalized" else (2, 1)
         rows = rows.copy()
-        rows[:, axis] = HERE.axes[axis].raised[rows[:, axis], level]
+        rows[:, axis] = HERE.axes[axis].at_level[rows[:, axis], level]
     return incident_of_cells(rows, HERE.axes, "rows")
 
 
@@ -333,7 +331,7 @@ def raised(name, level):
     def form(frame, _):
         tree = NAMES[name]
         line = THERE.axes[list(NAMES).index(name)]
-        up = {label: tree.axis_labels[line.raised[p, level]] for p, label in enumerate(tree.axis_labels)}
+        up = {label: tree.axis_labels[line.at_level[p, level]] for p, label in enumerate(tree.axis_labels)}
         return frame.assign(**{name: frame[name].map(up)})
 
     return form

@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
-from tasks.decoys.decoy_records import ClassRecords
-from tasks.decoys.detectability import View, detectability
-from tasks.decoys.outbound import outbound_columns
-from tasks.decoys.sensitive_values import draw_values
-from tasks.decoys.value_features import noticed
+from tasks.decoys.detectability import View, detectability, noticed, varying
+from tasks.decoys.records import ClassRecords, outbound_columns
 from tasks.decoys.value_grid import ValueKind, weekdays
+from tasks.decoys.value_model import draw_values
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import ReleaseRequest
 from tests.support.decoy_grid import grid
@@ -36,7 +34,7 @@ def test_what_is_noticed_by_hand() -> None:
         "discharge": np.array([8.0, 6]),
         "code": np.array([7, 1]),
     }
-    found = noticed(real, decoys, KINDS).numbers
+    found, _ = noticed(real, decoys, KINDS)
     assert found["grid of salary"][:3].tolist() == [0, 1, 1]
     assert found["grid of salary"][6] == -1
     assert found["roundness of salary"][:3].tolist() == pytest.approx([np.log10(50), 2, 2])
@@ -52,10 +50,8 @@ def test_what_is_noticed_by_hand() -> None:
 def test_what_all_but_a_few_share_is_left_out() -> None:
     real = {"salary": np.arange(1.0, 31) * 100}
     found = noticed(real, {"salary": np.array([150.0, 950])}, {})
-    numbers, codes = found.at(np.arange(32))
-    assert "grid of salary" in found.numbers
-    assert set(numbers) == set(codes) == {"roundness of salary"}
-    assert "array" not in repr(found)
+    assert all("grid of salary" in features for features in found)
+    assert all(set(varying(features, np.arange(32))) == {"roundness of salary"} for features in found)
 
 
 def hospital(number: int, generator: np.random.Generator) -> dict[str, np.ndarray]:

@@ -7,10 +7,8 @@ import pytest
 from cryptography.fernet import Fernet
 
 from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
-from tasks.decoys.keys import VARIABLE, KeyRing, add_key, load_keys
 from tasks.decoys.manifest import canonical_bytes
-from tasks.decoys.sealing import NONCE_BYTES, open_sealed, seal
-from tasks.decoys.vault import Vault
+from tasks.decoys.vault import NONCE_BYTES, VARIABLE, KeyRing, Vault, add_key, load_keys, open_sealed, seal
 from tests.support.decoy_world import world
 
 FIRST, SECOND, THIRD = "a" * 64, "b" * 64, "c" * 64

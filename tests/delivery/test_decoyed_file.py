@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.core.errors import StageFailed
 from tasks.delivery.released_file import delivered_table, read_cells, released_rows, write_released
-from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
+from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import DeliveryFormat
 from tests.support.silence import CANARY, assert_silent

@@ -17,7 +17,8 @@ from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed, TamperingFound, WorkspaceError
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.delivery.bundle import Recovery, publish, recover, seal, verify_bundle
+from tasks.delivery.bundle import publish, recover, seal
+from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tests.support import records
@@ -85,6 +86,9 @@ class Workspace:
 
     def append(self, event: Event, name: str, recipient: str | None, body: dict[str, object]) -> None:
         self.ledger.append(event, release_id=name, recipient=recipient, actor="gate", body=body, at=NOON)
+
+    def recover(self, name: str = NAME) -> None:
+        recover(self.staged(name), self.final(name), self.ledger)
 
     def release(self, name: str = NAME) -> None:
         decided = self.stage(name)
@@ -497,26 +501,18 @@ def run_until(root: Path, crash: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("crash", "expected", "published"),
-    [
-        ("stage", Recovery((), ()), False),
-        ("seal", Recovery((), (NAME,)), False),
-        ("record", Recovery((), (NAME,)), False),
-        ("publish", Recovery((NAME,), ()), True),
-        ("end", Recovery((), ()), True),
-    ],
+    ("crash", "published"),
+    [("stage", False), ("seal", False), ("record", False), ("publish", True), ("end", True)],
 )
-def test_a_crash_at_any_point_leaves_nothing_or_all(
-    workspace: Workspace, crash: str, expected: Recovery, published: bool
-) -> None:
+def test_a_crash_at_any_point_leaves_nothing_or_all(workspace: Workspace, crash: str, published: bool) -> None:
     assert in_child(lambda: run_until(workspace.root, crash)) == -signal.SIGKILL
-    assert recover(workspace.releases, workspace.staging, workspace.ledger) == expected
-    assert list(workspace.staging.iterdir()) == []
-    assert workspace.final().exists() is published
+    for _ in range(2):
+        workspace.recover()
+        assert list(workspace.staging.iterdir()) == []
+        assert workspace.final().exists() is published
     if published:
         verify_bundle(workspace.final(), workspace.ledger)
-    assert recover(workspace.releases, workspace.staging, workspace.ledger) == Recovery((), ())
-    if not published:
+    else:
         workspace.release()
         verify_bundle(workspace.final(), workspace.ledger)
 
@@ -532,7 +528,8 @@ def test_a_crash_within_the_record_leaves_nothing(workspace: Workspace) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     assert in_child(die) == -signal.SIGKILL
-    assert recover(workspace.releases, workspace.staging, workspace.ledger) == Recovery((), (NAME,))
+    workspace.recover()
+    assert list(workspace.staging.iterdir()) == []
     assert workspace.ledger.verify() == 1
 
 
@@ -540,28 +537,27 @@ def test_a_crash_while_removing_is_made_good(workspace: Workspace) -> None:
     workspace.stage()
     seal(workspace.staged())
     shutil.rmtree(workspace.staged() / "decision")
-    assert recover(workspace.releases, workspace.staging, workspace.ledger) == Recovery((), (NAME,))
+    workspace.recover()
+    assert list(workspace.staging.iterdir()) == []
 
 
-def test_what_was_changed_while_staged_is_not_published_and_holds_up_nothing_else(workspace: Workspace) -> None:
+def test_what_was_changed_while_staged_is_not_published(workspace: Workspace) -> None:
     workspace.record(workspace.stage(), seal(workspace.staged()).sha256)
     (workspace.staged() / "delivery/university/data.csv").write_bytes(DATA * 2)
-    workspace.append(Event.REQUESTED, OTHER, None, {})
-    workspace.record(workspace.stage(OTHER), seal(workspace.staged(OTHER)).sha256, OTHER)
     for _ in range(2):
         with pytest.raises(TamperingFound, match="interrupted release cannot be finished") as caught:
-            recover(workspace.releases, workspace.staging, workspace.ledger)
+            workspace.recover()
         assert "data.csv was altered" in caught.value.got
         assert caught.value.where == str(workspace.staged())
     assert workspace.staged().exists()
     assert not workspace.final().exists()
-    verify_bundle(workspace.final(OTHER), workspace.ledger)
 
 
 def test_a_second_attempt_at_a_published_release_is_removed(workspace: Workspace, bundle: Path) -> None:
     workspace.stage()
     seal(workspace.staged())
-    assert recover(workspace.releases, workspace.staging, workspace.ledger) == Recovery((), (NAME,))
+    workspace.recover()
+    assert list(workspace.staging.iterdir()) == []
     verify_bundle(bundle, workspace.ledger)
 
 
@@ -570,18 +566,8 @@ def test_a_planted_bundle_does_not_cost_the_staged_one(workspace: Workspace) -> 
     shutil.copytree(workspace.staged(), workspace.final())
     (workspace.final() / "decision/broker.json").unlink()
     with pytest.raises(TamperingFound, match="interrupted"):
-        recover(workspace.releases, workspace.staging, workspace.ledger)
+        workspace.recover()
     assert workspace.staged().exists()
-
-
-def test_recovery_leaves_alone_what_is_not_a_release(workspace: Workspace) -> None:
-    (workspace.staging / "notes").mkdir()
-    (workspace.staging / OTHER).touch()
-    (workspace.staging / NAME).symlink_to(workspace.releases)
-    before = sorted(path.name for path in workspace.staging.iterdir())
-    assert recover(workspace.releases, workspace.staging, workspace.ledger) == Recovery((), ())
-    assert sorted(path.name for path in workspace.staging.iterdir()) == before
-    assert recover(workspace.releases, workspace.root / "missing", workspace.ledger) == Recovery((), ())
 
 
 def test_sealing_keeps_the_modes_of_the_staged_files(workspace: Workspace) -> None:

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import rescored_gate
 from tasks.decision.record import DeliveryFact
-from tasks.delivery.dictionary import dictionary
 from tasks.delivery.released_file import delivered_table, read_cells, released_rows, write_released
-from tasks.delivery.reread import rows_as_attacked, score_again
+from tasks.delivery.stage import dictionary
+from tasks.delivery.write import rows_as_attacked, score_again
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import DeliveryFormat
 from tests.support.numeric import drawn, masking, numeric_request

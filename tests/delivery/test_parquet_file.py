@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.incident_file import IncidentSource, read_incident
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.guard import guarded
@@ -30,7 +30,7 @@ from tasks.delivery.released_file import (
     released_rows,
     write_released,
 )
-from tasks.delivery.reread import decoys_as_sealed, rows_as_attacked, score_again
+from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.request.model import DeliveryFormat, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.numeric import masking, numeric_request

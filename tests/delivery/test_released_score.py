@@ -12,13 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
-from tasks.assessments.sequential.sequential import external_fact, plan
+from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.groups import recipient_profile
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import flat_figures, rescored_gate
 from tasks.delivery.released_file import (
@@ -29,7 +28,7 @@ from tasks.delivery.released_file import (
     released_rows,
     write_released,
 )
-from tasks.delivery.reread import figures_of_file, score_again
+from tasks.delivery.write import figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared

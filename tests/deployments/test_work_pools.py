@@ -14,8 +14,7 @@ from prefect.settings import Settings
 
 from flows.engine import prefect_server
 from flows.service.config import VARIABLE, service_of
-from flows.service.deployments import deployments
-from flows.service.pools import run_environment
+from flows.service.deployments import deployments, run_environment
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,7 @@ import pytest
 
 from flows.ledger import VARIABLE, open_ledger
 from flows.workspace import Workspace, open_workspace
-from tasks.decoys.sealing import open_sealed
-from tasks.decoys.vault import Vault
+from tasks.decoys.vault import Vault, open_sealed
 from tasks.ledger.entry import Event
 from tests.crashes.cases import CASES
 from tests.support.brief_reports import brief_reports

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.assessments.identity.file_rule import FileRule
-from tasks.assessments.identity.penalties import penalty_map
+from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.shared_follower import SharedFollower, price_of_sharing

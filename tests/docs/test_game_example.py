@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from tasks.assessments.identity.uncertain.quantiles import is_drawn, quantiles
-from tasks.assessments.identity.uncertain.terms import RecipientTerm, with_terms
+from tasks.assessments.identity.uncertain.terms import RecipientTerm, is_drawn, quantiles, with_terms
 from tasks.generalization.play import Generalization, play
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.load import load_request

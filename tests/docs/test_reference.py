@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from flows.cli.output import ExitCode
 from tasks.assessments.combined.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.assessments.identity.outcome import policy_outcome
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.play import play

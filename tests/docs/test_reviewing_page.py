@@ -6,8 +6,7 @@ from pathlib import Path
 
 from flows.accounts import SHORTEST_PASSWORD, Duty
 from flows.web.authentication import LARGEST_FORM
-from flows.web.limits import Limiter
-from flows.web.site import AUDITS, REVOKES, SEES_ALL, RateLimits
+from flows.web.site import AUDITS, REVOKES, SEES_ALL, Limiter, RateLimits
 
 ROOT = Path(__file__).parents[2]
 PAGE = " ".join((ROOT / "docs" / "reviewing.md").read_text(encoding="utf-8").split())

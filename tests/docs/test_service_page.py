@@ -7,11 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from flows.service.health import health
-from flows.service.metrics import Metrics
+from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import RequestState
-from tasks.service.load import load_settings
-from tasks.service.settings import NewsKind, ServiceSettings
+from tasks.service.settings import NewsKind, ServiceSettings, load_settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
@@ -103,10 +101,9 @@ def test_every_figure_is_listed(tmp_path: Path) -> None:
 
 def test_the_parts_of_health_are_named(tmp_path: Path) -> None:
     from flows.service.config import service_of
-    from flows.service.health import Pulse
 
     service = service_of(tmp_path / "workspace")
-    _, parts = health(service, Pulse(), prefect_answers=lambda: True, runner_runs=lambda: True)
+    _, parts = health(service, Pulse(), prefect_answers=True, runner_runs=True)
     signs = " ".join(rows("sign"))
     assert [part for part in parts if part not in signs] == []
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import DataError, PopulationError, RequestError, WorkspaceError
-from tasks.draft import Draft, draft_request, write_draft
+from tasks.draft.draft import Draft, draft_request, write_draft
 from tasks.draft.hierarchies import interval_levels
 from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
 from tasks.draft.separation import MAXIMUM_RECORDS, separations

@@ -17,8 +17,7 @@ from tasks.core.files import file_sha256
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import load_request
-from tasks.request.snapshot import take_snapshot
+from tasks.request.load import load_request, take_snapshot
 from tests.support.brief_reports import whole_report
 from tests.support.search import files_holding, holds
 from tests.support.world import (
@@ -134,14 +133,11 @@ def test_a_plan_that_cannot_be_solved_blocks_its_recipient_and_says_why(made: Ma
     record = made.record("unsolvable")
     assert record.risk is not None
     assert record.risk.sequential is None
-    assert record.risk.combined is None
+    assert record.risk.combined is not None, "the other assessments are made"
     failure = record.reasons[-1]
     assert failure.startswith("sequential adversary: the terms of the adversary are too far apart")
     assert "to do: " in failure
-    assert (
-        "These stages did not finish: sequential adversary, combined risk, record linkage, utility, delivery."
-        in record.reasons
-    )
+    assert "These stages did not finish: sequential adversary, delivery." in record.reasons
     assert "Highest risk of a record from a sequential adversary: not measured; at most 0.09 allowed." in record.reasons
     assert "sequential adversary" in {one.stage for one in record.not_assessed}
     assert (made.outcome.bundle / "report" / "unsolvable.pdf").stat().st_size > 10_000

@@ -62,12 +62,12 @@ def test_for_people(decoyed: World, releasegate: Any) -> None:
         "recipients of this generalization could have 2 decoy classes each at t = 1",
         "Probability that a class is a decoy, to who compares copies",
         "planned for two and more: 50",
-        "clinic, registry: whether decoys can be told from real classes",
-        "university: no decoys are asked for.",
+        "clinic, registry: whether decoys can be distinguished from real classes",
+        "university: no decoys are required.",
         "Drawn with randomness of its own; a release has other decoys.",
     ):
         assert " ".join(part.split()) in " ".join(told.out.split()), part
-    assert told.out.count("whether decoys can be told") == 1, "copies of one file are shown once"
+    assert told.out.count("whether decoys can be distinguished") == 1, "copies of one file are shown once"
     nothing_was_written(decoyed)
 
 
@@ -76,7 +76,7 @@ def test_one_recipient_is_shown_and_all_are_counted(decoyed: World, releasegate:
     assert list(one["recipients"]) == ["registry"]
     assert one["recipients"]["registry"]["decoys"]["recipients"] == 2
     without = releasegate("assess", "decoys", decoyed.request, "--recipient", "university")
-    assert "university: no decoys are asked for." in without.out
+    assert "university: no decoys are required." in without.out
     assert "clinic" not in without.out
     assert "2 with decoys" in without.out
     unknown = releasegate("assess", "decoys", decoyed.request, "--recipient", "nobody")
@@ -88,9 +88,9 @@ def test_a_request_without_terms_is_shown_with_some(decoyed: World, releasegate:
     decoyed.ask(recipients=[UNIVERSITY], policy=POLICY)
     told = silent(releasegate("assess", "decoys", decoyed.request))
     said = " ".join(told.out.split())
-    assert "No recipient asks for decoys; 2 decoy classes each are assumed." in said
+    assert "No recipient is to have decoys; 2 decoy classes each are assumed." in said
     assert "recipients of this generalization could have 2 decoy classes each" in said
-    assert "university: whether decoys can be told from real classes" in said
+    assert "university: whether decoys can be distinguished from real classes" in said
     assert "no decoys are asked for" not in said
 
 
@@ -125,7 +125,7 @@ def test_too_few_cells_to_measure_detection(decoyed: World, releasegate: Any) ->
     decoyed.ask(recipients=[with_decoys("clinic", decoys=narrow)], policy=policy)
     told = releasegate("assess", "decoys", decoyed.request)
     assert told.code == 0
-    assert "clinic: too few cells to measure whether decoys can be told from real classes." in told.out
+    assert "clinic: too few cells to measure whether decoys can be distinguished from real classes." in told.out
 
 
 def test_a_column_of_everybodys_own_text_is_refused_without_quoting_it(decoyed: World, releasegate: Any) -> None:

@@ -134,7 +134,7 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
         "tasks.assessments.combined.assessment.combine",
         "tasks.assessments.linkage.assessment.attack",
         "tasks.assessments.utility.assessment.generalization_loss",
-        "tasks.delivery.reread.score_again",
+        "tasks.delivery.write.score_again",
         "flows.publishing.seal",
     ],
 )

@@ -1,12 +1,8 @@
-"""Which releases that have left are of the same people: from the ledger, and from bundles where it does not tell."""
+"""Which released copies are of the same people: by the ledger alone."""
 
 from pathlib import Path
 
-import pytest
-
 from flows.delivered import Departures
-from flows.workspace import Workspace
-from tasks.core.canonical import canonical_json
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
@@ -24,51 +20,23 @@ def decided(release: str, earlier: tuple[str, ...] = ()) -> DecisionRecord:
     return record.model_copy(update={"release_id": release, "recipient": recipient})
 
 
-def leave(ledger: Ledger, record: DecisionRecord, *, by_an_earlier_version: bool = False) -> None:
+def leave(ledger: Ledger, record: DecisionRecord) -> None:
     """The entries of a release that has left; its data are nobody else's."""
-    body = bodies.decided(record)
-    if by_an_earlier_version:
-        assert isinstance(body["determined"], dict)
-        del body["determined"]["prior_release_ids"]
     release = record.release_id
-    asked = {"dataset_sha256": release[::-1], "request_path": "request.yaml"}
     for event, who, content in (
-        (Event.REQUESTED, None, asked),
-        (Event.DECIDED, WHO, body),
+        (Event.REQUESTED, None, {"dataset_sha256": release[::-1], "request_path": "request.yaml"}),
+        (Event.DECIDED, WHO, bodies.decided(record)),
         (Event.RELEASED, WHO, bodies.released("0" * 64)),
     ):
         ledger.append(event, release_id=release, recipient=who, actor="gate", body=content, at=NOW)
 
 
-@pytest.mark.parametrize("by_an_earlier_version", [False, True])
-@pytest.mark.parametrize("bundle", [True, False])
-def test_what_a_decision_named_is_in_the_ledger_and_else_in_its_bundle(
-    tmp_path: Path, *, by_an_earlier_version: bool, bundle: bool
-) -> None:
-    workspace, second = Workspace(tmp_path), decided(SECOND, (FIRST,))
-    if bundle:
-        folder = workspace.bundle(SECOND) / "decision"
-        folder.mkdir(parents=True)
-        (folder / f"{WHO}.json").write_bytes(canonical_json(second))
+def test_releases_that_a_decision_names_are_of_the_same_people(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        leave(ledger, decided(FIRST))
-        leave(ledger, second, by_an_earlier_version=by_an_earlier_version)
-        leave(ledger, decided(OTHER))
-        departures = Departures(workspace, ledger)
-    first, last, _ = departures.copies
-    known = bundle or not by_an_earlier_version
-    assert departures.of_the_same_people(first) == ((last,) if known else ())
-    assert departures.silent == (frozenset() if known else {last.name})
-
-
-def test_a_record_that_is_not_the_decided_one_says_nothing(tmp_path: Path) -> None:
-    workspace, second = Workspace(tmp_path), decided(SECOND)
-    folder = workspace.bundle(SECOND) / "decision"
-    folder.mkdir(parents=True)
-    (folder / f"{WHO}.json").write_bytes(canonical_json(decided(SECOND, (FIRST,))))
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        leave(ledger, decided(FIRST))
-        leave(ledger, second, by_an_earlier_version=True)
-        departures = Departures(workspace, ledger)
-    assert departures.of_the_same_people(departures.copies[0]) == ()
-    assert departures.silent == {f"{SECOND}/{WHO}"}
+        for record in (decided(FIRST), decided(SECOND, (FIRST,)), decided(OTHER)):
+            leave(ledger, record)
+        departures = Departures(ledger)
+    first, second, other = departures.copies
+    assert departures.of_the_same_people(first) == (second,)
+    assert departures.of_the_same_people(second) == (first,)
+    assert departures.of_the_same_people(other) == ()

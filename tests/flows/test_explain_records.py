@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from rich.console import Console, Group
+from rich.console import Console
 
 from flows.cli.explained_records import documents, rendered_records
+from reports.terminal import show
 from tasks.decision.explain.at_stake import AtStake, Band, Pattern, Separated
 from tasks.decision.explain.result import NotByClass
 from tasks.decision.record import DecisionRecord
@@ -37,7 +38,7 @@ def stake(
 def shown(*found: AtStake | NotByClass, record: DecisionRecord = RECORD, width: int = 100) -> str:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
-        console.print(Group(*rendered_records(record, found)))
+        show(rendered_records(record, found), console)
     return captured.get()
 
 
@@ -83,7 +84,7 @@ def test_few_records_in_all_are_not_broken_down() -> None:
     (told,) = document(stake(4, 5))
     assert (told["records"], told["records_shown"]) == (None, "<11")
     assert told["by_levels"] == told["by_group_size"] == told["by_attribute"] == []
-    assert "Too few records to be told by class." in shown(stake(4, 5))
+    assert "Too few records to be shown by class." in shown(stake(4, 5))
 
 
 def test_few_records_that_are_not_at_stake_do_not_follow_from_the_parts() -> None:

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from flows.cli.explained import Explained, rendered, sentences
+from reports.terminal import show
 from tasks.decision.explain.explain import explain
 from tasks.request.model import ReleaseRequest
 from tests.support import records
@@ -22,7 +23,7 @@ def explained(request: ReleaseRequest) -> Explained:
 def shown(one: Explained, width: int = 100) -> str:
     console = Console(width=width, record=True, highlight=False)
     with console.capture() as captured:
-        console.print(rendered(one))
+        show(rendered(one), console)
     return captured.get()
 
 

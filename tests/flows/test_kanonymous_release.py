@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from flows.gate import Outcome
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.facts import KAnonymityFact
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.request.model import Method

@@ -11,10 +11,8 @@ from cryptography.fernet import Fernet
 
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import ParameterError
-from tasks.decoys.keys import VARIABLE, KeyRing, add_key, load_keys, make_keys
 from tasks.decoys.manifest import canonical_bytes
-from tasks.decoys.sealing import NONCE_BYTES, open_sealed, seal
-from tasks.decoys.vault import Vault
+from tasks.decoys.vault import NONCE_BYTES, VARIABLE, KeyRing, Vault, add_key, load_keys, make_keys, open_sealed, seal
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support.decoy_world import world
@@ -165,7 +163,7 @@ def test_one_rotation_at_a_time(sealed: Sealed) -> None:
     ("spoil", "words"),
     [
         (lambda vault: vault.key_file.unlink(), "cannot be read"),
-        (lambda vault: vault.key_file.chmod(0o644), "others may read the keys"),
+        (lambda vault: vault.key_file.chmod(0o644), "other users may read"),
         (lambda vault: vault.key_file.write_text("QuollMark\n"), "cannot be used"),
     ],
 )

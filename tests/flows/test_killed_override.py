@@ -7,7 +7,7 @@ import pytest
 
 from flows.cases import ReleaseAction
 from flows.ledger import open_ledger
-from flows.overriding import override_gates
+from flows.overruling import override_gates
 from flows.reviewing import overview
 from tasks.decision.states import State
 from tasks.ledger.entry import Event

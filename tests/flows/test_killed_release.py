@@ -154,7 +154,7 @@ def killed_along_its_way(world: World, commands: Commands) -> None:
         if point == "deciding":
             killed_from_outside("deciding", 0.1, world, commands)
             no_server_is_left(workspace)
-    (staged,) = workspace.staging.glob("*/*")
+    (staged,) = workspace.staging.iterdir()
     assert (staged / "manifest.json").is_file()
 
 

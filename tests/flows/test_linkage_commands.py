@@ -43,7 +43,7 @@ def test_check_says_what_is_masked_and_held(world: World, releasegate: Any) -> N
     told = silent(releasegate("check", world.request))
     assert told.code == 0
     assert "masked: visits by rank-swapping, p = 2" in told.out
-    assert "taken to be held by an intruder: age, sex, zip, visits" in told.out
+    assert "assumed known to an attacker: age, sex, zip, visits" in told.out
     document = releasegate("check", world.request, "--json").document
     assert [(one["attributes"], one["method"]) for one in document["masking"]] == [(["visits"], "rank-swapping")]
     assert document["known"] == KNOWN

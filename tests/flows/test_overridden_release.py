@@ -15,11 +15,11 @@ import flows.gate
 import flows.publishing
 from flows.cases import ReleaseAction
 from flows.gate import Outcome
+from flows.identity import check_unused, named
 from flows.ledger import VARIABLE, open_ledger
-from flows.overriding import check_unused, named, override_gates, reopen
+from flows.overruling import override_gates, reopen, revoke
 from flows.reassessing import reassess
 from flows.reviewing import cast_vote, overview
-from flows.revoking import revoke
 from flows.signing import PASSPHRASE, create_key
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole

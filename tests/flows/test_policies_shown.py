@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from flows.cli.assessed_policies import policy_legend, policy_tables, proof_in_words
-from tasks.assessments.identity.division_fact import DivisionFact
+from flows.cli.assessed_game import policy_legend, policy_tables, proof_in_words
+from reports.terminal import show
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, Comparison
 from tasks.generalization.setting import game_table
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
@@ -28,8 +29,8 @@ def shown(folder: Path, *changes: Change, **divided: DivisionFact) -> str:
         for one in Comparison(loaded.request, prepared, table).of(recipient)
     )
     console = Console(width=80, record=True, file=StringIO())
-    for one in (*policy_tables(recipient, loaded.request, table, rows), *policy_legend()):
-        console.print(one)
+    for part in (*policy_tables(recipient, loaded.request, table, rows), policy_legend()):
+        show(part, console)
     return console.export_text()
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from flows.cases import ReleaseAction, open_release
+from flows.cases import ReleaseAction
 from flows.gate import run_release
+from flows.overruling import revoke
 from flows.reviewing import cast_vote
-from flows.revoking import revoke
 from flows.workspace import Workspace
 from tasks.core.errors import StageCrashed
 from tasks.decision import bodies
@@ -65,7 +65,7 @@ class Decided:
 
     def supersede(self) -> None:
         self.approve()
-        with open_release(self.release_id, self.workspace, LATER) as release:
+        with ReleaseAction(self.release_id, self.workspace, clock=lambda: LATER).opened("test") as release:
             release.append(release.case("university"), [(Event.SUPERSEDED, bodies.superseded(BY))])
 
     def nothing(self) -> None:

@@ -15,9 +15,8 @@ import flows.reviewing
 from flows.cases import ReleaseAction, pending_key
 from flows.determination import sign_determination
 from flows.gate import Outcome
-from flows.overriding import reopen
+from flows.overruling import reopen, revoke
 from flows.reviewing import cast_vote, overview
-from flows.revoking import revoke
 from flows.service.config import service_of
 from flows.service.queue import Queue
 from flows.service.queue import QueuedRequest as Request
@@ -155,7 +154,7 @@ def test_a_service_asks_the_ledger_and_never_decides_again_what_awaits_review(wa
 
     def decided_now() -> Request:
         service = service_of(waiting.workspace.root, (waiting.world.folder,))
-        return decide(queue, service, entry, lambda *_: pytest.fail("a flow ran"), clock=lambda: LATER)[0]
+        return decide(service, entry, lambda *_: pytest.fail("a flow ran"), clock=lambda: LATER)[0]
 
     assert decided_now().state is Queued.AWAITING_REVIEW
     before = waiting.events().count("decided")
@@ -397,7 +396,7 @@ def test_a_crash_before_the_ledger_leaves_nothing(waiting: Waiting) -> None:
         patch.setattr(flows.reviewing, "finish_additions", killed)
         with pytest.raises(Killed):
             waiting.vote(SECOND)
-    assert (waiting.workspace.additions(waiting.release_id) / "university").exists()
+    assert (waiting.workspace.additions(waiting.release_id) / "delivery/university").exists()
     assert waiting.state() is State.AWAITING_REVIEW
     assert not waiting.workspace.additions(waiting.release_id).exists()
     assert files_holding(waiting.workspace.root, SENSITIVE_MARK) == []
@@ -410,7 +409,7 @@ def test_an_addition_changed_while_it_was_interrupted_is_not_delivered(waiting: 
         kill_before_finishing(patch)
         with pytest.raises(Killed):
             waiting.vote(SECOND)
-    certificate = waiting.workspace.additions(waiting.release_id) / "university" / "certificate.pdf"
+    certificate = waiting.workspace.additions(waiting.release_id) / "certificate/university.pdf"
     certificate.write_bytes(certificate.read_bytes() + b"%")
     with pytest.raises(TamperingFound, match="not what was recorded"):
         waiting.state()
@@ -659,7 +658,7 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     assert "Zwölf" not in shown.out + told.out + told.err
     asked = releasegate("release", waiting.world.request, *place)
     assert asked.code == 4
-    assert "1 of 2 votes are in" in asked.out
+    assert "1 of 2 votes cast" in asked.out
     assert releasegate(*voting, REQUESTER).code == 2
     assert releasegate(*line, "--vote", "approve").code == 2
     assert releasegate(*line, "--as", FIRST).code == 2

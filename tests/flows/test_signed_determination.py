@@ -25,9 +25,8 @@ from tasks.core.errors import BadInput, StageFailed, TamperingFound
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.signature.credentials import fingerprint
-from tasks.signature.inspection import inspect_pdf
-from tasks.signature.library import asn1_certificate, asn1_key
-from tasks.signature.pades import sign_pdf
+from tasks.signature.inspection import asn1_certificate, inspect_pdf
+from tasks.signature.pades import asn1_key, sign_pdf
 from tests.support.certificates import EXPERT, SECRET, UNTIL, key_pem, p12, pem, pki, private, root
 from tests.support.determined import NAME, NOON, Determined, Noon, determined
 
@@ -112,7 +111,7 @@ def test_a_signed_determination_is_an_addition_that_verifies(made: Determined) -
     }
     assert str(done.named).startswith("A. Lindqvist, PhD")
     assert entry.actor != done.expert
-    assert not made.workspace.signed(NAME).exists()
+    assert not made.workspace.additions(NAME).exists()
 
 
 def test_several_experts_may_sign_and_each_once(made: Determined) -> None:
@@ -172,7 +171,7 @@ def test_a_chain_that_does_not_lead_from_the_certificate_signs_nothing(made: Det
     with pytest.raises(StageFailed, match="would not verify"):
         made.sign(stranger)
     assert made.entries(Event.SIGNED) == ()
-    assert not made.workspace.signed(NAME).exists()
+    assert not made.workspace.additions(NAME).exists()
 
 
 def test_what_was_interrupted_is_finished(made: Determined, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,12 +192,12 @@ def test_what_was_staged_and_not_recorded_is_removed(made: Determined, monkeypat
     monkeypatch.setattr("flows.cases.OpenRelease.append", killed)
     with pytest.raises(KeyboardInterrupt):
         made.sign()
-    assert list(made.workspace.signed(NAME).rglob("*.pdf"))
+    assert list(made.workspace.additions(NAME).rglob("*.pdf"))
     made.verified()
     monkeypatch.undo()
     made.sign(recipient="registry")
     assert len(made.verified().signed) == 1
-    assert not made.workspace.signed(NAME).exists()
+    assert not made.workspace.additions(NAME).exists()
 
 
 def problems(made: Determined) -> str:

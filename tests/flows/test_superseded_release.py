@@ -11,12 +11,11 @@ import pytest
 
 import flows.publishing
 from flows.cases import ReleaseAction
+from flows.earlier import what_is_superseded
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
-from flows.overriding import reopen
+from flows.overruling import reopen, revoke
 from flows.reviewing import cast_vote, overview
-from flows.revoking import revoke
-from flows.superseding import what_is_superseded
 from tasks.core.errors import RequestError, StageFailed
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event

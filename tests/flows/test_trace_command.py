@@ -19,10 +19,8 @@ from cryptography.fernet import Fernet
 from flows.gate import Outcome
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
-from tasks.decoys.keys import VARIABLE
 from tasks.decoys.manifest import DecoyManifest
-from tasks.decoys.sealing import NONCE_BYTES, seal
-from tasks.decoys.vault import Vault
+from tasks.decoys.vault import NONCE_BYTES, VARIABLE, Vault, seal
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tests.support.decoyed_world import (

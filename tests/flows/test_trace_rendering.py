@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from flows.cli.traced import NOTHING, chance, notes, rendered, sentences
+from flows.cli.trace import NOTHING, chance, notes, rendered, sentences
 from flows.incident_file import IncidentTable
 from flows.tracing import Traced, safe_harbor_groups
+from reports.terminal import show
 from tasks.core.errors import BadInput
-from tasks.decoys.incident import Incident, Kind
-from tasks.decoys.tracing import Hits, Trace
+from tasks.decoys.tracing import Hits, Incident, Kind, Trace
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.decoy_tables import table
 from tests.support.records import approved
@@ -55,7 +55,7 @@ def traced(*found: Hits, named: tuple[str, ...] = (), suspected: tuple[str, ...]
 def shown(answer: Traced) -> str:
     console = Console(width=80, highlight=False, markup=False)
     with console.capture() as capture:
-        console.print(rendered(answer))
+        show(rendered(answer), console)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
@@ -140,7 +140,7 @@ def test_what_limits_an_answer() -> None:
     assert list(notes(told)) == [
         "decoys were compared with other recipients' alone, for the population changed since the decision; with the "
         "population as it was, fewer hits would name a recipient",
-        "no column of zip: taken as unknown, so less can be told",
+        "no column of zip: taken as unknown, so the result is less certain",
         "2 ids are missing or not in the register, and left out",
         "1 row repeats an id; each person counts once",
         "without decoys, so that nothing can point to them: university",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.core.errors import HierarchyError, StageFailed
-from tasks.decoys.lineage import lineages
+from tasks.decoys.classes import lineages
 from tasks.generalization.budget.limits import Budget
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.exact import Rule

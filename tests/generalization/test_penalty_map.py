@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.planning.terms import Term, with_term
-from tasks.assessments.identity.file_rule import FileRule
-from tasks.assessments.identity.penalties import penalty_map
+from tasks.adversary.planning.deterrence import Term, with_term
+from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.core.errors import StageFailed
 from tasks.generalization.play import play
 from tasks.generalization.sequential_follower import SequentialFollower

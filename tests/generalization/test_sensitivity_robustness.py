@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tasks.assessments.identity.facts import ReachFact
 from tasks.assessments.identity.stakes import Figure, Stake, even_factors, game_means, robustness
-from tasks.assessments.identity.stakes_facts import ReachFact
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, fixed_file

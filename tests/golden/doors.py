@@ -59,7 +59,7 @@ class Door:
     def release(self, request: Path, workspace: Path) -> tuple[str, Path]:
         """Run the gate on a request: release id and bundle."""
         from flows.gate import run_release
-        from flows.pipeline.in_process import in_process
+        from flows.pipeline.sequence import in_process
 
         made = run_release(request, workspace, engine=in_process, clock=lambda: self.now)
         return made.release_id, made.bundle

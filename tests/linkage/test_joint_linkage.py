@@ -7,14 +7,18 @@ import pytest
 
 from tasks.assessments.linkage.figure import Floats, Linkage
 from tasks.assessments.linkage.files import Files, files_to_link
-from tasks.assessments.linkage.joint import joint_linkage, scaled_to_marginals
-from tasks.assessments.linkage.method_knowledge import displacement_score, simulated_displacement
-from tasks.assessments.linkage.within import linkage_within, rank_swap_linkage, truth_inside
+from tasks.assessments.linkage.informed import joint_linkage, scaled_to_marginals
+from tasks.assessments.linkage.within import (
+    displacement_score,
+    linkage_within,
+    rank_swap_linkage,
+    simulated_displacement,
+    truth_inside,
+)
 from tasks.core.errors import ParameterError
 from tasks.masking.method import Masked, MaskedRange
 from tasks.masking.noise import AdditiveNoise
-from tasks.masking.rank_swapping import RankSwapping, Reading, window_bounds
-from tasks.masking.spread_swapping import BucketSwapping
+from tasks.masking.rank_swapping import BucketSwapping, RankSwapping, Reading, window_bounds
 from tests.reference.knowing_attacks import joint_noise_linkage, joint_rank_swap_linkage, noise_linkage
 from tests.support.casc_tables import casc_table
 

@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 
 from tasks.assessments.linkage.files import files_to_link
+from tasks.assessments.linkage.learning.comparisons import (
+    Pairs,
+    Rows,
+    minimal_rivals,
+    pairs_of,
+    rows_of,
+    scaled_components,
+    unbreakable_ties,
+    unit,
+)
 from tasks.assessments.linkage.learning.family import Kind
-from tasks.assessments.linkage.learning.fit import Fit
-from tasks.assessments.linkage.learning.learn import learn
-from tasks.assessments.linkage.learning.pairs import Pairs, pairs_of, scaled_components, unbreakable_ties
-from tasks.assessments.linkage.learning.rivals import minimal_rivals
-from tasks.assessments.linkage.learning.rows import Rows, rows_of, unit
+from tasks.assessments.linkage.learning.learn import Fit, learn
 from tests.reference.best_weights import best_weights
 from tests.support.learning_problems import sampled_problem
 from tests.support.slow_distances import most_won

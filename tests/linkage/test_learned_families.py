@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage.learning.cone import cone
 from tasks.assessments.linkage.learning.distance import LearnedDistance, shapley_values
-from tasks.assessments.linkage.learning.family import Kind, features, lifted, n_parameters, parameters_of
+from tasks.assessments.linkage.learning.family import Kind, cone, features, lifted, n_parameters, parameters_of
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 from tests.support.slow_distances import choquet, place_of, shapley, subsets

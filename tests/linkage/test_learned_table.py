@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
+from tasks.assessments.linkage.learning.comparisons import minimal_rivals, pairs_of, rows_of, unbreakable_ties
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn
-from tasks.assessments.linkage.learning.pairs import pairs_of, unbreakable_ties
-from tasks.assessments.linkage.learning.rivals import minimal_rivals
-from tasks.assessments.linkage.learning.rows import rows_of
 from tests.reference.best_weights import best_weights
 from tests.reference.linkage_means import mean_share
 from tests.support.learning_problems import SAMPLES, sampled_problem

@@ -15,13 +15,14 @@ from tasks.core.errors import DataError, StageFailed
 from tasks.masking.masked_columns import (
     NOTHING_MASKED,
     MaskedColumns,
+    load_masked,
     mask_columns,
+    save_masked,
     with_masked,
     written_number,
 )
-from tasks.masking.masked_file import load_masked, save_masked
 from tasks.masking.registry import METHODS
-from tasks.microdata.columns import code_column, sensitivities
+from tasks.microdata.coded import code_column, sensitivities
 from tasks.microdata.prepared import prepare
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName
 from tests.support.numeric import STRENGTH, Maskings, drawn, masking, numeric_request

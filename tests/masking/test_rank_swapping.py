@@ -12,14 +12,23 @@ from hypothesis import strategies as st
 from tasks.masking.rank_swapping import (
     RankSwapping,
     Reading,
+    exchanged,
     literal_sources,
-    pair_sources,
-    skip_sources,
+    skip_pairs,
+    window_pairs,
 )
 from tests.support.examples import examples
 
 Outcome = tuple[int, ...]
 DRAWS = 6000
+
+
+def pair_sources(n: int, k: int, generator: np.random.Generator) -> np.ndarray:
+    return exchanged(n, window_pairs(n, k, generator))
+
+
+def skip_sources(n: int, k: int, generator: np.random.Generator) -> np.ndarray:
+    return exchanged(n, skip_pairs(n, k, generator))
 
 
 def _weighted(reading: Reading, ranks: list[int], k: int, swapped: frozenset[int], at: int) -> Iterator[tuple]:

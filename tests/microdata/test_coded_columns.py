@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import scored_names
+from tasks.assessments.combined.assessment import scored_names
 from tasks.core.errors import DataError
-from tasks.microdata.columns import code_column, code_columns, known_probabilities, sensitivities
+from tasks.microdata.coded import (
+    CodedColumn,
+    code_column,
+    coded_attributes,
+    known_probabilities,
+    numbered_column,
+    sensitivities,
+)
 from tasks.request.model import ReleaseRequest, SensitivityWeights
 from tests.support.examples import examples
 from tests.support.tiny import changed, tiny_document, tiny_prepared, tiny_request
@@ -21,6 +28,10 @@ TEXT = pd.StringDtype("pyarrow")
 
 def text(*cells: str | None) -> pd.Series:
     return pd.Series(cells, dtype=TEXT)
+
+
+def code_columns(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, CodedColumn]:
+    return {name: numbered_column(request, name, *pd.factorize(frame[name])) for name in coded_attributes(request)}
 
 
 def asked(**attributes: dict[str, Any]) -> ReleaseRequest:

@@ -14,15 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError, ReleasegateError, StageFailed
+from tasks.core.files import file_sha256
+from tasks.microdata import counting as by_dask
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.counting import by_dask
-from tasks.microdata.counting.by_dask import PieceOrder, code_order, connect
-from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
-from tasks.microdata.counting.choice import Counting
-from tasks.microdata.parts import FilePart, code_part, joined_records, joined_tuples
+from tasks.microdata.counting import Counting, PieceOrder, can_count, code_order, connect, count_by_duckdb
+from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_records, joined_tuples, pieces
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
-from tasks.microdata.row_groups import PartCoder, pieces
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import LoadedRequest
 from tests.reference.counted_tuples import count_tuples
@@ -256,7 +254,7 @@ class Careless:
     """A cluster whose workers count every record twice."""
 
     def map(self, code: Any, orders: list[PieceOrder], **_: Any) -> list[FilePart]:
-        return [replace(part, counts=part.counts * 2) for part in map(code, orders)]
+        return [replace(part, tuples=replace(part.tuples, counts=part.tuples.counts * 2)) for part in map(code, orders)]
 
     def gather(self, answers: list[FilePart]) -> list[FilePart]:
         return answers
@@ -283,7 +281,7 @@ def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any)
     (piece,) = pieces(file, loaded.request)
     names = changes.pop("names", ("zip", "age", "sex", "diagnosis"))
     coder = PartCoder(path or file, names, ("diagnosis",), ("?",), build_hierarchies(loaded, values))
-    order = PieceOrder(coder, piece, by_dask.piece_sha256(file, piece), by_dask.program())
+    order = PieceOrder(coder, piece, file_sha256(file), by_dask.program())
     return replace(order, **changes)
 
 
@@ -305,7 +303,7 @@ def test_a_worker_that_sees_another_file_or_has_another_program_refuses(
 def test_a_refusal_of_one_worker_fails_the_release(
     tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(by_dask, "piece_sha256", lambda *_: "0" * 64)
+    monkeypatch.setattr(by_dask, "file_sha256", lambda *_: "0" * 64)
     with pytest.raises(StageFailed, match="could not take its part") as caught:
         in_pieces(odd_request(tmp_path, drawn(30), 30), dask=cluster)
     assert "same path" in caught.value.expected

@@ -146,7 +146,7 @@ def test_a_register_of_nobody(tmp_path: Path) -> None:
     nobody = "zip,age,sex,count\n37010,88,F,0\n37010,89,M,0\n"
     assert refused(tmp_path, nobody).what == "the register's counts are not usable"
     assert refused(tmp_path, "zip,age,sex,count\n").what == "the register's counts are not usable"
-    assert refused(tmp_path, "").what == "the register is empty"
+    assert refused(tmp_path, "").what == "the file is empty"
 
 
 @pytest.mark.parametrize("name", ["zip", "age", "sex", "count"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.decision.record import CodeFact, GateResult
-from tasks.reassessment import compare, dates
+from tasks.reassessment import compare
 from tasks.reassessment.record import GateComparison, PooledCopies, TodaysVerdict
 from tasks.request.model import Agreement, ReleaseRequest
 from tests.support.reassessments import inputs_like, reassessment
@@ -109,15 +109,15 @@ def test_figures_of_copies_with_decoys_are_rounded_and_stay_open(at_most: float,
 def test_what_ends_within_days(expires: date, told: list[Any]) -> None:
     today = date(2026, 4, 1)
     record = approved().model_copy(update={"valid_until": date(2027, 4, 1), "risk": None})
-    found = dates.lapses(record, Agreement(id="DUA", expires=expires), today)
+    found = compare.lapses(record, Agreement(id="DUA", expires=expires), today)
     assert [(one.what, one.days_left, one.within) for one in found] == told
-    assert dates.named(found) == tuple(
+    assert compare.named(found) == tuple(
         f"agreement DUA: {'ended' if within is None else f'within {within} days'}" for _, _, within in told
     )
 
 
 def test_the_day_it_is_due_is_the_last_one() -> None:
-    assert dates.due_on(date(2026, 3, 2), 30) == date(2026, 4, 1)
+    assert compare.due_on(date(2026, 3, 2), 30) == date(2026, 4, 1)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
-from tasks.assessments.identity.uncertainty_facts import ChanceFact, UncertaintyFact
+from tasks.assessments.identity.facts import BudgetFact, ChanceFact, LimitFact, UncertaintyFact
 from tasks.decision.measures import write_result
 from tasks.generalization.game import Payoffs
 from tasks.reassessment import compare

@@ -15,8 +15,8 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from tasks.assessments.linkage.figure import Floats
-from tasks.assessments.linkage.learning.fit import LEAST_STEP
-from tasks.assessments.linkage.learning.rows import MARGIN, Rows, lowest, unit
+from tasks.assessments.linkage.learning.comparisons import MARGIN, Rows, lowest, unit
+from tasks.assessments.linkage.learning.learn import LEAST_STEP
 
 _INFEASIBLE = 2
 _MOST_NUMBERS = 10**8

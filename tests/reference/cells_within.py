@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.lineage import Lineage
+from tasks.decoys.classes import Lineage
 from tasks.microdata.hierarchy import Codes
 
 

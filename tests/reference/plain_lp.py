@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.planning.belief import Belief
+from tasks.adversary.group_sizes import Belief
 from tasks.adversary.planning.two_level_lp import Program, cluster_program, top_program
 
 

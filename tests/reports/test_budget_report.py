@@ -1,8 +1,9 @@
 """What a determination says of a budget over the whole file; small counts stay hidden."""
 
 from reports.determination import determination_html
-from tasks.assessments.identity.budget_fact import BudgetFact, LimitFact
+from tasks.assessments.identity.facts import BudgetFact
 from tasks.decision.record import DecisionRecord
+from tasks.generalization.budget.limits import LimitFact
 from tests.support import records, texts
 
 BUDGET = BudgetFact(

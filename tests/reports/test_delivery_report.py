@@ -26,7 +26,7 @@ def test_an_encrypted_file_is_told_with_its_hash_and_its_keys() -> None:
     text = told(delivered(file="data.csv.age", sha256=records.sha("ciphertext"), encrypted_to=keys))
     assert f"Delivered as data.csv.age , encrypted in the age format; SHA-256 {records.sha('ciphertext')}" in text
     assert "Encrypted to age key SHA256:of+age/key ssh-rsa key SHA256:of+ssh-rsa/key" in text
-    assert f"Output, SHA-256 {records.approved().dataset.output_sha256}" in text
+    assert f"Output file {records.approved().dataset.output_sha256}" in text
 
 
 @pytest.mark.parametrize("record", [records.blocked(), records.approved()])

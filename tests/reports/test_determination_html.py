@@ -106,7 +106,7 @@ def test_every_reference_names_a_section_that_is_there(any_record: DecisionRecor
 
 def test_no_section_is_empty(any_record: DecisionRecord) -> None:
     for key, text in texts.sections(determination_html(any_record)).items():
-        assert len(text) > 150, key
+        assert len(text) > 75, key
 
 
 def test_without_a_risk_the_report_says_why_and_shows_none() -> None:
@@ -207,7 +207,7 @@ def test_wp216_tells_of_an_older_record_what_it_lacks() -> None:
 def test_votes_stay_closed_until_all_are_in() -> None:
     record = records.awaiting_review()
     assert "M. Okafor" not in text_of(record)
-    assert "2 required, 1 in" in text_of(record)
+    assert "1 of 2 votes cast" in text_of(record)
     second = Review(
         reviewer="J. Brandt",
         role="privacy expert",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from reports.determination import determination_html
-from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
 

@@ -2,15 +2,18 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from reports.charting import Chart
+from reports.charts import ALARM, PARTLY
 from reports.determination import charts as figures
-from reports.marks import ALARM, PARTLY
+from reports.determination import determination_html
+from reports.document import Table
+from reports.record_view import RecordView
 from reports.sections.identity import risk_axis, shown_bins
+from reports.sections.stakes import other_stakes
 from reports.smallcell import SmallCellRule
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Bin
 from tasks.decision.record import DecisionRecord
-from tests.support import decoy_records, records, texts
+from tests.support import records, texts
 
 NAMES = [
     "risk",
@@ -18,13 +21,6 @@ NAMES = [
     "sensitivity",
     "combined",
     "transparent",
-    "payoffs",
-    "frontier",
-    "attacks",
-    "linkage",
-    "information",
-    "levels",
-    "curves",
 ]
 
 
@@ -48,12 +44,8 @@ def test_every_figure_is_drawn_and_says_in_words_what_it_shows() -> None:
         assert ET.fromstring(figure.svg).tag.endswith("svg")  # noqa: S314  (our own)
         assert len(figure.alt) > 60
         assert figure.caption.endswith(".")
-    assert "No-Attack game: payoff 1,175.79, attempts 0% claimed, 11.52% informed" in drawn["payoffs"].alt
-    assert "Basic game (chosen)" in drawn["payoffs"].alt
-    assert "age 97.12%" in drawn["information"].alt
     assert "23.38% of the records lie there" in drawn["transparent"].alt
     assert "an attempt pays beyond 0.01333" in words(drawn["transparent"].svg)
-    assert "0% → 11.52%" in words(drawn["payoffs"].svg)
 
 
 def test_nothing_is_drawn_where_nothing_was_measured() -> None:
@@ -94,7 +86,7 @@ def test_too_few_records_are_not_drawn() -> None:
 
 def test_a_method_that_the_report_cannot_explain_stops_it() -> None:
     with pytest.raises(StageFailed, match="cannot explain"):
-        figures(with_method(records.approved(), "something-new"))
+        determination_html(with_method(records.approved(), "something-new"))
 
 
 def test_labels_are_text_and_never_formulas() -> None:
@@ -105,26 +97,29 @@ def test_labels_are_text_and_never_formulas() -> None:
     assert record.risk is not None
     weights = record.risk.game.weights | {"cost $x$ & <y>": 1.0}
     game = record.risk.game.model_copy(update={"weights": weights})
-    drawn = figures(records.changed(record, fields=fields, risk=record.risk.model_copy(update={"game": game})))
-    assert "cost $x$ & <y>" in words(drawn["information"].svg)
+    changed = records.changed(record, fields=fields, risk=record.risk.model_copy(update={"game": game}))
+    assert "cost $x$ & <y> , 97.12% kept" in texts.sections(determination_html(changed))["utility"]
 
 
-def frontier_of(record: DecisionRecord, **changes: object) -> Chart:
+def frontier_of(record: DecisionRecord, **changes: object) -> Table:
     assert record.risk is not None
     assert record.risk.game.frontier is not None
     fact = record.risk.game.frontier.model_copy(update=changes)
     game = record.risk.game.model_copy(update={"frontier": fact})
-    return figures(records.changed(record, risk=record.risk.model_copy(update={"game": game})))["frontier"]
+    changed = records.changed(record, risk=record.risk.model_copy(update={"game": game}))
+    return next(one for one in other_stakes(RecordView(changed)) if isinstance(one, Table))
 
 
 def test_other_stakes_are_told_with_how_many_games_they_took() -> None:
     fine, coarse = frontier_of(records.approved()), frontier_of(records.blocked(), games=9)
-    assert "V 1,200 and L 300, the payoff is 1,147 and 0% of the records are worth attacking" in fine.alt
-    assert "V 4,800 and L 1,200: payoff 4,160, 0% attacked" in fine.alt
+    rows = {row[0]: row[1:] for row in fine.rows}
+    assert [column.title for column in fine.columns][3] == "L 300"
+    assert rows["1,200"][2] == "<b>1,147</b><br><b>0%</b>", "at the stakes of the request"
+    assert rows["4,800"][4] == "4,160<br>0%"
     assert "V changes no choice of this method: 5 games, one for each L" in fine.caption
-    assert "the gain G equals L" in fine.caption
+    assert "The gain G equals L" in fine.caption
     assert "9 games were solved; the grid is coarse because each point needs its own." in coarse.caption
-    assert "41.19%" in words(coarse.svg)
+    assert any("41.19%" in cell for row in coarse.rows for cell in row)
     served = frontier_of(with_method(records.approved(), "safe-harbor"), games=1)
     assert "The file depends on no stakes" in served.caption
 
@@ -136,10 +131,9 @@ def test_stakes_without_a_file_and_few_attacked_records_are_said_so() -> None:
     none = {"publisher_payoff": None, "attacked_share": None, "information_kept": None}
     first, second, *others = record.risk.game.frontier.points
     points = (first.model_copy(update=none), second.model_copy(update={"attacked_share": 3 / records.ROWS}), *others)
-    drawn = frontier_of(record, points=points)
-    assert "V 300 and L 75: payoff no file, no file attacked" in drawn.alt
-    assert words(drawn.svg).count("no file") == 2
-    assert "<0.03%" in words(drawn.svg)
+    row = frontier_of(record, points=points).rows[0]
+    assert row[:2] == ("300", "no file<br>no file")
+    assert row[2].endswith("&lt;0.03%")
 
 
 def test_a_gain_beside_the_loss_is_named() -> None:
@@ -147,23 +141,6 @@ def test_a_gain_beside_the_loss_is_named() -> None:
     assert record.risk is not None
     assert record.risk.game.frontier is not None
     points = tuple(one.model_copy(update={"gain": 10 * one.loss}) for one in record.risk.game.frontier.points)
-    drawn = frontier_of(record, points=points)
-    assert "the gain G keeps its ratio to L" in drawn.caption
-    assert "300 (3,000)" in words(drawn.svg)
-
-
-def test_attacks_stand_beside_guessing_and_few_links_without_an_interval() -> None:
-    drawn = figures(records.approved())["attacks"]
-    assert "(uninformed): 45.12% (42.96–47.31%) linked, 0.0031% by guessing" in drawn.alt
-    assert "(DLD) (uninformed): <0.03% linked, 0.0031% by guessing" in drawn.alt
-    assert "87.88%" in words(drawn.svg)
-
-
-def test_decoys_that_blend_in_are_drawn_beside_guessing_and_the_policy() -> None:
-    record = decoy_records.approved()
-    assert record.decoys is not None
-    assert record.decoys.detectability is not None
-    drawn = figures(record)["blending"]
-    for one in record.decoys.detectability.tried:
-        assert f"{one.area:.3f}, interval {one.low:.3f} to {one.high:.3f}" in drawn.alt
-    assert "guessing" in words(drawn.svg)
+    table = frontier_of(record, points=points)
+    assert "The gain G (in brackets) keeps its ratio to L" in table.caption
+    assert table.columns[3].title == "L 300 (3,000)"

@@ -7,7 +7,7 @@ import pytest
 from reports.determination import determination_html
 from reports.record_view import RecordView
 from reports.sections.reference import cited
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
+from tasks.assessments.identity.facts import KAnonymityFact
 from tasks.decision.record import DecisionRecord
 from tests.support import linkage_records, records, texts
 

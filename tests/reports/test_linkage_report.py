@@ -10,8 +10,7 @@ from reports.determination import determination_html
 from reports.record_view import gate_rows
 from reports.sections.linkage import FEW, GUESSING, link_text
 from reports.smallcell import HIDDEN, SmallCellRule
-from tasks.assessments.linkage.facts import LinkageFact
-from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import LinkageFact, gate_figures, gate_intervals
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.record import DecisionRecord
@@ -129,8 +128,7 @@ class TestSection:
         assert "in the record linkage, whose intruder holds fnlwgt, capital-gain, capital-loss, hours-per-week" in text
         assert "They do not prove that no stronger attack exists" in text
         assert "knows the method links 87.88% of the records" in section(record, "criteria")
-        assert "the shares of section 13.2 carry intervals" in section(record, "risk")
-        assert "Section 13.2 takes the test further" in section(record, "transparency")
+        assert "only shares of section 13.2 are estimated, with intervals" in section(record, "risk")
 
 
 class TestPolicies:
@@ -155,7 +153,7 @@ class TestPolicies:
     def test_without_a_control_nothing_is_claimed(self) -> None:
         per_record = [one for one in linkage_records.linkage().policies if one.method in {"basic", "no-attack"}]
         assert "control" not in section(changed(policies=tuple(per_record)))
-        assert "Transparency by method" not in section(changed(policies=()))
+        assert "Narrowed" not in section(changed(policies=()))
 
 
 class TestSmallCells:
@@ -217,19 +215,17 @@ class TestSmallCells:
         assert next(iter(high))[0].startswith("over ")
         assert judged(700) != judged(701)
 
-    def test_few_links_with_some_attributes_are_drawn_at_the_bound(self) -> None:
-        def drawn(count: int) -> tuple[bytes, str]:
+    def test_few_links_with_some_attributes_are_a_bound(self) -> None:
+        def shown(count: int) -> str:
             points = [
                 point.model_copy(update={"uninformed": count / 300, "informed": 1 - count / 300})
                 for point in linkage_records.linkage().partial
             ]
-            made = figures(changed(partial=tuple(points)))["linkage"]
-            return made.svg, made.alt
+            return section(changed(partial=tuple(points)))
 
-        assert drawn(3) == drawn(8)
-        assert drawn(3)[0] == drawn(0)[0], "few and none are drawn alike"
-        assert "<3.67% uninformed and >96.33% informed" in drawn(3)[1]
-        assert drawn(20) != drawn(21)
+        assert shown(3) == shown(8)
+        assert "1 <3.67% >96.33%" in shown(3)
+        assert shown(20) != shown(21)
 
     def test_few_links_follow_from_nothing_in_the_report(self) -> None:
         """Seven links of 32,561 and of 2,000 everywhere."""
@@ -277,31 +273,20 @@ class TestGates:
         assert (row.measured, row.interval) == ("0.01333", "90% interval 0.01 to 0.02")
 
 
-class TestFigure:
-    def test_it_tells_in_words_what_it_shows(self) -> None:
-        made = figures(records.approved())["linkage"]
-        assert "1 known, <3.67% uninformed and <3.67% informed" in made.alt
-        assert "8 known, 40.12% uninformed and 91.05% informed" in made.alt
-        assert "zip 38% (Weighted mean), 33% (Symmetric bilinear form)" in made.alt
-        assert made.alt.index("zip 38%") < made.alt.index("capital-gain 21%") < made.alt.index("sex 0%")
-        assert "averaged over sets of as many (10 at most)" in made.caption
-        assert made.caption.endswith("Hatched: fewer than 11 people, or none.")
-        seen = texts.seen("", [made])
-        for words in ("People linked, %", "attributes known", "Weight of the attributes, %", "uninformed"):
-            assert words in seen
+class TestKnowledge:
+    def test_links_by_the_number_of_attributes_known(self) -> None:
+        text = section(records.approved())
+        assert "1 <3.67% <3.67%" in text
+        assert "8 40.12% 91.05%" in text
+        assert "averaged over sets of as many (10 at most)" in text
+        assert "Attributes known" not in section(changed(partial=()))
 
-    def test_one_half_may_be_there_without_the_other(self) -> None:
-        assert "Bars" not in figures(changed(learned=()))["linkage"].alt
-        assert "Lines" not in figures(changed(partial=()))["linkage"].alt
-        assert "linkage" not in figures(changed(partial=(), learned=()))
+    def test_weights_of_learned_distances_the_greatest_first(self) -> None:
+        text = section(records.approved())
+        assert "zip 38% 33%" in text
+        assert text.index("zip 38%") < text.index("capital-gain 21%") < text.index("sex 0%")
+        assert "Share of the weight" not in section(changed(learned=()))
 
-    def test_shares_of_an_unknown_number_of_people_are_not_drawn(self) -> None:
+    def test_shares_of_an_unknown_number_of_people_are_not_shown(self) -> None:
         partial = tuple(point.model_copy(update={"people": None}) for point in linkage_records.linkage().partial)
-        assert "Lines" not in figures(changed(partial=partial))["linkage"].alt
-
-    def test_the_least_telling_of_many_attributes_are_left_out(self) -> None:
-        shares = {f"column {place}": place / 190 for place in range(20)}
-        fact = linkage_records.linkage().learned[0].model_copy(update={"shares": shares})
-        alt = figures(changed(learned=(fact,)))["linkage"].alt
-        assert "column 19 10%" in alt
-        assert "column 9 " not in alt
+        assert "Attributes known" not in section(changed(partial=partial))

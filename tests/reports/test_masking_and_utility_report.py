@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from reports.determination import charts as figures
 from reports.determination import determination_html
 from reports.methods import masking_method
 from reports.record_view import RecordView
@@ -13,7 +12,7 @@ from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.utility.facts import AssociationFact, MarginalFact, UtilityFact
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
-from tasks.masking.fact import MaskingFact
+from tasks.masking.masked_columns import MaskingFact
 from tasks.request.model import MaskingName
 from tests.support import linkage_records, records, texts
 
@@ -113,7 +112,7 @@ class TestUtility:
 
     def test_clusters_and_classifiers_stand_beside_what_they_compare_with(self) -> None:
         text = section(records.approved())
-        assert "Rand); of those together in either, 83.25% are together in both (Jaccard); F is 0.909." in text
+        assert "Rand 1971); of those together in either, 83.25% are together in both (Jaccard); F is 0.909." in text
         assert "agrees with itself by 99.77% (Rand), F 0.996" in text
         assert "Naive Bayes 2,100 80.22% (77.49–82.69%) 79.89% (77.15–82.38%)" in text
         assert "Always the commonest class – 75.89% 75.89%" in text
@@ -137,12 +136,12 @@ class TestUtility:
             )
         )  # fmt: skip
         for words in (
-            "What analyses find",
+            "Analyses of both files",
             "Masked attributes",
             "k-means",
             "Classifier",
             "Not measured",
-            "Risk–utility",
+            "at other strengths",
         ):
             assert words not in text
         assert "Loss by the measures of the field" in text
@@ -153,41 +152,30 @@ class TestUtility:
         assert "clustering and classification were not measured: the stage did not finish." in text
         assert "Information kept" in text
         assert "Utility The stage did not finish" in section(record, "scope")
-        assert "curves" not in figures(record)
 
 
 class TestCurves:
-    def test_they_say_in_words_what_they_show(self) -> None:
-        made = figures(records.approved())["curves"]
-        assert "p 10 (applied): change 0.1408, linked 55.30% informed, 20.10% uninformed" in made.alt
-        assert "Microaggregation by individual ranking of capital-gain and capital-loss: k 3" in made.alt
-        seen = texts.seen("", [made])
-        for words in ("p 10", "p 30", "k 50", "strength applied", "mean change of a value, IL1s"):
-            assert words in seen
-        assert "k 10" not in seen, "no room beside k 5, the strength applied"
+    def test_every_strength_has_its_change_and_its_links(self) -> None:
+        text = section(records.approved())
+        assert "p 10 0.1408 20.10% 55.30%" in text
+        assert "Microaggregation by individual ranking: capital-gain, capital-loss" in text
+        assert "<b>p 10</b>" in determination_html(records.approved()), "the strength applied"
 
-    def test_few_links_are_drawn_at_the_bound(self) -> None:
-        def drawn(few: int) -> tuple[bytes, str]:
+    def test_few_links_are_a_bound(self) -> None:
+        def shown(few: int) -> str:
             curve = linkage_records.curve(
                 linkage_records.SWAPPED, "rank-swapping", "p", ((5, few, 2_000 - few, 0.1), (10, 40, 90, 0.2)), 10
             )
-            made = figures(with_utility(curves=(curve,)))["curves"]
-            return made.svg, made.alt
+            return section(with_utility(curves=(curve,)))
 
-        assert drawn(2) == drawn(9)
-        assert drawn(2)[0] == drawn(0)[0], "few and none are drawn alike"
-        assert drawn(30) != drawn(31)
+        assert shown(2) == shown(9)
+        assert shown(30) != shown(31)
 
     @pytest.mark.parametrize("number", [1, 3, 4])
-    def test_any_number_of_maskings_is_drawn(self, number: int) -> None:
+    def test_any_number_of_maskings_is_shown(self, number: int) -> None:
         curve = linkage_records.utility().curves[1]
-        made = figures(with_utility(curves=(curve,) * number))["curves"]
-        assert texts.seen("", [made]).count("Microaggregation by individual ranking") == number
-
-    def test_one_strength_alone_is_a_point(self) -> None:
-        curve = linkage_records.utility().curves[0]
-        single = curve.model_copy(update={"points": curve.points[2:3]})
-        assert "p 10" in texts.seen("", [figures(with_utility(curves=(single,)))["curves"]])
+        text = section(with_utility(curves=(curve,) * number))
+        assert text.count("Microaggregation by individual ranking: ") == number
 
 
 class TestSmallCells:
@@ -299,5 +287,6 @@ class TestReferences:
 def test_the_whole_is_filled_in_for_a_file_with_everything(any_record: DecisionRecord) -> None:
     fact = any_record.utility
     assert fact is None or isinstance(fact, UtilityFact)
-    assert ("linkage" in figures(any_record)) == bool(any_record.risk and any_record.risk.linkage)
-    assert ("curves" in figures(any_record)) == (fact is not None)
+    shown = texts.seen(determination_html(any_record))
+    assert ("Attributes known" in shown) == bool(any_record.risk and any_record.risk.linkage)
+    assert ("Each masking at other strengths" in shown) == (fact is not None)

@@ -11,10 +11,9 @@ from reports.record_view import RecordView
 from reports.sections.gates import chance_text
 from reports.sections.reference import cited
 from reports.sections.stakes import robustness
+from tasks.assessments.identity.facts import ReachFact, StakesFact, UncertaintyFact
 from tasks.assessments.identity.score import Score, score
-from tasks.assessments.identity.stakes_facts import ReachFact, StakesFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.core.errors import StageFailed
 from tasks.decision.disclosure_rounding import disclosure_rounded, nearest
 from tasks.decision.gates import judge_gates
@@ -148,7 +147,7 @@ def test_curves_are_told_apart_without_colour() -> None:
     for name in ("Basic game", "No-Attack game", "SH-Friendly game", "Safe Harbor", "cost of an attempt c, units"):
         assert name in shown
     assert b"stroke-dasharray" in svg
-    assert "Publisher's payoff. Basic game:" in figure.alt
+    assert "for Basic game, No-Attack game, SH-Friendly game, Safe Harbor" in figure.alt
 
 
 def test_a_game_without_a_strategy_leaves_a_gap() -> None:
@@ -165,18 +164,17 @@ def test_a_game_without_a_strategy_leaves_a_gap() -> None:
 
 def test_how_probable_approval_is() -> None:
     _, uncertainty = facts()
-    figure = figures(told(None, uncertainty))["verdict_chances"]
-    shown = drawn(figure.svg)
-    assert "All gates" in shown
-    assert "Loss L" in shown
-    assert "Cost c of an attempt" in shown
-    assert "Prior" not in shown, "of a range nothing is drawn"
-    assert f"probability {100 * uncertainty.approved.value:.2f}".rstrip("0").rstrip(".") in figure.alt
+    shown = texts.sections(determination_html(told(None, uncertainty)))["gates"]
+    drawn_terms = shown.partition("Influence of the terms that are drawn")[2]
+    assert "Loss L" in drawn_terms
+    assert "Cost c of an attempt" in drawn_terms
+    assert "Prior" not in drawn_terms, "of a range nothing is drawn"
+    assert f"probability {100 * uncertainty.approved.value:.2f}".rstrip("0").rstrip(".") in shown
 
 
 def test_ranges_alone_have_no_probability() -> None:
     _, uncertainty = facts(uncertain={"prior": {"low": 0.5, "high": 0.9}})
-    assert "not drawn" in drawn(figures(told(None, uncertainty))["verdict_chances"].svg)
+    assert "Influence of the terms" not in determination_html(told(None, uncertainty))
     words = chance_text(uncertainty)
     assert words.startswith("Of these terms only ranges are known")
 
@@ -196,7 +194,7 @@ def test_the_determination_prints_both() -> None:
     assert "3 (25%), 4 (50%), 5 (25%)" in sections["gates"]
     assert "a range, 0.5 to 0.9" in sections["gates"]
     assert sum("Sobol'" in paper or "Clopper" in paper for paper in cited(RecordView(record))) == 2
-    assert {"stakes_map", "stakes_curves", "verdict_chances"} <= figures(record).keys()
+    assert {"stakes_map", "stakes_curves"} <= figures(record).keys()
 
 
 @pytest.mark.parametrize(

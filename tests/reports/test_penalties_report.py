@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from reports.charting import Chart
-from reports.determination import charts as figures
 from reports.determination import determination_html
+from reports.document import Table
 from reports.record_view import RecordView
-from reports.sections.stakes import fines
-from tasks.assessments.identity.penalties import penalties_fact
-from tasks.assessments.identity.penalties_fact import PenaltiesFact, PenaltyPoint
+from reports.sections.stakes import fines, other_stakes
+from tasks.assessments.identity.facts import PenaltiesFact, PenaltyPoint
+from tasks.assessments.identity.other_terms import penalties_fact
 from tasks.assessments.identity.score import score
 from tasks.decision.disclosure_rounding import disclosure_rounded, upward
 from tasks.decision.record import DecisionRecord
@@ -35,12 +34,15 @@ def told(found: PenaltiesFact, record: DecisionRecord | None = None) -> Decision
     return records.changed(record, risk=record.risk.model_copy(update={"game": game}))
 
 
+def penalties(record: DecisionRecord, found: PenaltiesFact) -> Table:
+    blocks = other_stakes(RecordView(told(found, record)))
+    return next(one for one in blocks if isinstance(one, Table) and one.head.startswith("Penalty"))
+
+
 def drawn(record: DecisionRecord, found: PenaltiesFact) -> list[str]:
-    return texts.drawn_texts(penalties(record, found).svg)
-
-
-def penalties(record: DecisionRecord, found: PenaltiesFact) -> Chart:
-    return figures(told(found, record))["penalties"]
+    """Lines of the cells."""
+    cells = [texts.seen(cell.replace("<br>", "|")) for row in penalties(record, found).rows for cell in row]
+    return [line.strip() for cell in cells for line in cell.split("|")]
 
 
 def test_points_are_those_of_the_map() -> None:
@@ -79,35 +81,31 @@ def test_the_score_has_them_where_the_policy_asks() -> None:
 
 def test_payoffs_and_groups_are_written_in_the_cells() -> None:
     found, record = fact("no-attack-partition", FINED), records.approved()
-    figure = penalties(record, found)
-    shown = drawn(record, found)
-    assert "Publisher's payoff, units per record" in shown
-    assert "Not attacked from, people" in shown
-    assert "Records attacked, %" not in shown, "nobody is attacked by this rule"
-    assert "penalty, units" in shown
-    assert "100,000" in shown
+    table, shown = penalties(record, found), drawn(record, found)
+    assert not any("attacked" in line for line in shown), "nobody is attacked by this rule"
+    assert [row[0] for row in table.rows] == ["0", "1,000", "100,000"]
     for point in found.points:
         assert f"{point.publisher_payoff:,.2f}" in shown
-        assert f"{point.safe_group:,.0f}" in shown
-    assert "Framed: the recipient’s own terms" in figure.caption
-    assert "At the corners, penalty 0 and detection 0.001: payoff" in figure.alt
+        assert f"from {point.safe_group:,.0f} people" in shown
+    assert "bold at the recipient's own terms" in table.caption
+    assert [cell.startswith("<b>") for row in table.rows for cell in row[1:]] == [False] * 3 + [True] + [False] * 2
 
 
 def test_where_some_are_attacked_their_share_is_shown_as_far_as_it_may_be() -> None:
     found, record = fact(), records.approved()
     few = found.points[0].model_copy(update={"attacked_share": 3 / record.dataset.rows_in})
     shown = drawn(record, found.model_copy(update={"points": (few, *found.points[1:])}))
-    assert "Records attacked, %" in shown
-    assert any(words.startswith("<") for words in shown)
-    assert "0.01%" not in shown
+    assert "<0.03% attacked" in shown
+    assert "0.01% attacked" not in shown
 
 
-def test_terms_outside_the_grid_are_not_framed() -> None:
+def test_terms_outside_the_grid_are_not_marked() -> None:
     own = fact("no-attack-partition", {"penalty": 77, "detection_rate": 0.1})
-    assert "Framed" not in penalties(records.approved(), own).caption
+    assert "bold" not in penalties(records.approved(), own).caption
     without = fact("no-attack-partition")
     assert without.own.penalty == 0
-    assert "Framed" in penalties(records.approved(), without).caption, "the row without a penalty"
+    first = penalties(records.approved(), without).rows[0]
+    assert all(cell.startswith("<b>") for cell in first[1:]), "the row without a penalty"
 
 
 def test_what_fines_buy_in_words() -> None:
@@ -128,10 +126,9 @@ def test_what_fines_buy_in_words() -> None:
 
 def test_the_determination_prints_them() -> None:
     html = determination_html(told(fact("basic", FINED)))
-    assert "What fines and detection buy" in texts.sections(html)["transparency"]
+    assert "Effect of fines and detection" in texts.sections(html)["transparency"]
     assert "made for a recipient who makes one attempt" in html
-    assert "penalties" in figures(told(fact()))
-    assert "What fines and detection buy" not in determination_html(records.approved())
+    assert "Effect of fines and detection" not in determination_html(records.approved())
 
 
 def test_with_few_suppressed_payoffs_are_rounded() -> None:

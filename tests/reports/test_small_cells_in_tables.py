@@ -24,7 +24,10 @@ PEOPLE_COLUMNS = {
 }  # fmt: skip
 PEOPLE_ROWS = {"Records in", "Records out", "People", "Records suppressed by these demands",
                "Records released by local recoding"}  # fmt: skip
-SHARE_COLUMNS = {"Linked", "Narrowed by the rule", "People linked", "Records attacked", "Worth attacking"}
+SHARE_COLUMNS = {
+    "Linked", "Narrowed by the rule", "People linked", "Records attacked", "Worth attacking", "Uninformed", "Informed",
+    "Linked, uninformed", "Linked, informed",
+}  # fmt: skip
 SHARE_UNITS = {"share of records"}
 COUNT_UNITS = {"records", "people"}
 few = st.integers(0, 25)

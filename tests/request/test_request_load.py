@@ -300,7 +300,7 @@ def test_a_choice_of_kinds_is_one_mistake_at_its_place(refused: Refused, good: s
     assert [problem.path for problem in error.problems] == ["policy.generalization.shared.recipients"]
 
 
-def test_a_request_is_parsed_once_for_its_bytes(tmp_path: Path, good: str) -> None:
+def test_a_request_is_parsed_once_for_its_path_and_bytes(tmp_path: Path, good: str) -> None:
     path = tmp_path / "request.yaml"
     path.write_text(good, encoding="utf-8")
     first, again = load_request(path), load_request(path, roots=[tmp_path])
@@ -309,7 +309,7 @@ def test_a_request_is_parsed_once_for_its_bytes(tmp_path: Path, good: str) -> No
     copy = tmp_path / "copy" / "request.yaml"
     copy.parent.mkdir()
     copy.write_text(good, encoding="utf-8")
-    assert load_request(copy).request is first.request
+    assert load_request(copy).request == first.request
     assert (load_request(copy).path, load_request(copy).base) == (copy, copy.parent.resolve())
     path.write_text(changed(good, "Discharges of a clinic", "Births at a clinic"), encoding="utf-8")
     assert load_request(path).request.title == "Births at a clinic"

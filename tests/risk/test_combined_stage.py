@@ -24,7 +24,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import (
+from tasks.assessments.combined.assessment import (
     RecordScore,
     combine,
     gate_figures,
@@ -33,7 +33,7 @@ from tasks.assessments.combined.combined_score import (
     score_figure,
 )
 from tasks.assessments.combined.facts import CombinedFact
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest

@@ -20,7 +20,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
     solve,
 )
-from tasks.adversary.planning.belief import Belief
+from tasks.adversary.group_sizes import Belief
 from tasks.adversary.planning.enumerated import Action, ProcessPlan, enumerate_process, value_iteration
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING, profiles
 from tests.support.examples import examples

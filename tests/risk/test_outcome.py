@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.identity.division_fact import DivisionFact
+from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import CountIndex, Generalization

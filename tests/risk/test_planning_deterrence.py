@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import linked_values, reidentification_probability
-from tasks.adversary.planning.deterrence import deterring_value
-from tasks.adversary.planning.shared import shared_access
-from tasks.adversary.planning.terms import Term, term_value, with_term
+from tasks.adversary.planning.deterrence import Term, deterring_value, shared_access, term_value, with_term
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 

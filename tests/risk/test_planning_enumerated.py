@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tasks.adversary import fmdp
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.planning.belief import Belief, truncated_binomial
+from tasks.adversary.group_sizes import Belief, truncated_binomial
 from tasks.adversary.planning.enumerated import (
     OVER,
     START,

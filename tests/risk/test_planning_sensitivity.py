@@ -8,8 +8,7 @@ import pytest
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import known_threshold
-from tasks.adversary.planning.sensitivity import default_values, sensitivity
-from tasks.adversary.planning.terms import Term, term_value, with_term
+from tasks.adversary.planning.deterrence import Term, default_values, sensitivity, term_value, with_term
 from tasks.core.errors import ParameterError
 
 CASE_STUDY = AdversaryProfile(

@@ -18,8 +18,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
     sink_probability,
 )
-from tasks.adversary.planning.shared import shared_access
-from tasks.core.errors import ParameterError
+from tasks.adversary.planning.deterrence import shared_access
 from tests.support.examples import examples
 
 CASE_STUDY = AdversaryProfile(
@@ -135,9 +134,3 @@ def test_one_record_is_the_known_group() -> None:
         assert risk == reidentification_probability(CASE_STUDY, [size])
         access = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [size]))
         assert access.value == pytest.approx(float(access_values(CASE_STUDY, size)))
-
-
-@pytest.mark.parametrize(("values", "records"), [([-1.0], 1), ([float("nan")], 1), ([1.0], -1), ([1.0], float("inf"))])
-def test_impossible_figures_are_refused(values: list[float], records: float) -> None:
-    with pytest.raises(ParameterError, match="finite numbers from 0"):
-        shared_access(CASE_STUDY, values, records)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tasks.adversary import fmdp
-from tasks.adversary.planning.belief import Belief, known_size, truncated_binomial
+from tasks.adversary.group_sizes import Belief, known_size, truncated_binomial
 from tasks.adversary.planning.enumerated import START, enumerate_process, linked, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import Program, TwoLevelLP, top_program
 from tasks.core.errors import StageFailed

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.identity.frontier import frontier
+from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.score import Score, score
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates

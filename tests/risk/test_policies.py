@@ -13,9 +13,8 @@ import pytest
 from tasks.adversary import exploiting
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
-from tasks.assessments.sequential.sequential import external_fact, plan
-from tasks.candidate.groups import recipient_profile
-from tasks.candidate.released import released_tuples
+from tasks.assessments.sequential.assessment import external_fact, plan
+from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.generalization.play import play
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.setting import game_table, payoffs_of, weights_of

@@ -17,19 +17,22 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.planning.terms import Term, with_term
+from tasks.adversary.planning.deterrence import Term, with_term
 from tasks.adversary.profile import DerivedProfile
-from tasks.assessments.sequential.curves import curve, exhausted_below, sensitivities, thresholds
-from tasks.assessments.sequential.facts import BeliefFact, ExternalFact
-from tasks.assessments.sequential.sequential import (
+from tasks.assessments.sequential.assessment import (
     Planned,
     _histogram,
     beliefs,
+    curve,
     deterrents,
+    exhausted_below,
     gate_figures,
     is_attacked,
     plan,
+    sensitivities,
+    thresholds,
 )
+from tasks.assessments.sequential.facts import BeliefFact, ExternalFact
 from tasks.candidate.groups import Groups
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import CountIndex, play

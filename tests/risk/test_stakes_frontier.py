@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tasks.assessments.identity.frontier import COARSE, FINE, frontier
+from tasks.assessments.identity.other_terms import COARSE, FINE, frontier
 from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed
 from tasks.generalization.play import play

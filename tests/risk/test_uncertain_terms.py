@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.identity.uncertain.quantiles import quantiles
 from tasks.assessments.identity.uncertain.terms import (
     RecipientTerm as Term,
 )
@@ -12,6 +11,7 @@ from tasks.assessments.identity.uncertain.terms import (
     check_deterrence,
     influences,
     is_monotone,
+    quantiles,
     with_terms,
 )
 from tasks.core.errors import ParameterError

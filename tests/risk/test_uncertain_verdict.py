@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.assessments.identity.facts import DecidingFact, UncertaintyFact
 from tasks.assessments.identity.score import score
-from tasks.assessments.identity.uncertain.file import file_groups
-from tasks.assessments.identity.uncertain.release import UncertainRelease
+from tasks.assessments.identity.uncertain.release import UncertainRelease, file_groups
 from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.terms import RecipientTerm as Term
 from tasks.assessments.identity.uncertain.verdict import assess, chance, estimated
-from tasks.assessments.identity.uncertainty_facts import DecidingFact, UncertaintyFact
-from tasks.assessments.sequential.sequential import external_fact, gate_figures, plan
+from tasks.assessments.sequential.assessment import external_fact, gate_figures, plan
 from tasks.candidate.groups import densest_group, recipient_profile
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, own_follower, weights_of

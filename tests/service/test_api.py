@@ -10,8 +10,7 @@ from fastapi.testclient import TestClient
 from flows.ledger import open_ledger
 from flows.service.api import requests_router, status_router
 from flows.service.config import Service, service_of
-from flows.service.health import Pulse, health
-from flows.service.metrics import Metrics
+from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import Queue, RequestState
 from flows.web.app import create_app
 from tasks.ledger.entry import Event
@@ -29,7 +28,7 @@ def client(service: Service, token: str = TOKEN, pulse: Pulse | None = None, *, 
     beating = pulse or Pulse({"queue": time.monotonic()})
 
     def well() -> tuple[bool, Mapping[str, str]]:
-        return health(service, beating, prefect_answers=lambda: answers, runner_runs=lambda: answers)
+        return health(service, beating, prefect_answers=answers, runner_runs=answers)
 
     routers = [requests_router(service, token), status_router(well, Metrics(service))]
     return TestClient(create_app(service.workspace.root, routers=routers), base_url="http://localhost")

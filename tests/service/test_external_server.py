@@ -17,15 +17,14 @@ from flows.cases import ReleaseAction
 from flows.engine import EmbeddedServer, prefect_server
 from flows.gate import run_release
 from flows.identity import code_fact
-from flows.pipeline.in_process import in_process
+from flows.pipeline.sequence import in_process
 from flows.reviewing import cast_vote
 from flows.service.config import VARIABLE, Service, service_of
+from flows.service.deployments import is_served, register
 from flows.service.intake import Arrival, receive
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
-from flows.service.pools import is_served, register
 from flows.service.queue import Queue, RequestState
 from flows.service.worker import decide
-from flows.workspace import open_workspace
 from tasks.core.errors import WorkspaceError
 from tests.support.brief_reports import brief_reports
 from tests.support.serving import BRIEFLY, Serving
@@ -151,7 +150,7 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrival = Arrival(world.request.read_bytes(), "inbox", "request.yaml", (world.folder,))
-    entry = receive(open_workspace(world.workspace.root), arrival, clock=lambda: NOW).entry
+    entry = receive(service_of(world.workspace.root), arrival, clock=lambda: NOW).entry
     queue = Queue(world.workspace)
     with brief_reports(), monkeypatch.context() as dying:
         # The run dies when all is in the ledger, and before bundle and queue say so.
@@ -168,7 +167,7 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
     with monkeypatch.context() as patch:
         another = code_fact().model_copy(update={"commit": "another"})
         patch.setattr("flows.service.intake.code_fact", lambda: another)
-        after, outcome = decide(queue, service_of(world.workspace.root), entry, ending, clock=lambda: NOW)
+        after, outcome = decide(service_of(world.workspace.root), entry, ending, clock=lambda: NOW)
     assert outcome is not None
     assert outcome.release_id == entry.id
     assert (after.state, after.verdicts) == (RequestState.DECIDED, {"university": "released"})

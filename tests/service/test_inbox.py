@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from flows.service.config import Service, service_of
-from flows.service.inbox import InboxWatcher
-from flows.service.intake import receive
+from flows.service.intake import InboxWatcher, receive
 from flows.service.queue import Queue, RequestState
 from tasks.core.errors import WorkspaceError
 from tests.support.world import World
@@ -128,7 +127,7 @@ def test_a_file_that_takes_the_place_of_one_that_is_taken_in_is_taken_in_too(
             return received
 
         with monkeypatch.context() as patch:
-            patch.setattr("flows.service.inbox.receive", receive_slowly)
+            patch.setattr("flows.service.intake.receive", receive_slowly)
             return taking(self, *given)
 
     inbox.tick()
@@ -172,7 +171,7 @@ def test_what_cannot_be_taken_in_now_is_tried_again_later_and_later(
 
     inbox.tick()
     with monkeypatch.context() as patch:
-        patch.setattr("flows.service.inbox.receive", busy)
+        patch.setattr("flows.service.intake.receive", busy)
         for _ in range(40):
             clock.now += 1
             assert inbox.tick() == []

@@ -3,15 +3,16 @@
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from flows.identity import code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
+from flows.service.config import service_of
 from flows.service.intake import Arrival, Received, check_inputs, receive, record_end
 from flows.service.queue import Queue, QueuedRequest, RequestState
-from flows.workspace import open_workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
@@ -19,10 +20,12 @@ from tests.support.world import ID_MARK, NOW, World
 
 
 def take_in(world: World, *, content: bytes | None = None, most_queued: int = 1000, **given: object) -> Received:
-    workspace = open_workspace(world.workspace.root)
+    service = service_of(world.workspace.root)
+    limits = service.settings.limits.model_copy(update={"queued": most_queued})
+    service = replace(service, settings=service.settings.model_copy(update={"limits": limits}))
     terms = {"source": "inbox", "name": "request.yaml", "folders": (world.folder,)} | given
     arrival = Arrival(world.request.read_bytes() if content is None else content, **terms)  # type: ignore[arg-type]
-    return receive(workspace, arrival, most_queued=most_queued, clock=lambda: NOW)
+    return receive(service, arrival, clock=lambda: NOW)
 
 
 def refusals(world: World) -> list[dict[str, object]]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from flows.service.config import VARIABLE, service_of
-from flows.service.orchestrator import Orchestrator
-from flows.service.pools import check_pool, run_environment
+from flows.service.deployments import run_environment
+from flows.service.orchestrator import Orchestrator, check_pool
 from tasks.core.errors import BadInput
 
 URL = "http://prefect:4200/api"

@@ -47,7 +47,7 @@ class Moved:
     def hand_in(self, title: str = "Visits") -> QueuedRequest:
         self.world.ask(title=title)
         arrival = Arrival(self.world.request.read_bytes(), "http", "request", (self.world.folder,))
-        return receive(self.service.workspace, arrival, clock=self.time).entry
+        return receive(self.service, arrival, clock=self.time).entry
 
     def tick(self, runner_since: float = LONG_AGO) -> None:
         self.reconciler._runner_since = runner_since
@@ -240,8 +240,8 @@ def note(moved: Moved) -> None:
 
 
 def test_a_request_is_decided_once_nobody_needs_to_vote(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> None:
-    def decided(queue: Queue, _service: Service, seen: QueuedRequest, **_: Any) -> None:
-        queue.update(seen, state=RequestState.DECIDED)
+    def decided(service: Service, seen: QueuedRequest, **_: Any) -> None:
+        service.queue.update(seen, state=RequestState.DECIDED)
 
     entry = moved.hand_in()
     wait_for_reviewers(moved, entry)

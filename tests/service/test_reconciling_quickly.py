@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 
 import pytest
 from prefect.client.schemas.objects import FlowRun
-from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Running, Scheduled
 
 from flows.service.config import Service, service_of
@@ -44,10 +43,10 @@ class MemoryClient:
     def set_flow_run_state(self, run: UUID, state: Any, **_: Any) -> None:
         self.runs[run].state = state
 
-    def read_global_concurrency_limit_by_name(self, _name: str) -> Any:
-        raise ObjectNotFound(Exception())
+    def upsert_global_concurrency_limit_by_name(self, _name: str, _limit: int) -> None:
+        return None
 
-    def create_global_concurrency_limit(self, _limit: Any) -> None:
+    def update_global_concurrency_limit(self, _name: str, _limit: Any) -> None:
         return None
 
 
@@ -59,7 +58,7 @@ def service(world: World) -> Service:
 @pytest.fixture
 def entry(service: Service, world: World) -> QueuedRequest:
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    return receive(service.workspace, arrival, clock=lambda: NOW).entry
+    return receive(service, arrival, clock=lambda: NOW).entry
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import pytest
 
 from flows.schemas import service_schema
 from tasks.core.errors import RequestError
-from tasks.service.load import load_settings
-from tasks.service.settings import DEFAULTS, NewsKind, ServiceSettings
+from tasks.service.settings import DEFAULTS, NewsKind, ServiceSettings, load_settings
 
 SECRET = "https://hooks.example/QJXSECRET"
 
@@ -50,6 +49,7 @@ notifications:
         ("schedules: {timezone: Middle/Earth}", "schedules.timezone", "IANA"),
         ("limits: {releases: 0}", "limits.releases", "at least 1"),
         (f"counting: {{dask: '{SECRET}'}}", "counting.dask", "Running Dask scheduler"),
+        (f"page: {{proxies: ['{SECRET}']}}", "page.proxies[0]", "addresses or networks"),
         ("limits: {attempts: 21}", "limits.attempts", "at most 20"),
         ("limits: {release: 1}", "limits.<key 1>", "releases, solvers, queued or attempts"),
         ("inbox: {poll_seconds: fast}", "inbox.poll_seconds", "between two polls"),

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from flows.audit import month_before
 from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
@@ -31,7 +32,7 @@ def service(world: World) -> Service:
 @pytest.fixture
 def entry(service: Service, world: World) -> QueuedRequest:
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    return receive(service.workspace, arrival, clock=lambda: NOW).entry
+    return receive(service, arrival, clock=lambda: NOW).entry
 
 
 def failing(error: Exception) -> Callable[[Path, Path], Any]:
@@ -47,7 +48,7 @@ def failing(error: Exception) -> Callable[[Path, Path], Any]:
 
 def work(service: Service, entry: QueuedRequest, error: Exception) -> QueuedRequest:
     queue = Queue(service.workspace)
-    after, outcome = decide(queue, service, entry, failing(error), clock=lambda: NOW)
+    after, outcome = decide(service, entry, failing(error), clock=lambda: NOW)
     assert outcome is None
     kept = queue.get(entry.id)
     assert kept is not None
@@ -97,7 +98,7 @@ def test_what_awaits_review_has_not_failed_while_its_release_is_in_use(
     monkeypatch.setattr("flows.service.worker.standing_outcome", lambda *_, **__: raising(busy))
     entry, queue = waiting(service, entry), Queue(service.workspace)
     with pytest.raises(WorkspaceError, match="acts on it"):
-        follow_reviews(queue, service, entry, clock=lambda: NOW)
+        follow_reviews(service, entry, clock=lambda: NOW)
     assert queue.get(entry.id) == entry
     assert told(service, Event.FAILED) == []
 
@@ -108,7 +109,7 @@ def test_what_awaits_review_fails_where_its_release_is_not_as_recorded(
     altered = TamperingFound("a file of this release differs from the record")
     monkeypatch.setattr("flows.service.worker.standing_outcome", lambda *_, **__: raising(altered))
     entry, queue = waiting(service, entry), Queue(service.workspace)
-    follow_reviews(queue, service, entry, clock=lambda: NOW)
+    follow_reviews(service, entry, clock=lambda: NOW)
     after = queue.get(entry.id)
     assert after is not None
     assert (after.state, after.recorded, after.reason["what"]) == (RequestState.FAILED, True, altered.what)
@@ -154,7 +155,7 @@ def test_work_is_timed_over_all_attempts(service: Service, entry: QueuedRequest)
 def test_a_request_with_a_verdict_is_not_written_to_again(service: Service, entry: QueuedRequest) -> None:
     queue = Queue(service.workspace)
     done = queue.update(entry, state=RequestState.DECIDED)
-    decide(queue, service, entry, failing(StageCrashed("memory")), clock=lambda: NOW)
+    decide(service, entry, failing(StageCrashed("memory")), clock=lambda: NOW)
     assert queue.get(entry.id) == done
 
 
@@ -169,8 +170,6 @@ def test_what_is_not_as_recorded_is_counted_and_stops_nothing(service: Service, 
 
 
 def test_the_month_before_is_audited() -> None:
-    from flows.service.deployments import month_before
-
     assert month_before(date(2026, 3, 1)) == (date(2026, 2, 1), date(2026, 2, 28))
     assert month_before(date(2027, 1, 31)) == (date(2026, 12, 1), date(2026, 12, 31))
 
@@ -204,11 +203,11 @@ COUNTED_ELSEWHERE = ServiceSettings.model_validate(
 def test_a_cluster_that_does_not_answer_refuses_no_request(
     service: Service, world: World, monkeypatch: pytest.MonkeyPatch, *, parquet: bool
 ) -> None:
-    monkeypatch.setattr("tasks.microdata.counting.by_dask._TO_CONNECT", "200ms")
+    monkeypatch.setattr("tasks.microdata.counting._TO_CONNECT", "200ms")
     if parquet:
         pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    entry = receive(service, arrival, clock=lambda: NOW).entry
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("this machine has no memory"))
     what = "the Dask cluster does not answer" if parquet else "this machine has no memory"
     assert (after.state, after.lost, after.reason["what"]) == (RequestState.ACCEPTED, 1, what)
@@ -221,7 +220,7 @@ def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypat
 
     pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
-    entry = receive(service.workspace, arrival, clock=lambda: NOW).entry
+    entry = receive(service, arrival, clock=lambda: NOW).entry
     monkeypatch.setattr("flows.service.worker.check_cluster", lambda _: None)
     monkeypatch.setattr("flows.service.worker.run_release", gate)
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand
-from tasks.decoys.class_table import joined
+from tasks.decoys.classes import joined
 from tasks.decoys.collusion import MarkedCopy
 
 

@@ -10,7 +10,7 @@ from tasks.audit.history import Period
 from tasks.audit.report import AuditReport
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
-from tasks.decision.kept import KeptDecision, kept_decision
+from tasks.decision.bodies import KeptDecision, kept_decision
 from tasks.decision.votes import Ballot
 from tasks.ledger.chain import ChainCheck, Checkpoints, Examination
 from tasks.ledger.entry import GENESIS, Event, Head, Row, new_row
@@ -108,25 +108,13 @@ class Chronicle:
         **changes: Any,
     ) -> int:
         facts = kept(recipient, **{"output_sha256": sha(release + recipient), **changes})
-        return self.decide_bare(release, recipient, verdict, reasons, facts)
-
-    def decide_bare(
-        self,
-        release: str,
-        recipient: str,
-        verdict: str,
-        reasons: Sequence[str] = ("All 10 gates passed.",),
-        facts: KeptDecision | None = None,
-    ) -> int:
-        """A decision as versions wrote it that kept the verdict alone, or one with facts."""
         key = (release, recipient)
         self._records[key], self._files[key] = sha("record" + release + recipient), sha(release + recipient)
         self._ballots[key] = []
         body: dict[str, object] = {
             "decision": verdict, "reasons": list(reasons), "record_sha256": self._records[key],
+            "determined": facts.model_dump(mode="json", exclude_none=True),
         }  # fmt: skip
-        if facts is not None:
-            body["determined"] = facts.model_dump(mode="json", exclude_none=True)
         return self.add(Event.DECIDED, body, release, recipient)
 
     def deliver(self, release: str, recipient: str = "university") -> int:
@@ -188,7 +176,7 @@ def busy_quarter() -> Chronicle:
         agreement={"id": "DUA-clinic", "expires": date(2026, 3, 20)}, source_sha256=sha("registry"),
     )  # fmt: skip
     log.on(2025, 11, 3).request("bare")
-    log.decide_bare("bare", "registry", "approved")
+    log.decide("bare", "registry", records=900, policy=policy("2025.1"))
     log.deliver("bare", "registry")
     log.on(2026, 1, 5).publish("first", policy=policy("2026.1"), valid_until=date(2026, 4, 30))
     log.on(2026, 1, 12).add(

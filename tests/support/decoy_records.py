@@ -142,7 +142,7 @@ def gate(worst: float = 0.604, high: float = 0.659) -> GateResult:
     """The gate on detectability, as the decision writes it."""
     return GateResult(
         id="decoys.detectability",
-        title="Decoys cannot be told from real classes",
+        title="Decoys cannot be distinguished from real classes",
         unit="",
         measured=high,
         interval=Interval(low=worst - (high - worst), high=high, level=0.95),

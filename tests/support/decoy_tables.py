@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.decoys.class_table import ClassTable
+from tasks.decoys.classes import ClassTable
 from tasks.microdata.hierarchy import Codes, Hierarchy, hierarchy_from_rows
 
 

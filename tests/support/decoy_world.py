@@ -7,11 +7,10 @@ from functools import cache
 import numpy as np
 
 from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.class_table import ClassTable, half_octaves
+from tasks.decoys.classes import ClassTable, Lineage, half_octaves, lineages
 from tasks.decoys.collusion import MarkedCopy
-from tasks.decoys.lineage import Lineage, lineages
-from tasks.decoys.manifest import DecoyManifest, manifest_of
-from tasks.decoys.planning import DecoyPlan
+from tasks.decoys.manifest import DecoyManifest
+from tasks.decoys.planning import DecoyPlan, manifest_of
 from tasks.microdata.cube import DenseCube, cells_at, dense_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples, distinct_tuples

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.decoys.class_table import ClassTable, Rows
+from tasks.decoys.classes import ClassTable, Rows
 from tasks.decoys.decoy_cells import DecoyCells, RiskBand, log_likeness
 
 _NEAREST = 30

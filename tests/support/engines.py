@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from flows.pipeline.in_process import InProcess
 from flows.pipeline.run import Take
-from flows.pipeline.sequence import take
+from flows.pipeline.sequence import InProcess, take
 
 
 @dataclass(frozen=True)

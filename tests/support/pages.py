@@ -25,7 +25,7 @@ from flows.accounts import Accounts, Duty
 from flows.cases import pending_key
 from flows.ledger import open_ledger
 from flows.signing import create_key
-from flows.web import create_app
+from flows.web.app import create_app
 from flows.workspace import Workspace, open_workspace
 from tasks.core.canonical import canonical_json
 from tasks.core.people import WorkflowRole

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tasks.decoys.classes import lineages
 from tasks.decoys.decoy_cells import RiskBand
-from tasks.decoys.lineage import lineages
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.planning import CopyToMark
 from tasks.request.model import DecoyPolicy

@@ -11,6 +11,8 @@ from typing import Any
 
 from tasks.assessments.identity.facts import (
     FieldFact,
+    FrontierFact,
+    FrontierPoint,
     GameFact,
     PolicyOutcome,
     RiskFact,
@@ -19,9 +21,8 @@ from tasks.assessments.identity.facts import (
     TransparentRisk,
     ZipTableFact,
 )
-from tasks.assessments.identity.frontier_fact import FrontierFact, FrontierPoint
 from tasks.assessments.identity.score import THREATS
-from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import gate_figures, gate_intervals
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin
 from tasks.decision.gates import judge_gates
@@ -382,7 +383,7 @@ def _gates(
         _condition("stages.finished", "Every stage finished", "All 8 stages finished."),
         _condition(
             "released.rescored_equal",
-            "Risk of the file as written is the recorded one",
+            "Risk recomputed from the written file matches the record",
             "All 18 figures of the file as written are those recorded.",
         ),
     )

@@ -12,19 +12,19 @@ import pandas as pd
 import pytest
 
 from tasks.adversary import exploiting
-from tasks.validation.expectations import Evaluator
+from tasks.validation import run
 from tasks.validation.suite import Check
 
-_evaluate = Evaluator.evaluate
+_evaluate = run.evaluate
 _solved = lru_cache(maxsize=4096)(exploiting._table.__wrapped__)
 _verdicts: dict[tuple[object, ...], dict[str, bool]] = {}
 
 
-def _evaluate_once(evaluator: Evaluator, table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
+def _evaluate_once(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
     cells = tuple((name, str(column.dtype), *column) for name, column in table.items())
     key = (cells, repr(checks))
     if key not in _verdicts:
-        _verdicts[key] = _evaluate(evaluator, table, checks)
+        _verdicts[key] = _evaluate(table, checks)
     return dict(_verdicts[key])
 
 
@@ -32,6 +32,6 @@ def _evaluate_once(evaluator: Evaluator, table: pd.DataFrame, checks: Sequence[C
 def remembered() -> Iterator[None]:
     """Keep results of this process, and use those kept before, for a while."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Evaluator, "evaluate", _evaluate_once)
+        patch.setattr(run, "evaluate", _evaluate_once)
         patch.setattr(exploiting, "_table", _solved)
         yield

@@ -5,7 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from reports.charting import Chart
+from reports.charts import Chart
 
 _HIDDEN = re.compile(r"<(style|script|head)\b.*?</\1>", re.DOTALL)
 

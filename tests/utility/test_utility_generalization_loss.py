@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.utility.generalization_loss import Released, generalization_loss, released
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table

@@ -33,7 +33,7 @@ def test_a_clean_file_passes_every_check(request_of, frame_of, everyone_covered)
 @pytest.mark.parametrize("frame", [{}, {"note": ["a@b.org", "c@d.org", None] * 8, "weight": [None] * 7 + ["70"] * 17}])
 def test_unconfirmed_the_outcome_is_the_same(frame, request_of, frame_of, everyone_covered, monkeypatch):
     confirmed = validate(frame_of(**frame), request_of(), everyone_covered)
-    monkeypatch.setattr(run, "Evaluator", None)
+    monkeypatch.setattr(run, "evaluate", None)
     assert validate(frame_of(**frame), request_of(), everyone_covered, confirmed=False) == confirmed
 
 
@@ -162,7 +162,7 @@ def test_at_most_a_hundred_positions_are_kept_for_a_check(request_of, attributes
 def test_a_verdict_that_contradicts_the_count_blocks(request_of, frame_of, everyone_covered, monkeypatch, verdict):
     covered = everyone_covered.copy()
     covered[:3] = not verdict
-    monkeypatch.setattr(run.Evaluator, "evaluate", lambda *given: {check.id: verdict for check in given[-1]})
+    monkeypatch.setattr(run, "evaluate", lambda _, checks: {check.id: verdict for check in checks})
     with pytest.raises(StageFailed, match="contradict"):
         validate(frame_of(), request_of(), covered)
 

@@ -171,6 +171,6 @@ def test_no_command_takes_a_password_as_an_argument(workspace: Workspace, monkey
     for command in ("add", "password"):
         page = run(command, "--help").output
         assert not re.search(r"--pass\w*", page)
-    monkeypatch.setattr(flows.cli.account.sys, "stdin", io.StringIO(""))
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
     with pytest.raises(BadInput, match="a password is needed"):
         flows.cli.account.password("ana", workspace.root)

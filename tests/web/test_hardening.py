@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fastapi import APIRouter
 
-from flows.web import create_app
+from flows.web.app import create_app
 from flows.web.site import STATIC
 from tasks.service.settings import PageSettings
 from tests.support.pages import WAITING, Pages, Visitor

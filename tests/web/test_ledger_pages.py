@@ -13,7 +13,7 @@ import pytest
 from flows.audit import JSON, as_data, audit_of
 from flows.ledger import open_ledger
 from flows.web import ledger_pages
-from flows.web.entry_views import entry_view
+from flows.web.ledger_pages import entry_view
 from tasks.ledger.entry import Event
 from tests.support.pages import BLOCKED, DECOY_WORDS, EARLIER, NOW, OFFICER, STEWARD, WAITING, Pages
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from flows.accounts import Accounts, Duty
-from flows.web.limits import Limiter
-from flows.web.site import RateLimits
+from flows.web.site import Limiter, RateLimits
 from tests.support.pages import PASSWORD, STEWARD, Pages, Visitor, hidden
 
 OTHERS = "other horses stack staples"

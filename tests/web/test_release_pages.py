@@ -60,7 +60,7 @@ def test_the_queue_shows_what_awaits_the_visitors_vote(pages: Pages) -> None:
     assert "1 release awaits your vote." in shown
     assert RELEASE in shown
     assert REFUSED not in shown
-    assert "0 of 2 votes in" in words(shown)
+    assert "0 of 2 votes cast" in words(shown)
     assert "yours is missing" in shown
     everything = pages.visitor("okafor").get("/releases?show=all").text
     assert [place in everything for place in (RELEASE, REFUSED, BEFORE)] == [True] * 3

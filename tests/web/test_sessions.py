@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from flows.accounts import Account, Duty
-from flows.web.limits import Limiter, subscriber
 from flows.web.sessions import Sessions
+from flows.web.site import Limiter, subscriber
 from tasks.service.settings import PageSettings
 
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)

@@ -1,4 +1,11 @@
-"""Inverse design: the smallest access fee, exploit cost, penalty or detection that deters.
+"""Deterrents: the terms that a data holder can move, what they do to the safe group size, and the least that deters.
+
+Access for many records is paid once, as by an adversary who has the whole file. Each record is attacked as in
+``tasks.adversary.fmdp`` once the external data are available: its own link, exploits, detection and penalties. Access
+costs C_d once and all links begin one step later, so it pays where γ·ΣW > C_d: W at the group sizes where these are
+known, its expectation where there is only a belief (expectations add up whether or not the sizes depend on each other).
+The paper's adversary pays C_d for each record, which understates the risk of a file: whatever is worth access by itself
+is so together with others, and not the reverse.
 
 V falls, or stays, as C_d, C_l, C_e, C_p or any single p_j grows, so the smallest value that deters is found by halving:
 
@@ -16,15 +23,100 @@ small, even certain detection does not deter.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy
+from numpy.typing import ArrayLike, NDArray
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.adversary import AdversaryProfile, Floats
+from tasks.adversary.decisions import access_pays
 from tasks.adversary.fmdp import linked_values
-from tasks.adversary.group_sizes import checked_sizes
-from tasks.adversary.planning.shared import shared_access
-from tasks.adversary.planning.terms import Term, with_term
+from tasks.adversary.group_sizes import checked_people, checked_sizes
+from tasks.core.errors import ParameterError
+
+_CERTAIN = 800.0
+"""Log odds past which a probability is 0 or 1 in double precision."""
+
+
+class Term(StrEnum):
+    """Deterrents: more of each lowers the worth of an attack."""
+
+    ACCESS_COST = "access_cost"
+    EXPLOIT_COST = "exploit_cost"
+    PENALTY = "penalty"
+    DETECTION = "detection"
+    """Probability that the first exploit is detected; the slope is unchanged."""
+    CONSTANT_DETECTION = "constant_detection"
+    """The same probability for every exploit."""
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the term is between 0 and 1, both included, instead of an amount of money."""
+        return self in {Term.DETECTION, Term.CONSTANT_DETECTION}
+
+
+def with_term(profile: AdversaryProfile, term: Term, value: float) -> AdversaryProfile:
+    """The profile with one term set.
+
+    Raises
+    ------
+    ParameterError
+        If the value is not in the term's range.
+    """
+    if not term.is_probability:
+        money: dict[str, Any] = {term.value: value}
+        return replace(profile, **money)
+    if not 0 <= value <= 1:
+        raise ParameterError(
+            "a term of the adversary is outside its range",
+            where=term.value,
+            expected="a probability from 0 to 1",
+            got=str(value),
+            fix="correct the term",
+        )
+    intercept = min(max(float(scipy.special.logit(value)), -_CERTAIN), _CERTAIN)
+    slope = profile.detection_slope if term is Term.DETECTION else 0.0
+    return replace(profile, detection_intercept=intercept, detection_slope=slope)
+
+
+def term_value(profile: AdversaryProfile, term: Term) -> float:
+    """Value of a term in the profile; of a constant detection, that of the first exploit."""
+    return float(profile.detection(0)) if term.is_probability else float(getattr(profile, term.value))
+
+
+@dataclass(frozen=True)
+class SharedAccess:
+    """Worth of access for all records together."""
+
+    total: float
+    """ΣW over the records: their value once access is paid; from 0."""
+    value: float
+    """−C_d + γΣW."""
+    accessed: bool
+    """Whether access pays; a tie does not."""
+
+
+def shared_access(profile: AdversaryProfile, values: ArrayLike, records: ArrayLike = 1) -> SharedAccess:
+    """Whether access pays for all records together.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    values : array-like of shape (n_groups,)
+        W of one record of each group: ``linked_values`` or ``expected_linked_values``; from 0.
+    records : array-like of shape (n_groups,) or int
+        Records of each group; from 0.
+    """
+    total = (np.asarray(values, dtype=np.float64) * np.asarray(records)).sum()
+    return SharedAccess(
+        total=float(total),
+        value=float(profile.discount * total - profile.access_cost),
+        accessed=bool(access_pays(profile, total)),
+    )
+
 
 PRECISION = 1e-9
 """A value that is smaller by this share does not deter any more."""
@@ -107,3 +199,94 @@ def smallest_value(deters: Callable[[float], bool], sufficient: float) -> float 
         else:
             low = middle
     return high
+
+
+_FACTOR = 10.0
+_POINTS = 12
+_LARGEST = 100_000
+_ORDINARY_RATE = 0.01
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Thresholds by the value of one term, all other terms as in the profile."""
+
+    term: Term
+    own: float
+    """The profile's own value."""
+    values: Floats
+    """Shape (n_values,)."""
+    known: tuple[int | None, ...]
+    """Smallest group size at which, and past which, the risk of a known group is 0; None if above ``largest_size``."""
+    linked: tuple[int | None, ...]
+    """The same once access is paid."""
+
+
+def sensitivity(
+    profile: AdversaryProfile, term: Term, values: ArrayLike | None = None, *, largest_size: int = 1000
+) -> Sensitivity:
+    """Thresholds by the value of one term.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    term : Term
+    values : array-like of shape (n_values,), optional
+        Values of the term; :func:`default_values` if not given.
+    largest_size : int
+        No threshold is looked for past it.
+
+    Raises
+    ------
+    ParameterError
+        If a value is outside the term's range, or ``largest_size`` is not a whole number from 1.
+    """
+    tried = default_values(profile, term) if values is None else np.asarray(values, dtype=np.float64).reshape(-1)
+    sizes = np.arange(1, checked_people(largest_size, "largest_size", _LARGEST) + 1)
+    changed = [with_term(profile, term, float(value)) for value in tried]
+    if term is Term.ACCESS_COST:
+        # What a record is worth once access is paid does not depend on what access costs.
+        worth = [linked_values(profile, sizes)] * len(changed)
+    else:
+        worth = [linked_values(one, sizes) for one in changed]
+    return Sensitivity(
+        term=term,
+        own=term_value(profile, term),
+        values=tried,
+        known=tuple(_threshold(access_pays(one, linked)) for one, linked in zip(changed, worth, strict=True)),
+        linked=tuple(_threshold(linked > 0) for linked in worth),
+    )
+
+
+def default_values(profile: AdversaryProfile, term: Term) -> Floats:
+    """Values around the profile's own, which is one of them, from a tenth of it to ten times it.
+
+    Costs and penalty also have 0; where the profile's own is 0, they go from a thousandth of the gain to the gain.
+    Probabilities are spaced, and multiplied, as odds; 0.01 stands for one that is 0 or 1 in double precision.
+
+    Returns
+    -------
+    array of 23 to 25 ascending values
+    """
+    own = term_value(profile, term)
+    if term.is_probability:
+        centre = own if 0 < own < 1 else _ORDINARY_RATE
+        odds = _around(centre / (1.0 - centre))
+        values = np.sort(np.append(np.delete(odds / (1.0 + odds), _POINTS - 1), centre))
+        return np.unique(np.append(values, own))
+    if own == 0:
+        return np.append(0.0, np.geomspace(profile.gain / 1000.0, profile.gain, 2 * _POINTS))
+    return np.append(0.0, _around(own))
+
+
+def _around(centre: float) -> Floats:
+    """Ascending, evenly spaced in the logarithm; the centre exactly, at position ``_POINTS`` − 1."""
+    below = np.geomspace(centre / _FACTOR, centre, _POINTS)
+    above = np.geomspace(centre, centre * _FACTOR, _POINTS)
+    return np.concatenate([below[:-1], [centre], above[1:]])
+
+
+def _threshold(attacked: NDArray[np.bool_]) -> int | None:
+    """Smallest size that is not attacked; those attacked are the smaller ones, for values fall with the size."""
+    count = int(np.count_nonzero(attacked))
+    return count + 1 if count < len(attacked) else None

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.planning.belief import Belief, Integers
+from tasks.adversary.group_sizes import Belief, Integers
 
 _TIE = 1e-12
 

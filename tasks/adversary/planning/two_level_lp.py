@@ -14,7 +14,7 @@ from ortools.linear_solver.python import model_builder_helper
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.planning.belief import Belief, Integers
+from tasks.adversary.group_sizes import Belief, Integers
 from tasks.core.errors import StageFailed
 
 _ZERO = 1e-11

@@ -4,17 +4,16 @@ D(r) = Σ_KS w(KS)/count(r(KS)) · α · Σ_{A ∉ KS} W(A)·W(r(A)) over the se
 how likely the record is found by them, times how sensitive the rest of it is.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from tasks.assessments.combined.known_set_tree import Floats, KnownSetTree, Tuples, product, totals
 from tasks.assessments.combined.known_sets import KnownSet, checked_probabilities, known_sets, weights_of
 from tasks.core.errors import ParameterError
-from tasks.generalization.problem import fold
 
 __all__ = [
     "MeanContributions",
@@ -25,15 +24,10 @@ __all__ = [
     "mean_contributions",
 ]
 
-Floats = NDArray[np.float64]
 _Key = TypeVar("_Key")
 
-_SPREAD = 4
-"""Group numbers for each tuple above which the groups are numbered afresh …"""
-_FEW_GROUPS = 4096
-"""… unless they are so few."""
-_WORTH_LEAVING_OUT = 0.95
-"""Share of tuples that others match below which those that are alone are left out of larger sets."""
+_NEVER_KNOWN = -1
+"""Place of all sensitive attributes that are never known."""
 
 
 @dataclass(frozen=True)
@@ -126,31 +120,28 @@ def mean_contributions(
     MeanContributions
         Each of its lists adds up to the mean D; what adds nothing is left out.
     """
-    exposure = _exposure(codes, known_probabilities, sensitivities, epsilon, exclusive=exclusive)
-    share = _checked_alpha(alpha) / len(exposure.tuple_of)
-    hidden = [place for place in exposure.consequences if place not in exposure.columns]
-    ambiguous = [place for place in exposure.consequences if place in exposure.columns]
-    totals = {place: exposure.by_tuple(own) for place, own in exposure.consequences.items()}
-    never_known = sum((totals[place] for place in hidden), np.zeros(exposure.n_tuples))
-    # How likely each tuple is found by sets without an attribute; for those that are never known, by all sets.
-    found = {place: np.zeros(exposure.n_tuples) for place in ambiguous}
-    found_by_all = np.zeros(exposure.n_tuples)
-    by_set: dict[KnownSet, float] = {}
-    for known, chances in exposure.chances():
-        found_by_all += chances
-        part = float(np.einsum("i,i->", chances, never_known))
-        for place in ambiguous:
-            if place not in known:
-                found[place] += chances
-                part += float(np.einsum("i,i->", chances, totals[place]))
-        by_set[known] = share * part
-    found |= dict.fromkeys(hidden, found_by_all)
-    by_attribute = {place: share * float(np.einsum("i,i->", found[place], totals[place])) for place in totals}
-    risks = np.zeros(len(exposure.tuple_of))
-    for place, own in exposure.consequences.items():
-        risks += own * found[place][exposure.tuple_of]
-    risks *= alpha
-    return MeanContributions(sum(by_attribute.values()), _ranked(by_set), _ranked(by_attribute), risks)
+    problem = _checked(codes, known_probabilities, sensitivities, epsilon, exclusive=exclusive)
+    factor, table = _checked_alpha(alpha), problem.codes
+    knowable = sorted(set().union(*problem.weights))
+    hidden = {place: own for place, own in problem.sensitive.items() if place not in knowable}
+    ambiguous = {place: own for place, own in problem.sensitive.items() if place in knowable}
+    columns = {place: table[:, place].astype(np.int32) for place in knowable}
+    widths = {place: int(column.max()) + 1 for place, column in columns.items()}
+    secrets = {place: own[columns[place]] for place, own in ambiguous.items()}
+    if hidden:
+        secrets[_NEVER_KNOWN] = sum((own[table[:, place]] for place, own in hidden.items()), np.zeros(len(table)))
+    ones, groups = np.ones(len(table)), np.zeros(len(table), dtype=np.int32)
+    tuples = Tuples(ones, groups, 1, columns, widths, secrets, dict.fromkeys(secrets, 0.0))
+    folded, tuple_of = tuples.folded(columns)
+    tree, share = KnownSetTree(problem.weights, widths), factor / len(table)
+    found = {place: own[tuple_of] for place, own in tree.found(folded).items()}
+    risks = sum((secrets[place] * chances for place, chances in found.items()), np.zeros(len(table)))
+    by_attribute = {}
+    for place, own in problem.sensitive.items():
+        chances = found[place if place in ambiguous else _NEVER_KNOWN]
+        by_attribute[place] = share * product(own, totals(table[:, place], chances, len(own)))
+    by_set = {known: share * tree.parts[known] for known in problem.weights}
+    return MeanContributions(sum(by_attribute.values()), _ranked(by_set), _ranked(by_attribute), factor * risks)
 
 
 def contributions(
@@ -177,93 +168,52 @@ def contributions(
     ParameterError
         As ``disclosure_risk``, and if a row does not exist.
     """
-    exposure = _exposure(codes, known_probabilities, sensitivities, epsilon, exclusive=exclusive)
-    factor, wanted, places = _checked_alpha(alpha), np.asarray(rows), len(exposure.tuple_of)
+    problem = _checked(codes, known_probabilities, sensitivities, epsilon, exclusive=exclusive)
+    factor, table, wanted = _checked_alpha(alpha), problem.codes, np.asarray(rows)
     whole = wanted.ndim == 1 and (not len(wanted) or wanted.dtype.kind in "iu")
-    if not whole or not ((wanted >= 0) & (wanted < places)).all():
-        raise _refused("rows", f"positions of records, from 0 below {places}", "others", "name records of the table")
-    wanted = wanted.astype(np.intp)
-    own = {place: factor * consequence[wanted] for place, consequence in exposure.consequences.items()}
-    by_attribute = {place: np.zeros(len(wanted)) for place in own}
-    by_set: dict[KnownSet, Floats] = {}
-    for known, chances in exposure.chances():
-        chance = chances[exposure.tuple_of[wanted]]
+    if not whole or not ((wanted >= 0) & (wanted < len(table))).all():
+        raise _refused(
+            "rows", f"positions of records, from 0 below {len(table)}", "others", "name records of the table"
+        )
+    return tuple(_of_record(problem, int(row), factor) for row in wanted)
+
+
+def _of_record(problem: "_Problem", row: int, factor: float) -> RecordContributions:
+    """Contributions of one record, which is looked for by one attribute after the other, down the tree of sets."""
+    record = problem.codes[row]
+    own = {place: factor * float(weights[record[place]]) for place, weights in problem.sensitive.items()}
+    by_set: dict[KnownSet, float] = {}
+    by_attribute = dict.fromkeys(own, 0.0)
+    path = [np.arange(len(problem.codes))]
+    for known, weight in problem.weights.items():
+        if known:
+            like = path[len(known) - 1]
+            path[len(known) :] = [like[problem.codes[like, known[-1]] == record[known[-1]]]]
+        chance = weight / len(path[-1])
         parts = {place: chance * consequence for place, consequence in own.items() if place not in known}
-        by_set[known] = sum(parts.values(), np.zeros(len(wanted)))
+        by_set[known] = sum(parts.values(), 0.0)
         for place, part in parts.items():
             by_attribute[place] += part
-    return tuple(
-        RecordContributions(
-            row=int(row),
-            risk=float(sum(part[number] for part in by_set.values())),
-            known_sets=_ranked({known: float(part[number]) for known, part in by_set.items()}),
-            attributes=_ranked({place: float(part[number]) for place, part in by_attribute.items()}),
-        )
-        for number, row in enumerate(wanted)
-    )
+    return RecordContributions(row, sum(by_set.values()), _ranked(by_set), _ranked(by_attribute))
 
 
 @dataclass(frozen=True)
-class _Exposure:
-    """Records, folded to distinct tuples of what may be known of them, and the known sets that may find them."""
-
+class _Problem:
+    codes: NDArray[np.integer]
     weights: Mapping[KnownSet, float]
-    """Weight of each known set, in the order of the tree: a set comes after its subset without the last attribute."""
-    columns: Mapping[int, tuple[NDArray[np.int32], int]]
-    """Codes of each attribute that may be known, shape (n_tuples,), and a number above all of them."""
-    tuple_of: NDArray[np.intp]
-    """Tuple of each record, shape (n_records,)."""
-    consequences: Mapping[int, Floats]
-    """W(A)·W(r(A)) of each sensitive attribute, shape (n_records,)."""
-
-    @property
-    def n_tuples(self) -> int:
-        return int(self.tuple_of.max()) + 1
-
-    def by_tuple(self, values: Floats) -> Floats:
-        """Sum of the records' values."""
-        sums: Floats = np.bincount(self.tuple_of, values).astype(np.float64, copy=False)
-        return sums
-
-    def chances(self) -> Iterator[tuple[KnownSet, Floats]]:
-        """Each known set with w(KS)/count(KS) of each tuple, shape (n_tuples,).
-
-        Tuples are grouped by one attribute after the other, down the tree of sets. One that is alone in its group is
-        alone in every larger set, and left out there: the deeper the tree, the fewer tuples are left.
-        """
-        counts = np.bincount(self.tuple_of).astype(np.float64)
-        everything: slice | NDArray[np.intp] = slice(None)
-        path = [(everything, np.zeros(len(counts), dtype=np.int64), 1)]
-        sets = list(self.weights)
-        for known, following in zip(sets, [*sets[1:], ()], strict=True):
-            left, groups, size = path[max(len(known) - 1, 0)]
-            if known:
-                column, width = self.columns[known[-1]]
-                groups, size = groups * width + column[left], size * width
-                if size > max(_SPREAD * len(groups), _FEW_GROUPS):
-                    groups, distinct = pd.factorize(groups)
-                    size = len(distinct)
-            matching = np.bincount(groups, counts[left], size)[groups]
-            weight = self.weights[known]
-            chances = weight / (matching if isinstance(left, slice) else counts)
-            chances[left] = weight / matching
-            yield known, chances
-            if len(following) <= len(known):
-                continue
-            several = np.flatnonzero(matching > counts[left])
-            if len(several) < _WORTH_LEAVING_OUT * len(groups):
-                left, groups = several if isinstance(left, slice) else left[several], groups[several]
-            path[len(known) :] = [(left, groups, size)]
+    """Weight of each known set, in the order of ``known_sets``."""
+    sensitive: Mapping[int, Floats]
+    """W(A)·W(value) by code, of each sensitive attribute."""
 
 
-def _exposure(
+def _checked(
     codes: ArrayLike,
     known_probabilities: ArrayLike,
     sensitivities: Sequence[ArrayLike],
     epsilon: float | None,
     *,
     exclusive: bool,
-) -> _Exposure:
+) -> _Problem:
     probabilities, table = checked_probabilities(known_probabilities), np.asarray(codes)
     sets = known_sets(probabilities, epsilon)
     if table.ndim != 2 or 0 in table.shape or table.dtype.kind not in "iu" or table.min() < 0:
@@ -275,22 +225,13 @@ def _exposure(
             raise _refused(
                 where, f"one item for each of the {n_attributes} columns of the codes", "another number of them"
             )
-    consequences = {}
-    for place, item in enumerate(sensitivities):
-        weights = _checked_weights(item, int(table[:, place].max()) + 1, place)
-        if weights.any():
-            consequences[place] = weights[table[:, place]]
-    knowable = sorted(set().union(*sets))
-    columns = [table[:, place].astype(np.intp) for place in knowable] or [np.zeros(len(table), dtype=np.intp)]
-    tuple_of, first = fold(columns)
-    return _Exposure(
+    weights = {
+        place: _checked_weights(item, int(table[:, place].max()) + 1, place) for place, item in enumerate(sensitivities)
+    }
+    return _Problem(
+        table,
         dict(zip(sets, weights_of(sets, probabilities, exclusive=exclusive), strict=True)),
-        {
-            place: (column[first].astype(np.int32), int(column.max()) + 1)
-            for place, column in zip(knowable, columns, strict=False)
-        },
-        tuple_of,
-        consequences,
+        {place: own for place, own in weights.items() if own.any()},
     )
 
 
@@ -318,8 +259,12 @@ def _checked_alpha(alpha: float) -> float:
 
 
 def _ranked(parts: Mapping[_Key, float]) -> tuple[tuple[_Key, float], ...]:
-    """The parts above 0, greatest first."""
-    return tuple(sorted(((key, part) for key, part in parts.items() if part > 0), key=lambda item: -item[1]))
+    """The parts above 0, greatest first; those that differ by rounding alone stay in order."""
+    return tuple(sorted(((key, part) for key, part in parts.items() if part > 0), key=lambda item: -_rounded(item[1])))
+
+
+def _rounded(part: float) -> float:
+    return float(f"{part:.12g}")
 
 
 def _refused(where: str, expected: str, got: str, fix: str = "correct the input") -> ParameterError:

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.identity.facts import FieldFact, RiskFact
-from tasks.assessments.identity.frontier import frontier
-from tasks.assessments.identity.penalties import penalties_fact
+from tasks.assessments.identity.facts import FieldFact, RiskFact, UncertaintyFact
+from tasks.assessments.identity.other_terms import frontier, penalties_fact
 from tasks.assessments.identity.score import Score, identity_figures, residual_risk, score
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals, uncertainty
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.fact import Fact, Interval
@@ -34,17 +32,11 @@ class IdentityAssessment(Assessment[IdentityFact]):
     fact = IdentityFact
     families = ("transparent", "prosecutor", "journalist", "released", "game")
 
-    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[IdentityFact]:
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[IdentityFact]:
         """Measure a candidate.
 
         With less than the full effort other generalizations and other stakes are left out, and nothing is drawn for
         uncertain terms: what is known of them is taken from the candidate.
-
-        Raises
-        ------
-        StageFailed
-            If nothing is left to release, a copy exceeds a limit of its policy, or nothing can be solved under the
-            terms asked about.
         """
         full = effort is Effort.FULL
         found = score(

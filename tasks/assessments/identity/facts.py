@@ -1,21 +1,239 @@
-"""Facts of identity disclosure, of the game, and of each field."""
+"""Facts of identity disclosure and of the game that made a copy."""
 
 from typing import Any, Literal, Self
 
 from pydantic import Field
 
 from tasks.assessments.combined.facts import CombinedFact
-from tasks.assessments.identity.budget_fact import BudgetFact
-from tasks.assessments.identity.division_fact import DivisionFact
-from tasks.assessments.identity.frontier_fact import FrontierFact
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
-from tasks.assessments.identity.penalties_fact import PenaltiesFact
-from tasks.assessments.identity.stakes_facts import StakesFact
-from tasks.assessments.identity.uncertainty_facts import UncertaintyFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin, Fact, Sha256
+from tasks.generalization.budget.limits import BudgetOutcome
+from tasks.generalization.table import KAnonymityOutcome
 from tasks.request.attribute import Attribute
+
+
+class KAnonymityFact(KAnonymityOutcome):
+    """Optimal k-anonymity of one recipient's file, by itself or after another method."""
+
+    k: int
+    suppression_limit: float
+    people: int | None = Field(default=None, description="Least people who match a class; None where not demanded.")
+    demands: tuple[str, ...] = Field(description="What each class must have, in words.")
+    kinds: tuple[str, ...] = Field(description="Privacy models whose papers a report cites, by their policy terms.")
+    local_recoding: bool
+
+
+class BudgetFact(BudgetOutcome):
+    """The payoff within the limits, with a proven bound and the payoff without limits; means."""
+
+    least_people: int | None = Field(default=None, description="Least people who match a released cell.")
+    least_records: int | None = Field(default=None, description="Least records of a released cell.")
+    suppressed_records: int
+
+
+class DivisionFact(Fact):
+    """The chosen division of the population into classes, before any demand of k-anonymity.
+
+    Figures are means of a person of the population, or of a record where a partition is weighted by the records.
+    """
+
+    payoff: float = Field(description="Publisher's payoff by the people in each class.")
+    bound: float | None = Field(description="No division into such classes pays more; None where none was needed.")
+    exact: bool = Field(description="Whether every recursive division was compared.")
+    gap: float = Field(ge=0, description="What the best division may pay more at most; 0 where exact.")
+
+
+class FrontierPoint(Fact):
+    """The recipient's method, solved again under one pair of stakes.
+
+    The figures use n_T, the group sizes of a recipient who knows the rule; suppressed records are worth nothing and are
+    not attacked. All None where the method gives no file under these stakes.
+    """
+
+    benefit: float = Field(description="V of this point, units a record.")
+    loss: float = Field(description="L of this point, units a record.")
+    gain: float = Field(description="Recipient's gain G of this point; it keeps its ratio to L.")
+    publisher_payoff: float | None = Field(description="Mean over the records that came in, units a record.")
+    attacked_share: float | None = Field(
+        description="Of the records that came in, those that are released and worth attacking."
+    )
+    information_kept: float | None = Field(description="Mean over the records that came in, 0 to 1.")
+
+
+class FrontierFact(Fact):
+    """Payoff and attacks over a grid of stakes around those of the request; the cost of an attempt is unchanged."""
+
+    benefit_factors: tuple[float, ...] = Field(description="V of the rows over the request's V, ascending.")
+    loss_factors: tuple[float, ...] = Field(description="L and G of the columns over the request's, ascending.")
+    games: int = Field(description="Games solved for the grid, the request's own included.")
+    points: tuple[FrontierPoint, ...] = Field(description="Row by row: all losses of the first benefit, and so on.")
+
+
+class PenaltyPoint(Fact):
+    """The recipient's method against the recipient as a sequential adversary, at one penalty and one detection.
+
+    The figures use n_T, the group sizes of a recipient who knows the rule; suppressed records are worth nothing and are
+    not attacked. All but the group size are None where the method gives no file.
+    """
+
+    penalty: float = Field(description="Paid for an attempt that is noticed, units.")
+    detection: float = Field(description="Probability that the first attempt is noticed.")
+    publisher_payoff: float | None = Field(description="Mean over the records that came in, units a record.")
+    recipient_payoff: float | None = Field(description="Mean over the records that came in, units a record.")
+    information_kept: float | None = Field(description="Mean over the records that came in, 0 to 1.")
+    attacked_share: float | None = Field(
+        description="Of the records that came in, those that are released and attacked."
+    )
+    reidentifications: float | None = Field(description="Expected, in records.")
+    safe_group: float | None = Field(description="People from whom on a group is left alone; None: none is.")
+
+
+class PenaltiesFact(Fact):
+    """Value of fines and detection: the publisher's best response to each pair, all other terms unchanged."""
+
+    method: str
+    belief: str = Field(description="What the sequential adversary knows of groups, or that access is paid anyway.")
+    penalties: tuple[float, ...] = Field(description="Of the rows, ascending.")
+    detections: tuple[float, ...] = Field(description="Of the columns, ascending.")
+    points: tuple[PenaltyPoint, ...] = Field(description="Row by row: all detections of the first penalty, and so on.")
+    own: PenaltyPoint = Field(
+        description="Under the recipient's own penalty and detection, against a sequential adversary."
+    )
+    games: int = Field(description="Games solved; pairs that change nothing for the recipient share one.")
+
+
+_FIGURES = "None in place of a figure: a record has no strategy."
+
+
+class GameFigures(Fact):
+    """A game's means over the records that came in, at several stakes, from the group sizes that the game goes by."""
+
+    method: str
+    publisher_payoff: tuple[float | None, ...] = Field(description=f"Units a record. {_FIGURES}")
+    adversary_payoff: tuple[float | None, ...] = Field(description=f"Units a record. {_FIGURES}")
+    attacked_share: tuple[float | None, ...] = Field(description=f"Of the records, those worth attacking. {_FIGURES}")
+    mean_generalization: tuple[float | None, ...] = Field(
+        description=f"Generalization intensity GI, 0 to 1. {_FIGURES}"
+    )
+
+
+class StakesMap(Fact):
+    """Figures over all pairs of V and L; the gain keeps its ratio to L, the cost of an attempt is unchanged."""
+
+    benefits: tuple[float, ...] = Field(description="V of the rows, ascending.")
+    losses: tuple[float, ...] = Field(description="L of the columns, ascending.")
+    figures: GameFigures = Field(description="Row by row: all losses of the first benefit, and so on.")
+
+
+class StakesCurve(Fact):
+    """Figures as one stake varies and the others are fixed; the gain moves with the loss."""
+
+    stake: Literal["benefit", "loss", "cost"]
+    own: float = Field(description="The request's own value.")
+    values: tuple[float, ...] = Field(description="Ascending; the request's own among them.")
+    games: tuple[GameFigures, ...]
+
+
+class ReachFact(Fact):
+    """The factors around 1 by which one stake may be multiplied while a figure stays within its tolerance."""
+
+    stake: Literal["benefit", "loss", "cost"]
+    figure: Literal["attacked_share", "regret", "mean_generalization", "best_attacked_share"] = Field(
+        description="Of the file as made: records worth attacking for an informed recipient, and what its publisher "
+        "loses against the best file for the moved stakes, over V; of that best file: mean GI and records worth an "
+        "attempt."
+    )
+    tolerance: float
+    declared: float = Field(description="The figure under the stakes of the request.")
+    low: float = Field(description="Smallest factor up to which it holds at every factor looked at.")
+    high: float = Field(description="Largest such factor.")
+    breaks_low: float | None = Field(description="Next factor, where it no longer holds; None: the range ends.")
+    breaks_high: float | None = Field(description="Next factor, where it no longer holds; None: the range ends.")
+    order_of_magnitude: bool = Field(description="Whether it holds from a tenth of the stake to ten times it.")
+
+
+class StakesFact(Fact):
+    """The sensitivity of the recipient's file, and of the per-record games, to the stakes."""
+
+    map: StakesMap
+    curves: tuple[StakesCurve, ...]
+    reaches: tuple[ReachFact, ...]
+
+
+class ChanceFact(Fact):
+    """A share of draws as an estimate of a probability, with its exact interval (Clopper and Pearson 1934)."""
+
+    count: int
+    draws: int = Field(description="1 where nothing was drawn: all terms have ranges only.")
+    value: float
+    low: float
+    high: float
+
+
+class UncertainTermFact(Fact):
+    """An uncertain term and its range or distribution."""
+
+    term: str
+    kind: str = Field(description="between (a range and no distribution), uniform, log-uniform, and so on.")
+    low: float = Field(description="Smallest possible value.")
+    high: float = Field(description="Largest possible value.")
+    parameters: dict[str, float | tuple[float, ...]] = Field(description="Others than the ends.")
+    declared: float = Field(description="The request's own value.")
+
+
+class FigureRangeFact(Fact):
+    """The figure of one gate under uncertain terms; draws are in the worst case of terms that have a range only."""
+
+    measure: str
+    declared: float | None = Field(description="Under the terms of the request.")
+    expectation: float | None = Field(description="Mean over the draws; None where some could not be solved.")
+    quantiles: tuple[float | None, ...] = Field(description="At 0.05, 0.5 and 0.95.")
+    passes: ChanceFact = Field(description="This gate by itself.")
+    guaranteed: tuple[float, float] | None = Field(
+        description="Least and greatest value that the terms allow; None where the measure is not monotone in one."
+    )
+
+
+class IndexFact(Fact):
+    """A Sobol' index with its bootstrap interval at 95%."""
+
+    value: float
+    low: float
+    high: float
+
+
+class PartFact(Fact):
+    """Approval where a term is in one part of its distribution."""
+
+    low: float
+    high: float
+    draws: int
+    approved: int
+
+
+class DecidingFact(Fact):
+    """Influence of one term on the verdict."""
+
+    term: str
+    first: IndexFact | None = Field(description="Share of the verdict's variance by itself; None: it never varies.")
+    total: IndexFact | None = Field(description="Share together with the other terms.")
+    parts: tuple[PartFact, ...] = Field(description="Fifths of the distribution, or its few values; ascending.")
+
+
+class UncertaintyFact(Fact):
+    """The gates under uncertain terms; the conditions that every release must meet are not part of it."""
+
+    terms: tuple[UncertainTermFact, ...]
+    confidence: float
+    approved: ChanceFact = Field(description="All gates pass, even in the worst case of terms with a range only.")
+    possible: ChanceFact = Field(description="All gates pass in the best case of those terms.")
+    certain: bool | None = Field(
+        description="True: all gates pass whatever the terms are; false: never; null: it depends, or cannot be told."
+    )
+    figures: tuple[FigureRangeFact, ...]
+    deciding: tuple[DecidingFact, ...] = Field(description="Terms with a distribution, the most deciding first.")
+    unsolved: int = Field(description="Draws whose plan could not be solved; they do not pass.")
 
 
 class FieldFact(Fact):

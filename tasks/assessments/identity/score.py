@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.identity.budget_fact import BudgetFact
 from tasks.assessments.identity.facts import (
+    BudgetFact,
     FieldFact,
     GameFact,
+    KAnonymityFact,
     PolicyOutcome,
     RiskFact,
     RiskView,
@@ -17,12 +18,9 @@ from tasks.assessments.identity.facts import (
     ZipTableFact,
 )
 from tasks.assessments.identity.identity import risk_view, transparent_risk
-from tasks.assessments.identity.kanonymity_fact import KAnonymityFact
-from tasks.assessments.identity.outcome import division_fact, policy_outcome
-from tasks.assessments.identity.pooled import coalition_fact
-from tasks.assessments.identity.sharing import sharing_fact
+from tasks.assessments.identity.outcome import coalition_fact, division_fact, policy_outcome, sharing_fact
 from tasks.candidate.coalition import Coalition, coalitions_of, worst
-from tasks.candidate.released import released_tuples
+from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import of_copy
 from tasks.generalization.demands import demanded, in_words
@@ -89,9 +87,18 @@ def gate_figures(
     risk: tuple[RiskView, TransparentRisk],
 ) -> dict[Measure, float]:
     """Every figure of one copy that a gate can use; payoff and information count suppressed records as nothing."""
-    residual, transparent = risk
     records, total = table.data.counts, table.data.total
     informed = payoffs.publisher(payoffs.benefit * played.kept, played.effective)
+    return {
+        **risk_figures(*risk),
+        Measure.SUPPRESSED_SHARE: float(records[~kept].sum() / total),
+        Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
+        Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
+    }
+
+
+def risk_figures(residual: RiskView, transparent: TransparentRisk) -> dict[Measure, float]:
+    """The figures that follow from the groups of the released records alone."""
     return {
         Measure.TRANSPARENT_MAXIMUM: transparent.maximum_risk,
         Measure.TRANSPARENT_MEAN: transparent.mean_risk,
@@ -102,9 +109,6 @@ def gate_figures(
         Measure.JOURNALIST_MAXIMUM: residual.journalist.maximum,
         Measure.JOURNALIST_MEAN: residual.journalist.mean,
         Measure.SMALLEST_CLASS: float(residual.smallest_class),
-        Measure.SUPPRESSED_SHARE: float(records[~kept].sum() / total),
-        Measure.INFORMATION_KEPT: float((records * played.kept)[kept].sum() / total),
-        Measure.PUBLISHER_PAYOFF: float((records * informed)[kept].sum() / total),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.identity.stakes_facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
+from tasks.assessments.identity.facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss, Payoffs
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor

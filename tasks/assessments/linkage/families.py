@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from tasks.assessments.linkage.facts import link_figure
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.holdings import Holdings
-from tasks.assessments.linkage.judged import link_figure
+from tasks.assessments.linkage.learning.comparisons import Components, scaled_components
 from tasks.assessments.linkage.learning.family import MATRICES, Kind
-from tasks.assessments.linkage.learning.fit import Certificate
-from tasks.assessments.linkage.learning.learn import learn
-from tasks.assessments.linkage.learning.pairs import Components, scaled_components
+from tasks.assessments.linkage.learning.learn import Certificate, learn
 from tasks.assessments.linkage.mixed import components
 from tasks.core.errors import ParameterError
 

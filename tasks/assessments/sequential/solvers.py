@@ -21,7 +21,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability,
     reidentification_probability_unknown,
 )
-from tasks.adversary.planning.belief import Belief, Integers, known_size, truncated_binomial
+from tasks.adversary.group_sizes import Belief, Integers, known_size, truncated_binomial
 from tasks.adversary.planning.enumerated import START, enumerate_process, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import TwoLevelLP
 from tasks.candidate.groups import Groups

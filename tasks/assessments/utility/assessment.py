@@ -8,8 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.utility.classification import classification_accuracy
-from tasks.assessments.utility.clustering import cluster_agreement
+from tasks.assessments.utility.analyses import classification_accuracy, cluster_agreement
 from tasks.assessments.utility.facts import ClassificationFact, ClusteringFact, MarginalFact, NotMeasured, UtilityFact
 from tasks.assessments.utility.features import both_versions, sample
 from tasks.assessments.utility.generalization_loss import GeneralizationLoss, generalization_loss, released
@@ -34,14 +33,8 @@ class UtilityAssessment(Assessment[UtilityFact]):
     stage = "utility"
     fact = UtilityFact
 
-    def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[UtilityFact]:
-        """Measure a candidate; samples and starts are drawn from its randomness.
-
-        Raises
-        ------
-        ParameterError
-            If a masked number is too large to be squared.
-        """
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[UtilityFact]:
+        """Measure a candidate; samples and starts are drawn from its randomness."""
         request, columns, rows = candidate.request, candidate.masked, candidate.rows
         generator = candidate.randomness("utility")
         loss = _loss(candidate)

@@ -84,7 +84,7 @@ def released(table: CountIndex, played: Generalization, kept: NDArray[np.bool_])
     table : CountIndex
     played : Generalization
     kept : array of shape (n_tuples,)
-        Whether each tuple's records are released, as of ``tasks.candidate.released.released_tuples``.
+        Whether each tuple's records are released, as of ``tasks.candidate.groups.released_tuples``.
     """
     return Released(
         names=tuple(hierarchy.name for hierarchy in table.hierarchies),

@@ -1,10 +1,12 @@
-"""Families of parametric distances: what is linear in their parameters.
+"""Families of parametric distances: what is linear in their parameters, and which parameters they allow.
 
 Torra 2016, slides 25 to 41. Every squared distance here is w·φ, where φ are the family's features of how two
-standardised records differ in each attribute, and w is what is learned. Only the direction of w matters.
+standardised records differ in each attribute, and w is what is learned. Only the direction of w matters, so that the
+allowed parameters are a cone.
 """
 
 import math
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -122,3 +124,33 @@ def matrix_of(parameters: Floats) -> Floats:
     matrix = np.empty((m, m))
     matrix[row, column] = matrix[column, row] = parameters
     return matrix
+
+
+@dataclass(frozen=True)
+class LinearCone:
+    """Parameters w with G w ≥ 0, row by row."""
+
+    rows: Floats
+    """G, shape (n_conditions, n_parameters)."""
+
+    def step_range(self, parameters: Floats, direction: Floats) -> tuple[float, float]:
+        """Smallest and largest t for which parameters + t·direction are allowed; holds 0."""
+        slack, rate = self.rows @ parameters, self.rows @ direction
+        falling, rising = rate < 0, rate > 0
+        lowest = np.max(-slack[rising] / rate[rising], initial=-np.inf)
+        highest = np.min(-slack[falling] / rate[falling], initial=np.inf)
+        return min(float(lowest), 0.0), max(float(highest), 0.0)
+
+
+def cone(kind: Kind, n_attributes: int) -> LinearCone:
+    """The parameters that a family allows, up to a positive factor.
+
+    Weights are from 0, measures monotone: μ(A ∪ {k}) − μ(A) ≥ 0 for every A and k outside it; any matrix is allowed.
+    """
+    size = n_parameters(kind, n_attributes)
+    if kind not in MEASURES:
+        return LinearCone(np.empty((0, size)) if kind is Kind.BILINEAR else np.eye(size))
+    pairs = [(a, a | 1 << k) for a in range(size + 1) for k in range(n_attributes) if not a >> k & 1]
+    # Sets are bit masks; the empty set, whose measure is 0, has no column.
+    unit = np.eye(size + 1)[:, 1:]
+    return LinearCone(np.array([unit[larger] - unit[smaller] for smaller, larger in pairs]))

@@ -1,0 +1,234 @@
+"""Tables of ``releasegate assess game``: all policies for each recipient, a legend, and a paper's own searches."""
+
+from collections.abc import Iterator, Sequence
+
+from flows.cli.assessed import Part
+from flows.cli.output import figure, seconds, table
+from reports import numbers
+from reports.document import Paragraph
+from tasks.assessments.identity.facts import DivisionFact
+from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
+from tasks.assessments.identity.score import adversary_of
+from tasks.generalization.game import TIE
+from tasks.generalization.paper_searches import SOLVERS, GameSearch
+from tasks.generalization.play import CountIndex
+from tasks.request.model import KAnonymity, Method, Recipient, ReleaseRequest
+
+_HEADINGS = (
+    "",
+    "policy",
+    ">payoff",
+    ">kept\n%",
+    ">claimed\nrisk",
+    ">informed\nrisk",
+    ">P_reid\nknown",
+    ">P_reid\nbelief",
+    ">P_reid\nfile",
+    ">time\ns",
+)
+_LEGEND = (
+    ("→", "the recipient's own policy"),
+    ("payoff", "publisher's mean payoff a record, as the policy claims it"),
+    ("kept", "share of the information that is kept"),
+    ("claimed risk", "records expected to be re-identified, as the policy claims"),
+    ("informed risk", "the same by the recipient of the title once they know the policy"),
+    (
+        "P_reid",
+        "mean probability that a sequential adversary who knows the policy re-identifies a record: they know how many "
+        "match it, have a belief of that, or pay access once for the file",
+    ),
+    ("time", "seconds to play it; equal games are played once"),
+    ("common", "one strategy for all records"),
+    ("fmdp-…", "the partitions, played against a sequential adversary"),
+    ("others", "described in docs/methods.md"),
+)
+_NONE, _ONE_SHOT = "–", "one-shot"
+_LONG, _MILLION = 10_000, 1_000_000
+_FEW, _SMALL, _LEAST = 10, 0.01, 0.0001
+_PARTITIONS = (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
+_PER_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
+_Played = Sequence[tuple[ComparedPolicy, PolicyFigures]]
+
+
+def policy_tables(
+    recipient: Recipient, request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]
+) -> Iterator[Part]:
+    """The comparison, remarks on its rows, and the cost of k-anonymity where the policy demands it."""
+    own = adversary_of(request)
+    against = "one attempt a record" if own == _ONE_SHOT else f"a sequential adversary ({own.partition(', ')[2]})"
+    rows = (("→" if one.chosen else "", one.policy, *_figures(one.figures)) for one in policies)
+    yield table(f"{recipient.id}: all policies, against {against}", _HEADINGS, rows)
+    played = [(one, one.figures) for one in policies if one.figures is not None]
+    yield [Paragraph(note, "lead") for note in _notes(recipient, request, counted, policies, played)]
+    recoded = [(one.policy, found.played.k_anonymity) for one, found in played if found.played.k_anonymity is not None]
+    if counted.demands is not None and recoded:
+        costs = (
+            (
+                method,
+                figure(one.value),
+                f"{one.suppressed_records:,}",
+                f"{one.lifted_records:,}",
+                f"{one.nodes_evaluated:,} of {one.nodes_total:,}",
+                ", ".join(f"{name} {level}" for name, level in one.levels.items()),
+            )
+            for method, one in recoded
+        )
+        yield table(
+            "k-anonymity after each method: the node that loses least",
+            ("method", ">loss", ">suppressed", ">lifted", ">counted", "least levels"),
+            costs,
+            f"loss by the metric {recoded[0][1].metric}, suppressed records included; counted: nodes of the lattice "
+            "that were counted to prove the optimum",
+        )
+
+
+def policy_legend() -> Part:
+    """Meaning of the columns and some rows, once for all recipients."""
+    return table("", ("", ""), _LEGEND)
+
+
+def search_tables(who: str, solver: str, searches: Sequence[GameSearch]) -> Iterator[Part]:
+    """The searches of a file by a paper's algorithm, one row a variant of the game."""
+    rows = (
+        (
+            one.method.value,
+            _NONE if one.payoff is None else f"{one.payoff:,.2f}",
+            f"{one.optimal_share:.2%}",
+            f"{one.without_strategy:,}",
+            f"{one.nodes_a_record:,.2f}",
+            f"{one.nodes_a_tuple:,.2f}",
+            seconds(one.seconds),
+        )
+        for one in searches
+    )
+    yield table(
+        f"{who}: the game record by record, against one attempt a record\n{SOLVERS[solver].title}",
+        ("variant", ">payoff", ">optimal", ">no strategy", ">a record", ">a tuple", ">time s"),
+        rows,
+        "payoff: the publisher's, mean over the records that have a strategy; optimal: records that pay as much as "
+        f"by the exact search; a record, a tuple: strategies evaluated, mean, of {searches[0].strategies:,}. The "
+        "policy's budget and k-anonymity are left out.",
+    )
+
+
+def _figures(found: PolicyFigures | None) -> Sequence[str]:
+    if found is None:
+        return [_NONE] * 8
+    means = [_NONE] * 3 if found.planned is None else [_probability(one.mean_risk) for one in found.planned.beliefs]
+    return (
+        _amount(found.claimed.publisher_payoff),
+        f"{100 * found.outcome.information_kept:.1f}",
+        _people(found.claimed.naive_expected_reidentifications),
+        _people(found.outcome.transparent_expected_reidentifications),
+        *means,
+        seconds(found.seconds),
+    )
+
+
+def _notes(
+    recipient: Recipient,
+    request: ReleaseRequest,
+    counted: CountIndex,
+    policies: Sequence[ComparedPolicy],
+    played: _Played,
+) -> Iterator[str]:
+    terms, sharing = request.policy.generalization, len(request.sharing(recipient))
+    if sharing:
+        yield f"One file is made for {sharing} recipients together; the figures are those of this one."
+    if request.coalitions(recipient):
+        yield "The figures are of this recipient's copy alone; the gates judge what coalitions see as well."
+    yield from (f"{one.policy} cannot be played: {one.because}." for one in policies if one.figures is None)
+    if terms.k_anonymity is not None:
+        yield f"k-anonymity: k = {terms.k_anonymity.k:,}, which the policy demands of every row."
+    limit = f"{KAnonymity(k=1).suppression_limit:.0%}"
+    yield from (
+        f"{one.policy}: the policy gives no k; k = {one.k:,} is the size of the least group that is left alone; up to "
+        f"{limit} of the records may be left out for it."
+        for one, _ in played
+        if one.k is not None
+    )
+    yield from _proofs(request, played)
+    if terms.budget is not None:
+        free = [one.policy for one, found in played if found.played.budget is None]
+        yield f"Not held to the budget: {', '.join(free)}."
+    yield from _planned(request, played)
+    out = [f"{one.policy} {found.left_out:.2%}" for one, found in played if found.left_out]
+    if out:
+        yield f"Records left out: {', '.join(out)}. P_reid is of the others."
+    if terms.minimum_class_size > 1:
+        yield "Payoff, information and risk are those before the minimum class size is applied."
+    if counted.people.form == "sparse":
+        yield "Cells are counted when first required, within the time of the row that requires them."
+
+
+def _proofs(request: ReleaseRequest, played: _Played) -> Iterator[str]:
+    """Largest distance of each partition, and of each answer to a budget, from the best."""
+    by_people = request.policy.generalization.cell_weights == "population"
+    proofs: dict[str, list[str]] = {}
+    for one, found in played:
+        people = (by_people and one.method in _PARTITIONS) or one.method is Method.NO_ATTACK_REMAINDER
+        weighed = "a person of the population" if people else "a record"
+        if found.division is not None:
+            before = "before k-anonymity " if found.played.k_anonymity is not None else ""
+            proofs.setdefault(before + proof_in_words(found.division, weighed), []).append(one.policy)
+        elif found.played.budget is not None:
+            gap = found.played.budget.bound - found.played.budget.payoff
+            proof = "optimal" if gap <= TIE else f"at most {_below(gap)} {weighed} below the best"
+            proofs.setdefault(f"{proof} within the budget", []).append(one.policy)
+    yield from (f"{', '.join(names)}: {proof}." for proof, names in proofs.items())
+
+
+def proof_in_words(division: DivisionFact, weighed: str) -> str:
+    """How good a partition is; ``weighed`` says of whom its figures are means."""
+    if division.exact:
+        return "optimal, no recursive division pays more"
+    if division.gap == 0:
+        return "optimal, no division into such classes pays more"
+    return f"at most {_below(division.gap)} {weighed} below the best"
+
+
+def _planned(request: ReleaseRequest, played: _Played) -> Iterator[str]:
+    """Payoffs of partitions against the recipient whom they are not made for, and why P_reid may be missing."""
+    again = [f"{one.policy} is {one.method.value}" for one, _ in played if one.policy != one.method.value]
+    if adversary_of(request) == _ONE_SHOT:
+        plans = {
+            one.policy: found.planned.payoff
+            for one, found in played
+            if one.against == _ONE_SHOT and one.method in _PARTITIONS and found.planned is not None
+        }
+        once = {one.policy: found.outcome.publisher_payoff for one, found in played if one.against != _ONE_SHOT}
+        yield from _paying("Made for one attempt a record, against a sequential adversary with access paid once", plans)
+        yield from _paying("Made for a sequential adversary, against one attempt a record", once)
+    elif again:
+        yield f"{', '.join(again)}: every game here is against a sequential adversary."
+    reasons: dict[str, list[str]] = {}
+    for one, found in played:
+        if found.planned is None:
+            reasons.setdefault(found.unplanned, []).append(one.policy)
+    yield from (f"P_reid cannot be given of {', '.join(names)}: {why}." for why, names in reasons.items())
+
+
+def _paying(when: str, payoffs: dict[str, float]) -> Iterator[str]:
+    if payoffs:
+        yield f"{when}: {', '.join(f'{name} pays {_amount(payoff)}' for name, payoff in payoffs.items())}."
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.2f}" if abs(value) < _LONG else f"{value:,.0f}"
+
+
+def _below(gap: float) -> str:
+    """A gap, rounded up."""
+    return numbers.amount_up(gap) if gap >= _SMALL else numbers.risk_up(gap)
+
+
+def _people(expected: float) -> str:
+    """Expected re-identifications; 0 is none at all."""
+    if 0 < expected < _FEW:
+        return f"{expected:.2f}" if expected >= _SMALL else f"<{_SMALL:g}"
+    return f"{expected:,.0f}" if expected < _MILLION else f"{expected:.3g}"
+
+
+def _probability(value: float) -> str:
+    """A mean risk; 0 is none at all."""
+    return "0" if value == 0 else f"{value:.4f}" if value >= _LEAST else f"<{_LEAST:g}"

@@ -1,0 +1,275 @@
+"""Records beside their quasi-identifiers: columns as numbers, decoys' values drawn like them, and back as text.
+
+A column is a number where the request says so and its texts can be written again from numbers; else its texts are
+codes. A text column whose values are mostly different is refused: whatever a decoy had there would be one person's own.
+
+``draw_records`` is all that the rest asks of how records are invented: classes in, values by column out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import ParameterError
+from tasks.decoys.classes import ClassTable, Floats, Rows
+from tasks.decoys.linked_release import LinkedRelease, finite
+from tasks.decoys.manifest import Record
+from tasks.decoys.value_grid import ValueKind
+from tasks.decoys.value_model import draw_values
+from tasks.decoys.value_rules import Column, Columns
+from tasks.generalization.transparency import cell_numbers
+from tasks.masking.masked_columns import MaskedColumns, written_number
+from tasks.request.model import ReleaseRequest, ValueType
+
+Texts = list[str | None]
+
+_FEW = 20
+_MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class OutboundColumn:
+    """One column in numbers; shows none of its values."""
+
+    values: Column = field(repr=False)
+    """Codes as integers, a missing value the last of them; or numbers as floats, NaN where missing."""
+    write: Callable[[Column], Texts] = field(repr=False)
+    """Texts of codes or numbers, None where missing."""
+    read: Callable[[Texts], Column] = field(repr=False)
+    """Codes or numbers of texts; a text that no record has gets a code of its own."""
+    kind: ValueKind = ValueKind.NUMBER
+    """Kind of value that the floats stand for."""
+
+
+@dataclass(frozen=True)
+class OutboundColumns:
+    """The columns of all original records, in their order."""
+
+    by_name: Mapping[str, OutboundColumn]
+
+    @property
+    def values(self) -> dict[str, Column]:
+        """Each column in numbers, shape (n_records,)."""
+        return {name: column.values for name, column in self.by_name.items()}
+
+    @property
+    def kinds(self) -> dict[str, ValueKind]:
+        """Kind of value that the floats of each column stand for."""
+        return {name: column.kind for name, column in self.by_name.items()}
+
+    def read(self, rows: Sequence[Mapping[str, str | None]]) -> dict[str, Column]:
+        """Records given as text, in numbers.
+
+        Raises
+        ------
+        ParameterError
+            If a record lacks a column, or has text in one of numbers or dates; names the column.
+        """
+        found = {}
+        for name, column in self.by_name.items():
+            try:
+                found[name] = column.read([row[name] for row in rows])
+            except (KeyError, ValueError, OverflowError):
+                raise ParameterError(
+                    "decoys that were made before do not fit a column as it is now",
+                    where=f"column {name}",
+                    expected="the columns, and kinds of values, of the version that is continued",
+                    got="others",
+                    fix="leave columns and their types as they were, or make a release of its own, without “continues”",
+                ) from None
+        return found
+
+    def texts(self, drawn: Columns) -> dict[str, Texts]:
+        """Texts of drawn values, by column."""
+        return {name: self.by_name[name].write(values) for name, values in drawn.items()}
+
+
+def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: MaskedColumns) -> OutboundColumns:
+    """The outbound columns that are no quasi-identifiers; masked ones with their masked values.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The microdata as text, missing cells as NA.
+    """
+    columns = {}
+    for name in request.outbound:
+        if name in masked.names:
+            values = masked.masked[:, masked.names.index(name)] + 0.0
+            columns[name] = OutboundColumn(values, partial(_written, write=written_number), _read_numbers)
+        elif name not in request.quasi_identifiers:
+            attribute = request.attributes[name]
+            column = _column(frame[name], attribute.type)
+            listed = attribute.allowed_values is not None
+            columns[name] = replace(column, kind=ValueKind.LISTED) if listed else column
+    return OutboundColumns(columns)
+
+
+def refuse_own_values(columns: OutboundColumns) -> None:
+    """Refuse columns in which nearly every record has a value of its own.
+
+    Raises
+    ------
+    ParameterError
+        If there is one; names it.
+    """
+    for name, column in columns.by_name.items():
+        if column.values.dtype.kind == "f":
+            continue
+        codes, records = np.unique(column.values, return_counts=True)
+        known = records[[text is not None for text in column.write(codes)]]
+        if len(known) > max(_FEW, known.sum() / 2):
+            raise ParameterError(
+                "no values can be invented for a column",
+                where=f"column {name}",
+                expected="values that several records share, or numbers or dates between which others lie",
+                got=f"{len(known)} different values in {known.sum()} records",
+                fix="declare its type where it holds numbers or dates, or leave the column or the decoys out",
+            )
+
+
+def _column(texts: pd.Series, kind: ValueType) -> OutboundColumn:
+    """A column of numbers or dates if its texts are written alike or with a fixed number of decimals; else of codes."""
+    codes, distinct = pd.factorize(texts)
+    known = [str(value) for value in distinct]
+    if kind is ValueType.DATE:
+        days = _days(known)
+        if days is not None:
+            write, read = partial(_written, write=_day), _read_days
+            return OutboundColumn(np.append(days, np.nan)[codes], write, read, ValueKind.DATE)
+    elif kind in (ValueType.INTEGER, ValueType.NUMBER):
+        numbers = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+        fixed = [f"{{:.{count}f}}".format for count in range(1, _MOST_DECIMALS + 1)]
+        formats: list[Callable[[float], str]] = [written_number, *fixed]
+        for form in formats if known and np.isfinite(numbers).all() else ():
+            if [form(value) for value in numbers.tolist()] == known:
+                values = np.append(numbers, np.nan)[codes]
+                return OutboundColumn(values, partial(_written, write=form), _read_numbers)
+    return _coded(np.where(codes < 0, len(known), codes).astype(np.int64), [*known, None])
+
+
+def _coded(codes: Column, known: Texts) -> OutboundColumn:
+    code_of = {text: code for code, text in enumerate(known)}
+
+    def read(given: Texts) -> Column:
+        unknown = [text for text in dict.fromkeys(given) if text not in code_of]
+        codes_of = code_of | {text: len(known) + number for number, text in enumerate(unknown)}
+        return np.array([codes_of[text] for text in given], dtype=np.int64)
+
+    return OutboundColumn(codes, lambda drawn: [known[code] for code in drawn.astype(np.int64).tolist()], read)
+
+
+def _days(texts: list[str]) -> Column | None:
+    """Days since 1970 of ISO dates; None where a text is none."""
+    try:
+        days = np.array(texts, dtype="datetime64[D]")
+    except ValueError:
+        return None
+    whole = len(texts) > 0 and not np.isnat(days).any() and days.astype(str).tolist() == texts
+    return days.astype(np.int64).astype(np.float64) if whole else None
+
+
+def _day(value: float) -> str:
+    return str(np.datetime64(round(value), "D"))
+
+
+def _written(drawn: Column, write: Callable[[float], str]) -> Texts:
+    return [None if np.isnan(value) else write(value) for value in drawn.tolist()]
+
+
+def _read_numbers(texts: Texts) -> Column:
+    return np.array([np.nan if text is None else float(text) for text in texts])
+
+
+def _read_days(texts: Texts) -> Column:
+    return np.array([np.nan if text is None else float(np.datetime64(text, "D").astype(np.int64)) for text in texts])
+
+
+@dataclass(frozen=True)
+class RealRecords:
+    """The original records of one file, whose like decoys are made of."""
+
+    release: LinkedRelease = field(repr=False)
+    tuple_of_record: NDArray[np.int32] = field(repr=False)
+    columns: OutboundColumns = field(repr=False)
+
+    @cached_property
+    def context(self) -> Floats:
+        """An intruder's view of each record's cell, shape (n_records, n_features)."""
+        numbers = cell_numbers(self.release.cells, self.release.axis_sizes)
+        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+        return finite(self.release.seen(self.release.cells[first]))[inverse[self.tuple_of_record]]
+
+    @cached_property
+    def released(self) -> "ClassRecords":
+        """Values of the records that are released, by class."""
+        number = self.release.class_of_tuple[self.tuple_of_record]
+        rows = np.flatnonzero(number >= 0)
+        return ClassRecords(self.release.classes, at_rows(self.columns.values, rows), number[rows])
+
+
+@dataclass(frozen=True)
+class ClassRecords:
+    """Values of the records of some classes; shows none."""
+
+    classes: ClassTable = field(repr=False)
+    columns: dict[str, Column] = field(repr=False)
+    """In numbers, each of shape (n_records,); empty where the file has no columns beside its quasi-identifiers."""
+    class_of_record: Rows = field(repr=False)
+
+
+def draw_records(
+    real: RealRecords, tables: Sequence[ClassTable], generator: np.random.Generator, *, common_from: int | None
+) -> list[ClassRecords]:
+    """Draw the records of several sets of decoy classes of one file.
+
+    Parameters
+    ----------
+    tables : sequence of ClassTable
+        Cells as they are released.
+    generator : numpy.random.Generator
+        The same generator gives the same records.
+    common_from : int, optional
+        As of ``tasks.decoys.value_model.draw_values``.
+
+    Raises
+    ------
+    ParameterError
+        If some decoy is a copy of a real record however often it is drawn.
+    """
+    numbers = [np.repeat(np.arange(len(table)), table.records) for table in tables]
+    if not real.columns.by_name:
+        return [ClassRecords(table, {}, number) for table, number in zip(tables, numbers, strict=True)]
+    context = [finite(real.release.seen(table.cells))[number] for table, number in zip(tables, numbers, strict=True)]
+    drawn = draw_values(
+        real.columns.values,
+        real.context,
+        np.concatenate(context),
+        generator,
+        common_from=common_from,
+        kinds=real.columns.kinds,
+    )
+    ends = np.cumsum([0, *map(len, numbers)])
+    return [
+        ClassRecords(table, at_rows(drawn, np.arange(start, end)), number)
+        for table, number, start, end in zip(tables, numbers, ends[:-1], ends[1:], strict=True)
+    ]
+
+
+def as_texts(made: ClassRecords, columns: OutboundColumns, candidate: Candidate) -> tuple[Record, ...]:
+    """Decoy records as they stand in a candidate's file: texts by column, in its order."""
+    cells, names = made.classes.cells[made.class_of_record], candidate.request.outbound
+    texts: dict[str, Sequence[str | None]] = dict(columns.texts(made.columns))
+    for axis, name in enumerate(candidate.request.quasi_identifiers):
+        texts[name] = [candidate.index.axis_labels[axis][position] for position in cells[:, axis].tolist()]
+    return tuple(dict(zip(names, row, strict=True)) for row in zip(*(texts[name] for name in names), strict=True))
+
+
+def at_rows(columns: dict[str, Column], rows: Rows) -> dict[str, Column]:
+    """Some records of each column."""
+    return {name: column[rows] for name, column in columns.items()}
