@@ -1,6 +1,7 @@
 """Verdicts on the probability under uncertain terms, explained: what is recorded, what is estimated, what is left out.
 
-Groups are those of ``tests.risk.test_uncertain_verdict``: one of 30 is attacked if the gain is above 30 times the cost.
+Groups are those of ``tests.assessments.identity.test_uncertain_verdict``: one of 30 is attacked if the gain is above 30
+times the cost.
 """
 
 from dataclasses import replace

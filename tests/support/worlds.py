@@ -72,6 +72,22 @@ class World:
         return Problem(hierarchies, loss, self.payoffs, self.cube(self.people, sparse=sparse))
 
 
+PAIR_WORLD = World(
+    rows=(
+        [["a1", "*"], ["a2", "*"]],
+        [["b1", "b12", "*"], ["b2", "b12", "*"], ["b3", "b34", "*"], ["b4", "b34", "*"]],
+    ),
+    people={("a1", "b1"): 1, ("a1", "b2"): 1, ("a1", "b3"): 1, ("a2", "b1"): 2, ("a2", "b2"): 2, ("a2", "b4"): 3},
+    records={("a1", "b1"): 1},
+    payoffs=Payoffs(benefit=90, loss=60, gain=60, cost=10),
+    weights=(1.0, 1.0),
+)
+"""An attempt costs 10 and brings 60: groups from 6 people are left alone.
+
+ln 2 + ln 4 = 3 ln 2 in all, so that with V = 90 a group of 2 costs 30 and one of 4 costs 60.
+"""
+
+
 def encode_values(values: Sequence[tuple[str, ...]], hierarchies: Sequence[Hierarchy]) -> Codes:
     columns = [hierarchy.encode([value[axis] for value in values]) for axis, hierarchy in enumerate(hierarchies)]
     return np.column_stack(columns)

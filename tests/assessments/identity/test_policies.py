@@ -24,7 +24,7 @@ from tasks.request.load import load_request
 from tasks.request.model import Method, Recipient
 from tests.support.tiny import POPULATION, Change, changed, tiny_prepared, tiny_request
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GENERALIZATION = ("policy", "generalization")
 DIGITS = 1e-9
 

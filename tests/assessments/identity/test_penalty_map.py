@@ -18,7 +18,7 @@ from tests.support.adversary_profiles import CASE_STUDY
 from tests.support.examples import examples
 from tests.support.followers import sequential
 from tests.support.played import table_of
-from tests.support.worlds import World, worlds
+from tests.support.worlds import PAIR_WORLD, World, worlds
 
 METHODS = (Method.BASIC, Method.NO_ATTACK, Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
 MEBIBYTE = 2**20
@@ -57,9 +57,9 @@ def test_each_point_as_if_played_alone(world: World, method: Method, data: st.Da
         assert point.safe_group == pytest.approx(alone.safe_group, rel=1e-5) or point.safe_group is None
 
 
-def test_a_higher_penalty_never_costs_the_publisher(pair_world: World) -> None:
+def test_a_higher_penalty_never_costs_the_publisher() -> None:
     # Its records are its people, so that what a partition maximises is the mean over the records.
-    world = replace(pair_world, records=pair_world.people)
+    world = replace(PAIR_WORLD, records=PAIR_WORLD.people)
     follower = SequentialFollower(90, 60, _planner(gain=60.0, cost=1.0), population=10)
     for method in (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION):
         table = table_of(world, (0, 0), MEBIBYTE)
@@ -70,17 +70,17 @@ def test_a_higher_penalty_never_costs_the_publisher(pair_world: World) -> None:
         assert pays[0] <= 60
 
 
-def test_without_a_penalty_detection_changes_nothing(pair_world: World) -> None:
+def test_without_a_penalty_detection_changes_nothing() -> None:
     follower = SequentialFollower(90, 60, replace(_planner(gain=60.0, cost=10.0), penalty=0.0), population=10)
-    table = table_of(pair_world, (0, 0), MEBIBYTE)
+    table = table_of(PAIR_WORLD, (0, 0), MEBIBYTE)
     found = penalty_map(table, rule(Method.BASIC), follower, grid((0.0,), (0.01, 0.1, 0.3)))
     assert found.games == 1
     assert {point.publisher_payoff for point in found.points} == {found.own.publisher_payoff}
 
 
-def test_records_of_small_classes_are_suppressed(pair_world: World) -> None:
+def test_records_of_small_classes_are_suppressed() -> None:
     follower = SequentialFollower(90, 60, _planner(gain=60.0, cost=10.0), population=10)
-    table = table_of(replace(pair_world, records=pair_world.people), (0, 0), MEBIBYTE)
+    table = table_of(replace(PAIR_WORLD, records=PAIR_WORLD.people), (0, 0), MEBIBYTE)
     sizes, one = table.data.counts, grid((5000.0,), (0.1,))
     least = int(sizes.max())
     assert sizes.min() < least
