@@ -477,9 +477,6 @@ def test_a_disk_that_refuses_is_told(workspace: Workspace) -> None:
     assert in_child(refused) == 0
 
 
-STEPS = ("stage", "seal", "record", "publish", "end")
-
-
 def run_until(root: Path, crash: str) -> None:
     """A run in a process that is killed just before a step."""
 

@@ -11,10 +11,8 @@ from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.exact import Rule
-from tasks.generalization.game import InformationLoss, Payoffs
 from tasks.generalization.generalization_file import load_generalization, save_generalization
-from tasks.generalization.play import CountIndex, play, population_cells
-from tasks.generalization.problem import Problem
+from tasks.generalization.play import play, population_cells
 from tasks.request.model import BUDGETED, PARTITIONS, Method
 from tests.generalization.test_budget_records import budgets
 from tests.support import slow
@@ -28,10 +26,6 @@ MEBIBYTE = 2**20
 def covered(world: World) -> World:
     records = {values: count for values, count in world.records.items() if values in world.people}
     return replace(world, records=records or {next(iter(world.people)): 1})
-
-
-def problem_of(table: CountIndex, payoffs: Payoffs, weights: np.ndarray) -> Problem:
-    return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
 @settings(deadline=None, max_examples=examples(30))

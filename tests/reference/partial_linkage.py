@@ -42,9 +42,7 @@ class PartialLinkage:
     """Of those the cell with the largest share of such people."""
 
 
-def policy_cells(
-    table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
-) -> OwnCells:
+def policy_cells(table: CountIndex, method: Method, payoffs: Follower, weights: Floats) -> OwnCells:
     """What a policy's rule gives the population; parameters as of ``tasks.generalization.play.play``.
 
     Raises
@@ -52,7 +50,7 @@ def policy_cells(
     StageFailed
         If the method leaves some record no strategy.
     """
-    cells = population_cells(table, method, payoffs, weights, cell_weights)
+    cells = population_cells(table, method, payoffs, weights)
     return OwnCells(table.population.codes, cells, table.population.counts)
 
 
@@ -61,7 +59,6 @@ def partial_linkage(
     method: Method,
     population: OwnCells,
     attributes: Sequence[int],
-    persons: Counts | None = None,
 ) -> PartialLinkage:
     """Attack the file that a policy releases, with some quasi-identifiers known.
 
@@ -73,10 +70,8 @@ def partial_linkage(
         What the policy's rule gives the population.
     attributes : sequence of int
         Positions of the known quasi-identifiers.
-    persons : array of shape (n_tuples,), optional
-        Individuals of each tuple to look for; all who are released where not given.
     """
-    files = generalized_files(release, attributes, persons)
+    files = generalized_files(release, attributes)
     people = people_matching(release.groups, release.cells, population.codes, population.people, attributes)
     return PartialLinkage(
         method=method,

@@ -22,7 +22,6 @@ from tests.support.examples import examples
 
 Refused = Callable[[str], RequestError]
 CANARY = "Zq7canary"
-YAML_CHARACTERS = "ab:-[]{}&*!|>'\"%@`# \n\t,?.0x<~"
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ from tasks.core.errors import BadInput
 
 URL = "http://prefect:4200/api"
 
-REVIEW = {"required": 1, "reviewers": ["First Reviewer"]}
-
 
 @pytest.mark.parametrize(("pool", "server"), [("machines", None), ("", URL)])
 def test_a_pool_needs_a_name_and_a_server_that_its_workers_reach(pool: str, server: str | None) -> None:

@@ -154,11 +154,3 @@ def _donors(people: Codes, donors: Codes, rng: np.random.Generator) -> np.ndarra
             rows = mine[nearest == band]
             chosen[rows] = rng.choice(pool, len(rows))
     return chosen
-
-
-def first(whole: CountIndex, number: int) -> CountIndex:
-    """The same people over the first few attributes alone."""
-    order = whole.hierarchies[:number]
-    data, _ = distinct_tuples(whole.data.codes[:, :number], order, whole.data.counts)
-    people, _ = distinct_tuples(whole.population.codes[:, :number], order, whole.population.counts)
-    return CountIndex(order, whole.safe_harbor[:number], data, people, whole.memory_limit)

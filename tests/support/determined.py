@@ -25,7 +25,6 @@ from tests.support.certificates import Issuer, pki
 NAME = sha256(b"signed release").hexdigest()
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 DATA = b"age,zip\n20-29,372**\n"
-RECIPIENTS = ("registry", "university")
 
 
 class Noon(datetime):

@@ -13,7 +13,6 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 from tests.support.worlds import World, worlds
 
 Cell = tuple[frozenset[int], ...]
-Leaves = tuple[int, ...]
 
 
 def grouping_of(hierarchy: Hierarchy, members: Sequence[int]) -> SafeHarborAxis:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.generalization.demands import Demands
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.safe_harbor import SafeHarborAxis
@@ -23,7 +22,7 @@ def floor_axis(hierarchy: Hierarchy, level: int) -> SafeHarborAxis:
     return SafeHarborAxis(positions, floor, (), np.array([], dtype=np.int64))
 
 
-def table_of(world: World, floors: tuple[int, ...], memory_limit: int, demands: Demands | None = None) -> CountIndex:
+def table_of(world: World, floors: tuple[int, ...], memory_limit: int) -> CountIndex:
     hierarchies = world.hierarchies
     return CountIndex(
         hierarchies=hierarchies,
@@ -31,7 +30,6 @@ def table_of(world: World, floors: tuple[int, ...], memory_limit: int, demands: 
         data=world.tuples(world.records),
         population=world.tuples(world.people),
         memory_limit=memory_limit,
-        demands=demands,
     )
 
 

@@ -21,7 +21,6 @@ from tests.support.examples import examples
 from tests.support.worlds import WITHOUT_TERMS, World, worlds
 
 WHOLE_CELLS = (Method.SAFE_HARBOR, Method.COMMON, Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
-BY_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
 
 
 def played_world(world: World, method: Method, cell_weights: str) -> tuple[CountIndex, Generalization]:
