@@ -60,11 +60,6 @@ class OpenRelease:
     now: datetime
     """Time of what is done to it."""
 
-    @property
-    def bundle(self) -> Path:
-        """Its folder."""
-        return self.workspace.bundle(self.release_id)
-
     def case(self, recipient: str | None) -> ReleaseCase:
         """The case of a recipient, or the only one.
 
@@ -112,48 +107,34 @@ class ReleaseAction:
 
     @contextmanager
     def opened(self, stage: str) -> Iterator[OpenRelease]:
-        """The release, verified and locked; errors as of `open_release`, internal ones named after the stage."""
-        with guarded(stage), open_release(self.reference, self.workspace, self.clock()) as release:
-            yield release
+        """The release, verified and locked; internal errors are named after the stage.
+
+        Raises
+        ------
+        WorkspaceError
+            If there is no such release, it is outside its workspace, or another process acts on it.
+        TamperingFound
+            If the bundle or the ledger is not as recorded.
+        StageFailed
+            If the ledger's entries contradict each other.
+        """
+        with guarded(stage):
+            bundle = find_bundle(self.reference, self.workspace)
+            home = recorder_of(bundle, self.workspace)
+            if bundle != home.bundle(bundle.name).resolve():
+                raise WorkspaceError(
+                    "this bundle is a copy",
+                    where=str(bundle),
+                    expected=f"a release in its own workspace, below {home.releases}",
+                    got="a bundle elsewhere",
+                    fix="name the release by its id, and its workspace with --workspace",
+                )
+            with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
+                yield opened(home, ledger, bundle.name, self.clock())
 
     def signer(self, release: OpenRelease, name: str) -> Signer | None:
         """The person who acts, with their private key; None where they have no key in force."""
         return signer_of(release.ledger, name, self.key, self.ask)
-
-
-@contextmanager
-def open_release(reference: str, workspace: Workspace, now: datetime) -> Iterator[OpenRelease]:
-    """Open a release: finish what an interrupted command left undone, verify it, and record expiries.
-
-    Parameters
-    ----------
-    reference : str
-        Release id, its first digits, or the bundle's folder.
-    workspace : Workspace
-        Where release ids are looked up.
-    now : datetime
-
-    Raises
-    ------
-    WorkspaceError
-        If there is no such release, it is outside its workspace, or another process acts on it.
-    TamperingFound
-        If the bundle or the ledger is not as recorded.
-    StageFailed
-        If the ledger's entries contradict each other.
-    """
-    bundle = find_bundle(reference, workspace)
-    home = recorder_of(bundle, workspace)
-    if bundle != home.bundle(bundle.name).resolve():
-        raise WorkspaceError(
-            "this bundle is a copy",
-            where=str(bundle),
-            expected=f"a release in its own workspace, below {home.releases}",
-            got="a bundle elsewhere",
-            fix="name the release by its id, and its workspace with --workspace",
-        )
-    with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
-        yield opened(home, ledger, bundle.name, now)
 
 
 def opened(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> OpenRelease:

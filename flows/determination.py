@@ -82,7 +82,7 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
         check_credentials(credentials, release.now)
         digits = fingerprint(credentials.certificate)
         relative = signed_path(case.recipient, digits)
-        path = release.bundle / relative
+        path = release.report.folder / relative
         if path.exists():
             raise BadInput(
                 "this determination is already signed with this certificate",
@@ -125,7 +125,7 @@ def _recorded_report(release: OpenRelease, case: ReleaseCase) -> bytes:
     """The report that was sealed, which must hold the record that was decided."""
     from tasks.signature.inspection import inspect_pdf  # noqa: PLC0415  pyHanko takes a second to import
 
-    path = release.bundle / report_path(case.recipient)
+    path = release.report.folder / report_path(case.recipient)
     report = path.read_bytes()
     held = inspect_pdf(report).record
     found = (_sha256(report), _sha256(held or b""))

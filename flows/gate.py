@@ -40,8 +40,7 @@ from tasks.decision.verdict import lapsed, utc_day
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request
-from tasks.request.snapshot import take_snapshot
+from tasks.request.load import LoadedRequest, load_request, take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
@@ -232,7 +231,7 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
     if dask is not None:
-        from tasks.microdata.counting.by_dask import check_cluster  # noqa: PLC0415
+        from tasks.microdata.counting import check_cluster  # noqa: PLC0415
 
         check_cluster(dask)
     step("starting the orchestrator")

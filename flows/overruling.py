@@ -15,9 +15,8 @@ from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.overrides import overridable
-from tasks.decision.people import officer_of, revoking_roles
 from tasks.decision.record import GateResult, Verdict
-from tasks.decision.standing import Standing
+from tasks.decision.standing import Standing, officer_of, revoking_roles
 from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
@@ -75,7 +74,15 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
         signer = action.signer(release, name)
         body = bodies.gates_overridden(name, reason, case.record, results, last)
         with release.ledger.transaction():
-            _check_latest(release, case)
+            latest = last_decided(release.ledger, case.record.of_inputs)[case.recipient]
+            if latest != release.release_id:
+                raise StageFailed(
+                    "a later release of the same inputs has been decided for this recipient",
+                    where=f"release to {case.recipient}",
+                    expected="the last one",
+                    got=f"one after which {latest} was decided",
+                    fix="look at that release: releasegate review",
+                )
             standing = release.append(case, [(Event.OVERRIDDEN, body)], signer)
         return Overridden(release.release_id, case.recipient, name, results, last, standing)
 
@@ -161,14 +168,9 @@ def _checked(release: OpenRelease, case: ReleaseCase, gates: Collection[str]) ->
             got="; ".join(one.stage for one in record.not_assessed),
             fix="mend what made the stage fail, and make a new request",
         )
-    _check_decoys(release)
-    return overridable(record.gates, gates, record.overridable, where)
-
-
-def _check_decoys(release: OpenRelease) -> None:
-    """Refuse if copies with decoys may be in use: those of another release would expose them by comparison."""
-    out = sorted(case.recipient for case in release.cases.values() if case.record.decision is not Verdict.BLOCKED)
+    out = sorted(one.recipient for one in release.cases.values() if one.record.decision is not Verdict.BLOCKED)
     if out and last_body(release.ledger, Event.REQUESTED, release.release_id)["decoys"]:
+        # Copies of another release would expose the decoys of these by comparison.
         raise StageFailed(
             "gates of a release with decoys cannot be overridden once a copy was delivered or may be",
             where=f"release {release.release_id[:12]}",
@@ -176,18 +178,7 @@ def _check_decoys(release: OpenRelease) -> None:
             got=f"one that was not blocked for {', '.join(out)}",
             fix="make a request that continues this release under another policy",
         )
-
-
-def _check_latest(release: OpenRelease, case: ReleaseCase) -> None:
-    last = last_decided(release.ledger, case.record.of_inputs)[case.recipient]
-    if last != release.release_id:
-        raise StageFailed(
-            "a later release of the same inputs has been decided for this recipient",
-            where=f"release to {case.recipient}",
-            expected="the last one",
-            got=f"one after which {last} was decided",
-            fix="look at that release: releasegate review",
-        )
+    return overridable(record.gates, gates, record.overridable, where)
 
 
 def _check_rejected(case: ReleaseCase, today: date) -> None:

@@ -208,7 +208,9 @@ class _Session:
             because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
             days = min(_TRY_AGAIN, _days_then(ledger, copy))
         with ledger.transaction():
-            before, path, repeated = _before(ledger, copy), None, False
+            last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
+            before = TodaysVerdict(last.get("verdict", TodaysVerdict.HOLDS))  # the decision holds, before the first one
+            path, repeated = None, False
             if made is not None:
                 made, path, repeated = keep_record(self.workspace, ledger, made.model_copy(update={"before": before}))
                 because, days = made.because, made.every_days
@@ -251,12 +253,6 @@ def _next_due(ledger: Ledger, copy: Left) -> date:
     if last:
         return date.fromisoformat(last["next_due"])
     return compare.due_on(utc_day(copy.released.at), _days_then(ledger, copy))
-
-
-def _before(ledger: Ledger, copy: Left) -> TodaysVerdict:
-    """Verdict of the last re-assessment; before the first one, that the decision holds."""
-    last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
-    return TodaysVerdict(last.get("verdict", TodaysVerdict.HOLDS))
 
 
 def _days_then(ledger: Ledger, copy: Left) -> int:

@@ -314,13 +314,14 @@ class CopyReassessment:
         pooling = [
             same | {one.id for one in members} for members in made.coalitions(made.recipient(self.copy.recipient))
         ]
-        own = any(one.recipient in same for one in others)
-        sets: list[tuple[_Kind, frozenset[str]]] = [("same recipient", same)] if own else []
-        sets += [("declared", one) for one in pooling]
-        sets += [("declared", same | set(one)) for one in terms.together if same & set(one)]
         further = sorted({one.recipient for one in others} - same)
         pairs = (chosen for size in range(1, terms.colluding) for chosen in combinations(further, size))
-        sets += [("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)]
+        sets: list[tuple[_Kind, frozenset[str]]] = [
+            ("same recipient", same),
+            *(("declared", one) for one in pooling),
+            *(("declared", same | set(one)) for one in terms.together if same & set(one)),
+            *(("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)),
+        ]
         left_out = max(sum(comb(len(further), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)
         coalitions, judged, seen = [], list[Left](), set[frozenset[str]]()
         for kind, members in sets:

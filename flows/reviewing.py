@@ -22,9 +22,8 @@ from tasks.core.errors import BadInput, StageFailed
 from tasks.decision import bodies
 from tasks.decision.changes import Step
 from tasks.decision.overrides import GateOverrides
-from tasks.decision.people import reviewer_of
 from tasks.decision.record import DecisionRecord, Review, Verdict
-from tasks.decision.standing import REVIEWER, Standing
+from tasks.decision.standing import REVIEWER, Standing, reviewer_of
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce

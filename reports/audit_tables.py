@@ -12,7 +12,7 @@ from typing import Any
 from reports import numbers
 from reports.document import DASH, Row, Table
 from tasks.audit.report import AuditReport, RecordRange
-from tasks.decision.kept import Intruder
+from tasks.decision.bodies import Intruder
 
 MOST_ROWS = 20
 """Rows of a table in print."""

@@ -7,7 +7,7 @@ from scipy.special import expit
 from flows.cli.output import figure, seconds, table
 from reports import numbers
 from reports.document import Block, Paragraph, lines, small
-from tasks.assessments.combined.combined_score import RecordScore
+from tasks.assessments.combined.assessment import RecordScore
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.sequential.facts import AdversaryFact, DeterrentFact, SequentialFact
 from tasks.assessments.sequential.solvers import PlanSolution

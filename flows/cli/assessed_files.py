@@ -10,7 +10,7 @@ from reports.document import Paragraph, strong
 from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure
 from tasks.assessments.linkage.families import FamilyLearned
 from tasks.assessments.utility.facts import AssociationFact, UtilityFact
-from tasks.masking.fact import MaskingFact
+from tasks.masking.masked_columns import MaskingFact
 
 _KNOWS = {"uninformed": "the file alone", "informed": "rule and maskings too"}
 _MOST_PAIRS = 10

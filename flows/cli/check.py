@@ -17,8 +17,7 @@ from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
 from tasks.decoys.records import outbound_columns, refuse_own_values
 from tasks.generalization.setting import check_setting
-from tasks.masking.fact import MaskingFact
-from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
+from tasks.masking.masked_columns import NOTHING_MASKED, MaskingFact, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
@@ -109,7 +108,7 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
         yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
 
 
-def _shown(checked: CheckedRequest) -> Iterator[Block | str]:
+def _shown(checked: CheckedRequest) -> Iterator[Block]:
     request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     columns = (
         (name, one.role.value, one.type.value, f"{prepared.distinct_values[name]:,}", _levels(prepared, name))

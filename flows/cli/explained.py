@@ -9,8 +9,7 @@ from decimal import Decimal
 from flows.cli.explained_records import rendered_records
 from flows.cli.output import noted, outcome, table
 from reports.document import Block, Paragraph, lines, text
-from tasks.assessments.linkage.facts import AttackFact
-from tasks.assessments.linkage.judged import judged_attack
+from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
 from tasks.decision.explain.result import Explanation, Figures, Flip, NoFlip, Reason, Switch, TermChange
 from tasks.decision.gates import judge_gates
@@ -87,7 +86,7 @@ def rendered(one: Explained) -> Iterator[Block]:
     ]
     who, organisation = f"  {record.recipient.id}", f"  {record.recipient.organisation}"
     yield outcome(record.decision.value.upper(), who, _STYLES[record.decision], organisation)
-    yield from (block for part in parts if part for block in (*part, Paragraph("")))
+    yield from (block for part in parts if part for block in (*part, ""))
 
 
 def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact]]:

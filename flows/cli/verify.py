@@ -8,12 +8,19 @@ from typing import Annotated
 import typer
 
 from flows.actor import utc_now
-from flows.anchoring import Collected, anchors_of_bundles, anchors_of_documents
 from flows.cases import ReleaseCase, cases_of
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, checkpoints_of
 from flows.cli.output import JsonOption, answer, outcome
+from flows.documents import (
+    CheckedPdf,
+    Collected,
+    Trust,
+    anchors_of_bundles,
+    anchors_of_documents,
+    check_pdf,
+    check_signed,
+)
 from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
-from flows.pdf_checking import CheckedPdf, Trust, check_pdf, check_signed
 from flows.reassessment_records import verify_records
 from flows.recall import find_bundle
 from flows.workspace import Workspace

@@ -17,9 +17,9 @@ import numpy as np
 
 from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
-from tasks.assessments.combined.combined_score import score_collected as collected_score
+from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
+from tasks.assessments.combined.assessment import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS
-from tasks.assessments.stored import load_figure, load_finding, save_figure, save_finding
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageFailed
@@ -33,7 +33,8 @@ from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
 from tasks.generalization.setting import follower_of, played_against
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
-from tasks.microdata.prepared import Counting, prepare_file, save
+from tasks.microdata.counting import Counting
+from tasks.microdata.prepared import prepare_file, save
 
 
 def _stored(bench: Workbench, name: str, write: Callable[[Path], object]) -> Artifact:

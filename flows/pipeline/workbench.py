@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from flows.pipeline.run import Run
+from tasks.assessments.assessment import load_figure
 from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.stored import load_figure
 from tasks.candidate.candidate import Candidate
 from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed
@@ -22,9 +22,8 @@ from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import load
 from tasks.microdata.read import read_microdata
-from tasks.request.load import LoadedRequest
+from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
-from tasks.request.snapshot import open_snapshot
 
 Made = TypeVar("Made")
 _LARGEST_KEPT_BYTES = 128 * 2**20

@@ -98,13 +98,9 @@ def _deployment(
 
 
 def run_environment(service: Service, settings: Mapping[str, str]) -> dict[str, str]:
-    """Variables that a run gets from its deployment; Prefect stores them, so none is a secret.
+    """Variables that a run gets from its deployment: Prefect's own and the service's.
 
-    Parameters
-    ----------
-    service : Service
-    settings : mapping of str to str
-        Prefect's variables of the service.
+    Prefect stores them, so none is a secret.
     """
     kept = {name: value for name, value in settings.items() if not name.startswith(_OF_THE_SERVER)}
     return kept | service.environment()

@@ -66,18 +66,7 @@ class Arrival:
 
 
 def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Received:
-    """Take a request in.
-
-    Parameters
-    ----------
-    service : Service
-    arrival : Arrival
-    clock : callable
-
-    Returns
-    -------
-    Received
-        An entry that is accepted, or refused with its reason.
+    """Take a request in, as an entry that is accepted, or refused with its reason.
 
     Raises
     ------

@@ -193,13 +193,8 @@ class Queue:
     def claimed(self, name: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[bool]:
         """Claim a request or a run for this process; yields False if another process holds it for the time given.
 
-        This shows, to other machines too, that the process is alive.
-
-        Parameters
-        ----------
-        name : str
-            A request's id, or `run_name` of a run.
-        wait_seconds : float
+        The name is a request's id, or `run_name` of a run. A claim shows, to other machines too, that the process is
+        alive.
         """
         return held(self._folder / f"{name}.lock", wait_seconds=wait_seconds)
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from flows.actor import Clock, utc_now
-from flows.cases import open_release
+from flows.cases import ReleaseAction
 from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.service.config import Service
@@ -18,7 +18,7 @@ from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
-from tasks.microdata.counting.by_dask import check_cluster
+from tasks.microdata.counting import check_cluster
 from tasks.microdata.read import is_parquet
 from tasks.request.load import load_request
 
@@ -116,7 +116,7 @@ def expire_all(workspace: Workspace, *, clock: Clock = utc_now) -> tuple[int, in
     opened, failed = 0, 0
     for bundle in sorted(workspace.releases.iterdir()):
         try:
-            with guarded("expiry"), open_release(bundle.name, workspace, clock()):
+            with ReleaseAction(bundle.name, workspace, clock=clock).opened("expiry"):
                 opened += 1
         except ReleasegateError:
             failed += 1

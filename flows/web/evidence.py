@@ -4,7 +4,7 @@ The index of all releases rests on the ledger alone; it is kept until the ledger
 
 The ledger names the bundle's manifest, the manifest each file; an altered file is not shown. Signed determinations and
 additions by reviews are named by the ledger itself. Nothing is changed here; a vote verifies the whole bundle again
-(``flows.cases.open_release``).
+(``flows.cases.ReleaseAction``).
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from tasks.decision.standing import Standing
 from tasks.decision.states import State
 from tasks.delivery.additions import recorded_files, since_publication
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
-from tasks.delivery.verification import DECISIONS
+from tasks.delivery.verification import decision_path
 from tasks.ledger.entry import Entry, Event, Head
 from tasks.ledger.signing import RegisteredKey
 
@@ -216,7 +216,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         own = tuple(entry for entry in entries if entry.recipient in {None, recipient})
         manifest = _manifest(bundle, entries)
         sealed = {fact.path: fact.sha256 for fact in manifest.files}
-        path = f"{DECISIONS}/{recipient}.json"
+        path = decision_path(recipient)
         decided = [entry for entry in own if entry.event is Event.DECIDED]
         if not decided or sealed.get(path) != decided[-1].body.get("record_sha256"):
             _differs(path)
@@ -259,7 +259,7 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
     papers = (
         ("report.pdf", "Determination", f"report/{recipient}.pdf"),
         ("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf"),
-        ("decision.json", "Decision record", f"{DECISIONS}/{recipient}.json"),
+        ("decision.json", "Decision record", decision_path(recipient)),
         ("approval.json", "Approval", f"approval/{recipient}.json"),
         *signed,
     )

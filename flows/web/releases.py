@@ -27,8 +27,8 @@ from reports.determination import charts
 from reports.record_view import gate_rows
 from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
-from tasks.decision.people import reviewer_of, revoking_roles
 from tasks.decision.record import Verdict
+from tasks.decision.standing import reviewer_of, revoking_roles
 from tasks.decision.states import State, StateChange, can_follow
 from tasks.decision.votes import LONGEST_REASON
 from tasks.ledger.entry import Event

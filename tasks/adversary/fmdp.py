@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.binomial_belief import expected_values, worthwhile_densities
 from tasks.adversary.decisions import (
     access_pays,
     access_worth,
@@ -33,7 +32,13 @@ from tasks.adversary.decisions import (
     success,
 )
 from tasks.adversary.exploiting import LARGEST_SIZE, WORTHWHILE, Integers, exploiting, largest_exploited
-from tasks.adversary.group_sizes import checked_densities, checked_people, checked_sizes
+from tasks.adversary.group_sizes import (
+    checked_densities,
+    checked_people,
+    checked_sizes,
+    expected_values,
+    worthwhile_densities,
+)
 from tasks.core.errors import ParameterError
 
 __all__ = [

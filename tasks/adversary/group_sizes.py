@@ -1,11 +1,17 @@
-"""Group sizes, densities and numbers of people: checks of inputs, what follows from a prior, and beliefs about them."""
+"""Group sizes, densities and numbers of people: checks of inputs, what follows from a prior, and beliefs about them.
+
+The adversary knows how many people the external data hold, n, and what share of the population has the target's
+quasi-identifiers; the size of the group there is then binomial (the unknown group of Xia et al. 2015, eq. 6). Values by
+size are 0 at size 0 and do not increase from size 1 on, as the linked values are.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
@@ -153,3 +159,151 @@ def truncated_binomial(external_size: int, density: float, *, smallest: float = 
     probabilities = binom.pmf(sizes, external_size, density)
     held = probabilities >= smallest
     return Belief(sizes[held], probabilities[held])
+
+
+_CHUNK = 8192
+_NEGLIGIBLE = 1e-20
+_FAR = 40.0
+_HALVINGS = 30
+"""They place the peak to 1e-7 in log odds, and so its height to 1e-14."""
+
+_NEXT_TO_CERTAIN = 36.0
+
+_LINEAR = 1e-200
+"""Densities below it, with which SciPy overflows, leave one candidate at most: probability n·density."""
+
+
+def expected_values(values: Floats, densities: Floats, external_size: int) -> Floats:
+    """Expected value at a group size that is Binomial(n, density).
+
+    Parameters
+    ----------
+    values : array of shape (n_sizes,)
+        Value by group size from 0; 0 past the end.
+    densities : array of shape (n_records,)
+        Between 0 and 1.
+    external_size : int
+        n, from 1.
+
+    Returns
+    -------
+    array of shape (n_records,)
+        Relative error below 1e-12; what is less than 1e-280 may be 0.
+
+    Notes
+    -----
+    The probability of one size near the most likely comes from SciPy; those of the others follow from their ratios,
+    which are exact to rounding. All terms are positive, so nothing cancels.
+    """
+    valued = np.flatnonzero(values[: external_size + 1])
+    if not len(valued):
+        return np.zeros(len(densities))
+    distinct, place = np.unique(densities, return_inverse=True)
+    padded = np.append(values[: valued[-1] + 1], 0.0)
+    found = np.zeros(len(distinct))
+    found[distinct == 1] = padded[external_size] if external_size < len(padded) else 0.0
+    found[distinct < _LINEAR] = padded[1] * external_size * distinct[distinct < _LINEAR]
+    inside = np.flatnonzero((distinct >= _LINEAR) & (distinct < 1))
+    modes = np.clip(np.floor((external_size + 1) * distinct[inside]), 1, len(padded) - 2)
+    odds = distinct[inside] / (1 - distinct[inside])
+    start = 0
+    while start < len(inside):
+        stop = start + _near(modes[start : start + _CHUNK], odds[start : start + _CHUNK], external_size)
+        chosen = inside[start:stop]
+        found[chosen] = _around_anchor(padded, distinct[chosen], modes[start], modes[stop - 1], external_size)
+        start = stop
+    return found[place.reshape(-1)]
+
+
+def _near(modes: Floats, odds: Floats, external_size: int) -> int:
+    """How many of ascending densities give the first one's mode a probability not far below that of their own."""
+    steepest = np.log(
+        odds * (external_size - modes[0]) / (modes[0] + 1), where=modes > modes[0], out=np.zeros(len(odds))
+    )
+    return int(np.searchsorted((modes - modes[0]) * steepest, _FAR, side="right"))
+
+
+def _around_anchor(values: Floats, densities: Floats, anchor: float, furthest: float, external_size: int) -> Floats:
+    """Expected values at ascending densities with modes from ``anchor`` to ``furthest``."""
+    last = len(values) - 2
+    total = np.full(len(densities), values[int(anchor)])
+    for step, mode in ((1, furthest), (-1, anchor)):
+        odds = (densities / (1 - densities)) ** step
+        size, ratio = int(anchor), np.ones(len(densities))
+        while 1 <= size + step <= last:
+            ratio *= odds
+            ratio *= (external_size - size) / (size + 1) if step > 0 else size / (external_size - size + 1)
+            size += step
+            total += values[size] * ratio
+            if (size - mode) * step > 0 and np.all(ratio * values[1] <= _NEGLIGIBLE * total):
+                break
+    anchored: Floats = total * scipy.stats.binom.pmf(anchor, external_size, densities)
+    return anchored
+
+
+def worthwhile_densities(values: Floats, threshold: float, external_size: int) -> tuple[float, float] | None:
+    """Open interval of the densities whose expected value is greater than a threshold; None if there are none.
+
+    Parameters
+    ----------
+    values : array of shape (n_sizes,)
+        Value by group size from 0: 0 at 0, then not increasing; 0 past the end.
+    threshold : float
+        Greater than 0.
+    external_size : int
+        n, from 1.
+
+    Notes
+    -----
+    Values less the threshold change sign at most twice, from − to + to −; the binomial family is totally positive, so
+    their expectation changes sign at most twice as well as the density grows (Karlin 1968, chapter 5), and those
+    above are an interval. A density of exactly 1 is a known size and not decided here.
+    """
+    values = values[: external_size + 1]
+    if len(values) < 2 or not values[1] > 0:
+        return None
+
+    def above(log_odds: float) -> float:
+        return _expected_at(values, float(scipy.special.expit(log_odds)), external_size) - threshold
+
+    peak = _peak(values, external_size)
+    if not above(peak) > 0:
+        return None
+    low = _lowest(above, threshold / (values[1] * external_size), peak)
+    if above(_NEXT_TO_CERTAIN) > 0:
+        return low, 1.0
+    return low, float(scipy.special.expit(scipy.optimize.brentq(above, peak, _NEXT_TO_CERTAIN, xtol=1e-14)))
+
+
+def _lowest(above: Callable[[float], float], bound: float, peak: float) -> float:
+    """Density at which the expected value reaches the threshold; by P(X > 0) ≤ n·density it is not below the bound."""
+    if bound < _LINEAR:
+        return bound
+    return float(
+        scipy.special.expit(
+            scipy.optimize.brentq(above, float(scipy.special.logit(bound * (1 - 1e-9))), peak, xtol=1e-14)
+        )
+    )
+
+
+def _peak(values: Floats, external_size: int) -> float:
+    """Log odds of the density whose expected value is largest: where that of the step to the next size changes sign."""
+    steps = np.diff(np.append(values, 0.0))[:external_size]
+    low, high = float(scipy.special.logit(0.1 / external_size)), _NEXT_TO_CERTAIN
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _expected_at(steps, float(scipy.special.expit(middle)), external_size - 1) > 0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _expected_at(values: Floats, density: float, external_size: int) -> float:
+    """Expected value at one density, over the sizes whose probability is not negligible beside the largest."""
+    last = min(len(values) - 1, external_size)
+    mean = external_size * density
+    centre = min(int(mean), last)
+    reach = int(12 * np.sqrt(mean * (1 - density))) + 60
+    sizes = np.arange(max(centre - reach, 0), min(centre + reach, last) + 1)
+    return float(values[sizes] @ scipy.stats.binom.pmf(sizes, external_size, density))

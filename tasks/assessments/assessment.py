@@ -1,12 +1,18 @@
-"""Interface and result of every assessment."""
+"""Interface and result of every assessment, and how results are kept between stages."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Generic, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import ValidationError
 
 from tasks.candidate.candidate import Candidate
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import unreadable_intermediate
 from tasks.core.fact import Fact, Interval
 from tasks.core.seed import one_thread
 from tasks.request.model import Measure
@@ -73,3 +79,50 @@ class Assessment(ABC, Generic[FactT]):
     def intervals(self, fact: FactT) -> Mapping[Measure, tuple[Interval, int | None]]:  # noqa: ARG002
         """Intervals of the measures that are estimates, and the people each rests on; from the fact alone."""
         return {}
+
+
+AnyFact = TypeVar("AnyFact", bound=Fact)
+
+
+def save_finding(finding: Finding[Any], path: Path) -> None:
+    """Write a fact and its measures."""
+    document = {
+        "fact": finding.fact.model_dump(mode="json"),
+        "figures": {measure.value: figure for measure, figure in finding.measures.items()},
+    }
+    path.write_bytes(canonical_json(document))
+
+
+def save_figure(figure: Fact, path: Path) -> None:
+    """Write a fact that goes into another."""
+    path.write_bytes(canonical_json(figure))
+
+
+def load_figure(path: Path, kind: type[AnyFact]) -> AnyFact:
+    """Read what ``save_figure`` wrote.
+
+    Raises
+    ------
+    StageFailed
+        If the file is missing, damaged or holds another kind of fact.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise unreadable_intermediate(path.name, "risk", error) from None
+
+
+def load_finding(path: Path, assessment: Assessment[AnyFact]) -> Finding[AnyFact]:
+    """Read what ``save_finding`` wrote.
+
+    Raises
+    ------
+    StageFailed
+        If the file is missing, damaged or holds another kind of fact.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+        figures = {Measure(name): float(figure) for name, figure in document["figures"].items()}
+        return Finding(assessment.fact.model_validate(document["fact"]), figures)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        raise unreadable_intermediate(path.name, "risk", error) from None

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from tasks.audit.history import History, ReleaseEntries, kept, text, texts
 from tasks.audit.report import Contradiction
 from tasks.core.errors import StageFailed
-from tasks.decision.kept import JudgedDecision, JudgedFile, JudgedRecipient, KeptDecision
-from tasks.decision.record import Verdict
+from tasks.decision.bodies import KeptDecision
+from tasks.decision.record import DatasetFact, DecisionRecord, RecipientFact, Verdict
 from tasks.decision.standing import standing
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event
@@ -90,20 +91,7 @@ def _outcome(
     entries: Sequence[Entry], decided: Entry, facts: KeptDecision, verdict: Verdict, last_day: date
 ) -> tuple[CaseOutcome, Contradiction | None]:
     name, recipient = str(decided.release_id), str(decided.recipient)
-    decision = JudgedDecision(
-        name,
-        JudgedRecipient(recipient, facts.agreement),
-        JudgedFile(facts.output_sha256),
-        verdict,
-        texts(decided, "reasons"),
-        facts.requested_by,
-        decided.at,
-        facts.reviews_required,
-        facts.reviewers,
-        facts.officers,
-        facts.valid_from,
-        facts.valid_until,
-    )
+    decision = _decision(decided, facts, verdict)
     try:
         stands = standing(entries, decision, text(decided, "record_sha256") or "", last_day)
     except StageFailed as error:
@@ -115,3 +103,19 @@ def _outcome(
         at = datetime.combine(facts.valid_until + timedelta(days=1), datetime.min.time(), UTC)
     reasons = decision.reasons if stands.why == " ".join(decision.reasons) else (stands.why,)
     return CaseOutcome(stands.state.value, at, reasons), None
+
+
+def _decision(decided: Entry, facts: KeptDecision, verdict: Verdict) -> DecisionRecord:
+    """The decision with the fields alone that ``standing`` reads."""
+    names = ("requested_by", "reviews_required", "reviewers", "officers", "valid_from", "valid_until")
+    recipient: dict[str, Any] = {"id": str(decided.recipient), "agreement": facts.agreement}
+    dataset: dict[str, Any] = {"output_sha256": facts.output_sha256}
+    terms: dict[str, Any] = {name: getattr(facts, name) for name in names} | {
+        "release_id": str(decided.release_id),
+        "recipient": RecipientFact.model_construct(**recipient),
+        "dataset": DatasetFact.model_construct(**dataset),
+        "decision": verdict,
+        "reasons": texts(decided, "reasons"),
+        "decided_at": decided.at,
+    }
+    return DecisionRecord.model_construct(**terms)

@@ -10,7 +10,7 @@ from tasks.audit import cells
 from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period
 from tasks.audit.report import AttackCount, AuditAttackRow, AuditGateRow, NearRow, ShareRange
-from tasks.decision.kept import Intruder, KeptGate
+from tasks.decision.bodies import Intruder, KeptGate
 from tasks.decision.measures import write_result
 from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import Measure

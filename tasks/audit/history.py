@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 
-from tasks.decision.kept import KeptDecision
+from tasks.decision.bodies import KeptDecision
 from tasks.decision.record import Verdict
 from tasks.ledger.entry import Entry, Event, Row
 

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from tasks.core.fact import Fact
-from tasks.decision.kept import Intruder
+from tasks.decision.bodies import Intruder
 
 SCHEMA_VERSION: Literal["releasegate/audit/1"] = "releasegate/audit/1"
 Lapse = Literal[30, 60, 90]

@@ -159,15 +159,7 @@ class Candidate:
 class CandidateSource:
     """The data of a request, counted and masked once for all of its recipients.
 
-    Parameters
-    ----------
-    request : ReleaseRequest
-    prepared : Prepared
-        Microdata and population in integer codes.
-    frame : DataFrame of shape (n_records, n_columns)
-        The microdata as text, missing cells as NA.
-    randomness : callable
-        Gives the generator of a purpose, for masking and measurements.
+    ``frame`` is the microdata as text, missing cells as NA; ``randomness`` serves masking and measurements.
     """
 
     def __init__(

@@ -75,15 +75,8 @@ def same_cells(copies: Sequence[PooledCopy]) -> NDArray[np.intp]:
 def people_by_rule(copies: Sequence[PooledCopy], people: Counts) -> Counts:
     """People to whom the rule of every copy that has a row gives exactly that row's cells; 0 where no copy has it.
 
-    Parameters
-    ----------
-    copies : sequence of PooledCopy
-    people : array of shape (n_population_tuples, n_kinds)
-        People of each population tuple, by kind: of the population, of a register.
-
-    Returns
-    -------
-    array of shape (n_rows, n_kinds)
+    ``people`` has those of each population tuple, by kind (of the population, of a register); the result is of shape
+    (n_rows, n_kinds).
     """
     found = np.zeros((len(copies[0].present), people.shape[1]), dtype=np.int64)
     for rows, having in _by_presence(copies):
@@ -115,11 +108,7 @@ def _by_presence(copies: Sequence[PooledCopy]) -> Iterable[tuple[NDArray[np.intp
 def intersections(table: CountIndex, copies: Sequence[PooledCopy]) -> Codes:
     """The cell that lies in all cells of each row: of each attribute the least general, one lying inside the other.
 
-    Parameters
-    ----------
-    table : CountIndex
-    copies : sequence of PooledCopy
-        Of the table's data, generalized by its hierarchies, without groups outside of these.
+    The copies are of the table's data, generalized by its hierarchies, without groups outside of these.
     """
     cells = np.zeros_like(copies[0].cells)
     for rows, having in _by_presence(copies):
@@ -145,7 +134,6 @@ def coalitions_of(
         Whether the recipient's copy has each tuple's records.
     request : ReleaseRequest
     recipient : Recipient
-        Of that request.
 
     Raises
     ------

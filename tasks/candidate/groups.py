@@ -47,11 +47,7 @@ class Groups:
 def collected_groups(table: CountIndex, prior: float) -> Groups:
     """Groups of the records as collected: the people with the same quasi-identifiers.
 
-    Parameters
-    ----------
-    table : CountIndex
-    prior : float
-        Share of the population that is in the external data, where there is no register.
+    Without a register, the prior says which share of the population is in the external data.
     """
     place = table.population.find(table.data.keys)
     people = np.where(place >= 0, table.population.counts[place], 0)
@@ -79,18 +75,9 @@ def densest_group(played: Generalization, kept: NDArray[np.bool_]) -> tuple[int 
 
 
 def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Counts, prior: float) -> Groups:
-    """Groups of given sizes.
+    """Groups of given sizes: people of the population, those of them in the register, and records, shape (n_groups,).
 
-    Parameters
-    ----------
-    table : CountIndex
-    people : array of shape (n_groups,)
-        People of the population in each group.
-    listed : array of shape (n_groups,) or None
-        Those of them in the register; None without one, where the prior says how many there are, rounded down and
-        at least one.
-    records : array of shape (n_groups,)
-    prior : float
+    Without a register the prior says how many are listed, rounded down and at least one.
     """
     total = table.population.total
     if listed is None or table.listed is None:
@@ -102,16 +89,7 @@ def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Co
 
 
 def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:
-    """The recipient as an adversary, against the groups that are released to it.
-
-    Parameters
-    ----------
-    recipient : Recipient
-    played : Generalization
-        The recipient's method.
-    kept : array of shape (n_tuples,)
-        Whether a tuple's records are released.
-    """
+    """The recipient as an adversary, against the groups of the tuples that are released to it."""
     return derive_profile(recipient, *densest_group(played, kept))
 
 

@@ -40,16 +40,11 @@ def guarded(stage: str) -> Iterator[None]:
             fix="lower policy.generalization.memory_limit_mb, or run on a larger machine",
         ) from None
     except OSError as error:
-        if is_full(error):
+        if error.errno in _FULL:
             raise disk_full(stage) from None
         raise (_refused if error.errno in _REFUSED else _internal)(stage, error) from None
     except Exception as error:
         raise _internal(stage, error) from None
-
-
-def is_full(error: OSError) -> bool:
-    """Whether the disk, a quota or a limit of this process leaves no room."""
-    return error.errno in _FULL
 
 
 def disk_full(where: str) -> WorkspaceError:

@@ -39,7 +39,7 @@ from tasks.decision.record import (
 )
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
-from tasks.masking.fact import MaskingFact
+from tasks.masking.masked_columns import MaskingFact
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
 

@@ -57,12 +57,10 @@ def change(
 
     Parameters
     ----------
-    ledger : Ledger
     record, record_sha256
         The recipient's decision and the SHA-256 of its bytes.
     steps : sequence of Step
         Events with their bodies, in order; none to record an expiry alone.
-    author : Author
     expected : Standing, optional
         Standing of the release when the steps were prepared; if it has changed since, nothing is appended.
 

@@ -76,11 +76,8 @@ def _judge(gate: Gate, figure: float | None, around: tuple[Interval, int | None]
     )
 
 
-def validation_gate(validation: ValidationFact | None) -> GateResult:
+def validation_gate(validation: ValidationFact) -> GateResult:
     """Whether the validation stage ran, checked something and found nothing wrong."""
-    title = "Validation passed"
-    if validation is None:
-        return _condition(VALIDATION_PASSED, title, None, "The validation stage did not finish.")
     checks = validation.checks
     failed = [
         f"{check.expectation} ({check.column})" if check.column else check.expectation
@@ -93,7 +90,7 @@ def validation_gate(validation: ValidationFact | None) -> GateResult:
     )
     if failed:
         because = f"{len(failed)} of {len(checks)} validation checks failed: {_listed(failed)}."
-    return _condition(VALIDATION_PASSED, title, passed, because, validation.evidence_sha256)
+    return _condition(VALIDATION_PASSED, "Validation passed", passed, because, validation.evidence_sha256)
 
 
 def agreement_gate(agreement: Agreement, decided_on: date) -> GateResult:
@@ -124,7 +121,6 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
 
     Parameters
     ----------
-    decoys : DecoyFact
     threshold : float
         Highest area under the curve of a classifier that separates them, 0.5 to 1.
 

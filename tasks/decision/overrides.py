@@ -138,7 +138,6 @@ def with_overrides(
 
     Parameters
     ----------
-    gates : sequence of GateResult
     overrides : iterable of GateOverrides
         Those for this recipient that are in force.
     allowed : collection of str
@@ -220,7 +219,6 @@ def is_of(override: GateOverrides, record: DecisionRecord) -> bool:
 
     Parameters
     ----------
-    override : GateOverrides
     record : DecisionRecord
         Of the blocked release, for the override's recipient; the officer is checked by ``tasks.decision.standing``.
     """
@@ -241,7 +239,6 @@ def is_founded(record: DecisionRecord, overrides: Mapping[str, Entry], before: i
 
     Parameters
     ----------
-    record : DecisionRecord
     overrides : mapping of str to Entry
         Entries of event ``overridden``, by their hashes.
     before : int

@@ -12,11 +12,9 @@ from pydantic import Field
 
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.utility.facts import UtilityFact
-from tasks.core.canonical import canonical_json as canonical_json  # noqa: PLC0414  re-exported
-from tasks.core.canonical import digest as digest  # noqa: PLC0414  re-exported
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
-from tasks.masking.fact import MaskingFact
+from tasks.masking.masked_columns import MaskingFact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
 

@@ -5,17 +5,15 @@ needs (a vote, an opened vote). Entries that contradict the table, the policy or
 Nothing here reads a ledger or a clock.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
 from tasks.core.errors import BadInput, StageFailed
-from tasks.core.people import WorkflowRole
-from tasks.decision.kept import Judged
+from tasks.core.people import WorkflowRole, same_person
 from tasks.decision.overrides import GateOverrides, is_gate_override
-from tasks.decision.people import officer_of, reviewer_of, revoking_roles
-from tasks.decision.record import Review, Verdict
+from tasks.decision.record import DecisionRecord, Review, Verdict
 from tasks.decision.states import State, StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
@@ -62,15 +60,15 @@ class Standing:
     """Later release that supersedes it."""
 
 
-def standing(entries: Sequence[Entry], record: Judged, record_sha256: str, day: date) -> Standing:
+def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: str, day: date) -> Standing:
     """Standing of a release.
 
     Parameters
     ----------
     entries : sequence of Entry
         The ledger's entries of this release, oldest first; those of other recipients are passed over.
-    record : Judged
-        The recipient's decision: its record, or the facts that the ledger keeps.
+    record : DecisionRecord
+        The recipient's decision; an audit gives one with only the fields that the ledger keeps.
     record_sha256 : str
         SHA-256 of its bytes.
     day : date
@@ -117,7 +115,7 @@ def check_open(entries: Sequence[Entry]) -> None:
 class _Fold:
     """A release while its entries are read."""
 
-    def __init__(self, record: Judged, record_sha256: str) -> None:
+    def __init__(self, record: DecisionRecord, record_sha256: str) -> None:
         self.now = Standing(State.REQUESTED, "", record.decided_at)
         self._record = record
         self._record_sha256 = record_sha256
@@ -292,4 +290,86 @@ def _contradiction(where: str, expected: str, got: str) -> StageFailed:
         expected=expected,
         got=got,
         fix="deliver nothing; verify the ledger and find out who wrote this entry",
+    )
+
+
+def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = ()) -> str:
+    """The reviewer of a release with a given name, as the policy spells it.
+
+    Parameters
+    ----------
+    answering : collection of str
+        Officers who answer for an override that this release rests on; they may not review it.
+
+    Raises
+    ------
+    BadInput
+        If the policy names no such reviewer, or the person is the requester or an officer who answers for it.
+    """
+    answers = any(same_person(name, officer) for officer in answering)
+    if answers or same_person(name, record.requested_by):
+        raise BadInput(
+            "an officer who answers for an override may not review the release"
+            if answers
+            else "the requester of a release may not review it",
+            where=f"release to {record.recipient.id}",
+            expected="one of the policy's reviewers who has not overridden anything for this release"
+            if answers
+            else "one of the policy's reviewers who did not ask for this release",
+            got="the name of such an officer" if answers else "the name of the requester",
+            fix="ask a different reviewer",
+        )
+    return _named(record, name, record.reviewers, "a reviewer", "policy.review.reviewers")
+
+
+def officer_of(record: DecisionRecord, name: str) -> str:
+    """The officer with a given name, as the policy spells it; officers may not override their own requests.
+
+    Raises
+    ------
+    BadInput
+        If the policy names no such officer, or the person is the requester.
+    """
+    if same_person(name, record.requested_by):
+        raise BadInput(
+            "the requester of a release may not override its gates or reviewers",
+            where=f"release to {record.recipient.id}",
+            expected="an officer who did not ask for this release",
+            got="the name of the requester",
+            fix="ask a different officer",
+        )
+    return _named(record, name, record.officers, "an officer", "policy.review.officers")
+
+
+def revoking_roles(record: DecisionRecord, name: str) -> frozenset[WorkflowRole]:
+    """Roles in which a person may revoke a release: officer, requester, or both.
+
+    Raises
+    ------
+    BadInput
+        If there is none.
+    """
+    people = {WorkflowRole.REQUESTER: (record.requested_by,), WorkflowRole.OFFICER: record.officers}
+    roles = frozenset(role for role, names in people.items() if any(same_person(name, one) for one in names))
+    if not roles:
+        raise BadInput(
+            "this person may not revoke the release",
+            where=f"release to {record.recipient.id}",
+            expected="the requester, or one of policy.review.officers",
+            got="a different name",
+            fix="ask one of them; a request with other officers is a new release",
+        )
+    return roles
+
+
+def _named(record: DecisionRecord, name: str, names: Iterable[str], what: str, place: str) -> str:
+    found = next((one for one in names if same_person(one, name)), None)
+    if found is not None:
+        return found
+    raise BadInput(
+        f"this person is not {what} of the release",
+        where=f"release to {record.recipient.id}",
+        expected=f"one of {place} of the policy that it was decided under",
+        got="a different name",
+        fix="check the name; a request with other people in its policy is a new release",
     )

@@ -3,7 +3,7 @@
 A state is never stored. It follows from the ledger's entries, so that every state is explained by an entry.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -120,20 +120,6 @@ def can_follow(before: State, change: StateChange, role: WorkflowRole) -> bool:
     """Whether a change is allowed to a role in a state."""
     found = _BY_PLACE.get((before, change))
     return found is not None and role in found.roles
-
-
-def state_after(changes: Iterable[tuple[StateChange, WorkflowRole]]) -> State:
-    """The state that a release is in after some changes, from its request on.
-
-    Raises
-    ------
-    StageFailed
-        If one of them was not allowed.
-    """
-    state = State.REQUESTED
-    for change, role in changes:
-        state = after(state, change, role)
-    return state
 
 
 def diagram() -> str:

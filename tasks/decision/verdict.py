@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from tasks.decision.gates import ALWAYS_ON
-from tasks.decision.kept import Judged
 from tasks.decision.measures import write_result
-from tasks.decision.record import GateResult, Verdict
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
 
 
 def decide(
@@ -41,14 +40,7 @@ def decide(
         What the gate says.
     reasons : tuple of str
         One sentence for each gate that stays closed; otherwise one sentence that says that all passed.
-
-    Raises
-    ------
-    ValueError
-        If `reviews_required` is negative.
     """
-    if reviews_required < 0:
-        raise ValueError("the number of reviews must not be negative")
     excused = [result for result in gate_results if is_excused(result)]
     failed = [result for result in gate_results if not (result.passed and _holds(result)) and result not in excused]
     judged = {result.id for result in gate_results}
@@ -117,7 +109,7 @@ def validity(decided_on: date, validity_days: int, agreement_expires: date) -> t
     return decided_on, min(decided_on + timedelta(days=validity_days), agreement_expires)
 
 
-def lapsed(record: Judged, today: date) -> str:
+def lapsed(record: DecisionRecord, today: date) -> str:
     """Why a decision that was in favour of a release does not hold on a day; empty where it does.
 
     A decision against a release holds for ever. A day before the first one means that a clock is wrong.

@@ -71,7 +71,6 @@ def seal_ballot(ballot: Ballot, key: bytes) -> bytes:
 
     Parameters
     ----------
-    ballot : Ballot
     key : bytes
         32 bytes, the seed of the release's votes.
     """

@@ -52,7 +52,6 @@ class Demand:
 
     offer: int
     decoys: int
-    """Decoy classes, from 1."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +137,6 @@ class AssignmentProblem:
         removed[theirs[np.isin(ours, kept)]] = True
         return removed
 
-    def room(self, offer: int, ratio: int) -> int:
-        """Decoys of an offer that there are real classes for."""
-        real, decoys = self.bins[0][self.offers[offer].file], self.bins[1][offer]
-        return sum(
-            min(int(number), int((real == name).sum()) // ratio)
-            for name, number in zip(*np.unique(decoys, return_counts=True), strict=True)
-        )
-
 
 def assign(
     problem: AssignmentProblem,
@@ -160,7 +151,6 @@ def assign(
 
     Parameters
     ----------
-    problem : AssignmentProblem
     demands : sequence of Demand
         One a recipient, seats of later recipients included; together all that is offered.
     ratio : int
@@ -180,13 +170,9 @@ def assign(
     StageFailed
         If the search ended with neither an assignment nor a proof that there is none.
     """
-    asked = [sum(one.decoys for one in demands if one.offer == offer) for offer in range(len(problem.offers))]
-    room = [problem.room(offer, ratio) for offer in range(len(problem.offers))]
-    if any(some < number for some, number in zip(room, asked, strict=True)):
-        raise _no_room(problem, asked, room, ratio)
     needed = _needed(problem, ratio)
     if any(len(rows) < number for rows, number in needed):
-        raise _no_room(problem, asked, room, ratio)
+        raise _no_room(problem, demands, ratio)
     few = [(_cheapest(problem, rows, number, generator), number) for rows, number in needed]
     model = _Model(problem, demands, ratio, few)
     status, bound = model.solve(effort / 2), model.least
@@ -199,7 +185,7 @@ def assign(
         if status not in _FOUND or (again in _FOUND and whole.worst < model.worst):
             model, status = whole, again
     if status == cp_model.INFEASIBLE:
-        raise _no_room(problem, asked, room, ratio)
+        raise _no_room(problem, demands, ratio)
     if status not in _FOUND:
         raise StageFailed(
             "no assignment of decoys was found in time",
@@ -208,11 +194,17 @@ def assign(
             got=f"neither within an effort of {effort:g}",
             fix="allow more effort, or ask for fewer decoys",
         )
-    decoys, kept = _dealt(problem, demands, ratio, model, generator)
-    found = Assignment(_shares(problem, demands, decoys, kept), bound)
-    if budget is not None and found.worst_missing > budget:
-        raise _over_budget(found, ratio, budget)
-    return found
+    found = Assignment(_shares(problem, demands, *_dealt(problem, demands, ratio, model, generator)), bound)
+    if budget is None or found.worst_missing <= budget:
+        return found
+    least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
+    raise ParameterError(
+        "the copies would miss more records than the budget allows",
+        where=f"{len(found.shares)} recipients, ratio {ratio}",
+        expected=f"at most {budget} records missing from any copy",
+        got=f"{found.worst_missing} ({least})",
+        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
+    )
 
 
 def _needed(problem: AssignmentProblem, ratio: int) -> list[tuple[Rows, int]]:
@@ -249,11 +241,12 @@ class _Model:
         self._dealt = self._deal(problem, demands)
         self._kept: dict[int, Any] = {}
         losses = self._lost(problem)
-        self.least, hands = 0, [sum(size * count for size, count in own.items()) for own in self._dealt]
-        for file in {problem.offers[one.offer].file for one in demands}:
-            mine = [one for one in demands if problem.offers[one.offer].file == file]
-            sizes = [offer.classes.records for offer in problem.offers if offer.file == file]
-            self.least = max(self.least, ratio * least_missing(np.concatenate(sizes), [one.decoys for one in mine]))
+        hands = [sum(size * count for size, count in own.items()) for own in self._dealt]
+        by_file: dict[int, list[int]] = defaultdict(list)
+        for one in demands:
+            by_file[problem.offers[one.offer].file].append(one.decoys)
+        sizes = {file: [offer.classes.records for offer in problem.offers if offer.file == file] for file in by_file}
+        self.least = ratio * max(least_missing(np.concatenate(sizes[file]), own) for file, own in by_file.items())
         self._worst = self._model.new_int_var(self.least, int(problem.real.records.sum()), "worst")
         last: dict[Demand, Any] = {}
         for one, hand in zip(demands, hands, strict=True):
@@ -402,34 +395,30 @@ def _shares(
     return tuple(shares)
 
 
-def _no_room(problem: AssignmentProblem, asked: Sequence[int], room: Sequence[int], ratio: int) -> ParameterError:
+def _no_room(problem: AssignmentProblem, demands: Sequence[Demand], ratio: int) -> ParameterError:
     """Which offer has too little room, or that its classes bar one another, and what would give room."""
+    asked = [sum(one.decoys for one in demands if one.offer == offer) for offer in range(len(problem.offers))]
+    room = [_room(problem, offer, ratio) for offer in range(len(problem.offers))]
     short = [offer for offer, number in enumerate(asked) if room[offer] < number]
-    offer = short[0] if short else 0
-    fixes = ["generalize less"]
-    if ratio > 1:
-        fixes.insert(0, "lower the ratio")
-    if short and room[offer]:
-        fixes.insert(0, f"ask for {room[offer]} decoy classes at most over all recipients of this generalization")
-    elif not short:
+    offer, barred = (short or [0])[0], "" if short else " that bar one another by their origin"
+    fixes = ["lower the ratio", "generalize less"] if ratio > 1 else ["generalize less"]
+    if not short:
         fixes.insert(0, "ask for fewer decoy classes, or give all recipients the same generalization")
+    elif room[offer]:
+        fixes.insert(0, f"ask for {room[offer]} decoy classes at most over all recipients of this generalization")
     file = problem.offers[offer].file
     return ParameterError(
         "there are not enough decoys with real classes that look alike",
         where=f"generalization {file + 1} of {len(problem.files)}, ratio {ratio}",
         expected=f"{asked[offer]} cells, each with {ratio} real classes of its size and half-octave of people linked",
-        got=f"at most {room[offer]}{'' if short else ' that bar one another by their origin'}, from "
-        f"{len(problem.offers[offer].classes)} cells and {len(problem.files[file])} real classes",
+        got=f"at most {room[offer]}{barred}, from {len(problem.offers[offer].classes)} cells and "
+        f"{len(problem.files[file])} real classes",
         fix=", or ".join(fixes),
     )
 
 
-def _over_budget(found: Assignment, ratio: int, budget: int) -> ParameterError:
-    least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
-    return ParameterError(
-        "the copies would miss more records than the budget allows",
-        where=f"{len(found.shares)} recipients, ratio {ratio}",
-        expected=f"at most {budget} records missing from any copy",
-        got=f"{found.worst_missing} ({least})",
-        fix=f"allow {found.worst_missing} records, or ask for fewer recipients, fewer decoys or a lower ratio",
-    )
+def _room(problem: AssignmentProblem, offer: int, ratio: int) -> int:
+    """Decoys of an offer that there are real classes for."""
+    real, decoys = problem.bins[0][problem.offers[offer].file], problem.bins[1][offer]
+    names, numbers = np.unique(decoys, return_counts=True)
+    return int(np.minimum(numbers, [np.count_nonzero(real == name) // ratio for name in names]).sum())

@@ -116,7 +116,6 @@ def lineages(hierarchies: Sequence[Hierarchy], outside: Sequence[Codes | None] |
 
     Parameters
     ----------
-    hierarchies : sequence of Hierarchy
     outside : sequence of arrays of shape (n_leaves,) or None, optional
         For each attribute, the position of each leaf under a grouping of which some groups are not in the hierarchy;
         their positions follow its axis (``tasks.generalization.safe_harbor.SafeHarborAxis.positions``).
@@ -175,6 +174,11 @@ def _with_group(own: Lineage, hierarchy: Hierarchy, leaves: np.ndarray) -> Linea
 def canonical_cells(cells: Codes, axes: Sequence[Lineage]) -> Codes:
     """Cells with each group at its canonical position, so that equal cells are equal rows; one axis an attribute."""
     return np.column_stack([line.canonical[cells[:, axis]] for axis, line in enumerate(axes)]).astype(np.int32)
+
+
+def levels_of(cells: Codes, axes: Sequence[Lineage]) -> Codes:
+    """Level of each group of some cells."""
+    return np.column_stack([line.levels[cells[:, axis]] for axis, line in enumerate(axes)])
 
 
 def canonical_table(table: ClassTable, axes: Sequence[Lineage]) -> ClassTable:

@@ -41,7 +41,6 @@ def collusion(
     ----------
     held : sequence of MarkedCopy
         One a recipient, at least one.
-    axes : sequence of Lineage
     generator : numpy.random.Generator
         Draws the subsets of a size that has more than ``subsets`` of them.
     subsets : int

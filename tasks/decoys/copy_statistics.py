@@ -46,8 +46,6 @@ def statistics_of_copy(
     ----------
     frame : DataFrame
         The microdata as text.
-    request : ReleaseRequest
-    masked : MaskedColumns
     rows : array of shape (n_real_rows,)
         Position in the microdata of each real row of the copy.
     decoys : sequence of mappings

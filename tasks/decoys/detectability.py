@@ -80,7 +80,6 @@ def detectability(
 
     Parameters
     ----------
-    release : LinkedRelease
     decoys : ClassRecords
         At least ``LEAST_DECOYS`` classes. The more, the surer the figure; all recipients' decoys come from one
         mechanism and go together.

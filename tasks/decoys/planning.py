@@ -24,7 +24,7 @@ import numpy as np
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.classes import ClassTable, Flags, Lineage, canonical_table, lineages, of_same_origin
+from tasks.decoys.classes import ClassTable, Flags, Lineage, canonical_table, levels_of, lineages, of_same_origin
 from tasks.decoys.decoy_cells import DecoyCells, RiskBand, find_decoy_cells, offered, ranked
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.manifest import DecoyManifest, Holder, Record, Version, hierarchies_digest
@@ -127,7 +127,6 @@ def plan(
         Of all recipients of the release.
     axes : sequence of Lineage
         Of the hierarchies and of groups outside them.
-    policy : DecoyPolicy
     minimum : int
         Smallest class, released or decoy, k, from 1.
     generator : numpy.random.Generator
@@ -210,12 +209,10 @@ def manifest_of(
 
     Parameters
     ----------
-    made : DecoyPlan
     ratio : int
         Kept classes a decoy, t.
     release : str
         Release id.
-    hierarchies : sequence of Hierarchy
     rows : sequence
         Decoy records of each share, seats included.
     """
@@ -253,8 +250,6 @@ def continued(
         Of all recipients of the new version. One who holds decoys keeps them, whatever it asks for now.
     release_id : str
         Of the new version.
-    hierarchies : sequence of Hierarchy
-    axes : sequence of Lineage
     budget : int
         Most records that any copy may miss.
 
@@ -357,8 +352,8 @@ def _take_seat(holders: list[Holder], newcomer: CopyToMark, file: int) -> None:
 
 def _check_levels(real: Codes, decoys: Codes, axes: Sequence[Lineage], where: str) -> None:
     """Refuse a file of other levels than the decoys have, which would then not look like its classes."""
-    levels = {tuple(row) for row in _levels(real, axes).tolist()}
-    others = sum(tuple(row) not in levels for row in _levels(decoys, axes).tolist())
+    levels = {tuple(row) for row in levels_of(real, axes).tolist()}
+    others = sum(tuple(row) not in levels for row in levels_of(decoys, axes).tolist())
     if others:
         raise ParameterError(
             "the version does not go with those before it",
@@ -368,7 +363,3 @@ def _check_levels(real: Codes, decoys: Codes, axes: Sequence[Lineage], where: st
             fix="generalize it as the first version, or make a release of its own for recipients who hold none of this "
             "one",
         )
-
-
-def _levels(cells: Codes, axes: Sequence[Lineage]) -> Codes:
-    return np.column_stack([line.levels[cells[:, axis]] for axis, line in enumerate(axes)])

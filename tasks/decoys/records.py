@@ -43,7 +43,6 @@ class OutboundColumn:
     read: Callable[[Texts], Column] = field(repr=False)
     """Codes or numbers of texts; a text that no record has gets a code of its own."""
     kind: ValueKind = ValueKind.NUMBER
-    """Kind of value that the floats stand for."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,6 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
     ----------
     frame : DataFrame
         The microdata as text, missing cells as NA.
-    request : ReleaseRequest
-    masked : MaskedColumns
     """
     columns = {}
     for name in request.outbound:
@@ -146,10 +143,8 @@ def _column(texts: pd.Series, kind: ValueType) -> OutboundColumn:
             return OutboundColumn(np.append(days, np.nan)[codes], write, read, ValueKind.DATE)
     elif kind in (ValueType.INTEGER, ValueType.NUMBER):
         numbers = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
-        formats: list[Callable[[float], str]] = [
-            written_number,
-            *(partial(_fixed, decimals=count) for count in range(1, _MOST_DECIMALS + 1)),
-        ]
+        fixed = [f"{{:.{count}f}}".format for count in range(1, _MOST_DECIMALS + 1)]
+        formats: list[Callable[[float], str]] = [written_number, *fixed]
         for form in formats if known and np.isfinite(numbers).all() else ():
             if [form(value) for value in numbers.tolist()] == known:
                 values = np.append(numbers, np.nan)[codes]
@@ -176,10 +171,6 @@ def _days(texts: list[str]) -> Column | None:
         return None
     whole = len(texts) > 0 and not np.isnat(days).any() and days.astype(str).tolist() == texts
     return days.astype(np.int64).astype(np.float64) if whole else None
-
-
-def _fixed(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}"
 
 
 def _day(value: float) -> str:
@@ -238,7 +229,6 @@ def draw_records(
 
     Parameters
     ----------
-    real : RealRecords
     tables : sequence of ClassTable
         Cells as they are released.
     generator : numpy.random.Generator

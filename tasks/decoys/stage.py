@@ -5,14 +5,13 @@ Pure but for the generators that are passed in; ``flows.pipeline.work`` reads an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, DetectabilityFact, StatisticsFact
-from tasks.decoys.classes import ClassTable, Flags, Lineage, joined
+from tasks.decoys.classes import ClassTable, Flags, joined
 from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.copy_statistics import appended, statistics_fact
 from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
@@ -32,7 +31,6 @@ from tasks.decoys.planning import (
     plan,
 )
 from tasks.decoys.records import (
-    OutboundColumns,
     RealRecords,
     as_texts,
     at_rows,
@@ -69,7 +67,6 @@ def plant(
     ----------
     candidates : sequence of Candidate
         One a recipient, of one request and its data; at least one recipient asks for decoys, or holds some.
-    release_id : str
     before : DecoyManifest, optional
         Of the version that this one continues.
     generators : callable
@@ -83,7 +80,6 @@ def plant(
         If the search for an assignment came to no end.
     """
     work = _Planting(candidates, generators)
-    refuse_own_values(work.columns)
     policy, trees = work.first.request.policy.decoys, work.first.index.hierarchies
     choice = None
     if before is None:
@@ -99,32 +95,15 @@ def plant(
     return Planted(manifest, tuples, work.facts(manifest, missing, choice))
 
 
-@dataclass(frozen=True)
 class _Planting:
-    """The candidates of a release, and what all its decoys are made and measured with."""
+    """What all decoys of a release are made and measured with."""
 
-    candidates: Sequence[Candidate]
-    generators: Randomness
-
-    @property
-    def first(self) -> Candidate:
-        return self.candidates[0]
-
-    @cached_property
-    def axes(self) -> tuple[Lineage, ...]:
-        return axes_of(self.first)
-
-    @cached_property
-    def copies(self) -> tuple[CopyToMark, ...]:
-        return copies_to_mark(self.candidates)
-
-    @cached_property
-    def columns(self) -> OutboundColumns:
-        return outbound_columns(self.first.frame, self.first.request, self.first.masked)
-
-    @property
-    def minimum(self) -> int:
-        return minimum_class(self.first)
+    def __init__(self, candidates: Sequence[Candidate], generators: Randomness) -> None:
+        self.generators, self.first = generators, candidates[0]
+        self.columns = outbound_columns(self.first.frame, self.first.request, self.first.masked)
+        refuse_own_values(self.columns)
+        self.axes, self.copies = axes_of(self.first), copies_to_mark(candidates)
+        self.minimum = minimum_class(self.first)
 
     def real(self, one: CopyToMark) -> RealRecords:
         return RealRecords(one.release, self.first.prepared.tuple_of_record, self.columns)

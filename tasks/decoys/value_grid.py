@@ -136,7 +136,6 @@ class ValueGrid:
             Between which to draw. Values that real records have, or the ends, only where nothing else fits.
         anchors : array of shape (n_values,)
             Values of the column.
-        generator : numpy.random.Generator
         bounds : two arrays of shape (n_values,), optional
             How far a value may lie outside where nothing on the grid lies between; not at all where not given.
 

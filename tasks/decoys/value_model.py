@@ -153,7 +153,6 @@ class _Leaves:
         What is learned, and the column's own values.
     between : bool
         Whether values are drawn between neighbouring targets.
-    generator : numpy.random.Generator
     """
 
     def __init__(
@@ -189,7 +188,6 @@ class _ColumnModel:
     name: str
     kind: ValueKind
     values: Column
-    """All real values."""
     alone: _Leaves | None
     """For records without a leader or whose leader is missing; None where none is."""
     following: _Leaves | None

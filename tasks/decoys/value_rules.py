@@ -59,16 +59,14 @@ def orders(columns: Columns, kinds: Kinds) -> tuple[Order, ...]:
     """Orders of numbers, and of dates, whose ranges overlap; others hold of all values between real ones."""
     found = []
     for one, other in combinations(numbers_of(columns), 2):
-        if kind_of(one, kinds) is not kind_of(other, kinds):
-            continue
         both = ~np.isnan(columns[one]) & ~np.isnan(columns[other])
         first, second = columns[one][both], columns[other][both]
-        if len(first) < LEAST_RECORDS or max(first.min(), second.min()) > min(first.max(), second.max()):
-            continue
-        if (first <= second).all():
-            found.append(Order(one, other, bool((first < second).all())))
-        elif (second <= first).all():
-            found.append(Order(other, one, bool((second < first).all())))
+        alike = kind_of(one, kinds) is kind_of(other, kinds) and len(first) >= LEAST_RECORDS
+        if alike and max(first.min(), second.min()) <= min(first.max(), second.max()):
+            if (first <= second).all():
+                found.append(Order(one, other, bool((first < second).all())))
+            elif (second <= first).all():
+                found.append(Order(other, one, bool((second < first).all())))
     return tuple(found)
 
 
@@ -100,9 +98,7 @@ def sums(columns: Columns, kinds: Kinds) -> dict[str, Sum]:
     """Sums of numbers, and of a date and days, by the last of their three columns; one for each."""
     names = [name for name in numbers_of(columns) if kind_of(name, kinds) is not ValueKind.LISTED]
     found: dict[str, Sum] = {}
-    if len(names) < 3:
-        return found
-    matrix = np.column_stack([columns[name].astype(np.float64) for name in names])
+    matrix = np.column_stack([columns[name].astype(np.float64) for name in names]) if names else np.empty((0, 0))
     known = ~np.isnan(matrix)
     noise = _NOISE * max(float(np.abs(matrix[known]).max(initial=0.0)), 1.0)
     dates = [kind_of(name, kinds) is ValueKind.DATE for name in names]
@@ -111,17 +107,20 @@ def sums(columns: Columns, kinds: Kinds) -> dict[str, Sum]:
         missed = np.abs(matrix[:_HEAD] - total[:_HEAD, None]) > noise
         for whole in np.flatnonzero(~missed.any(axis=0)).tolist():
             last = max(one, other, whole)
-            if whole in (one, other) or names[last] in found or dates[one] + dates[other] != dates[whole]:
-                continue
             complete = known[:, [one, other, whole]].all(axis=1)
-            holds = (np.abs(matrix[complete, whole] - total[complete]) <= noise).all()
-            both = matrix[complete, one].any() and matrix[complete, other].any()
-            if complete.sum() < LEAST_RECORDS or not holds or not both:
-                continue
-            parts = tuple(names[place] for place in (one, other) if place != last)
-            plus, minus = (parts, ()) if last == whole else ((names[whole],), parts)
-            own = matrix[known[:, last], last]
-            found[names[last]] = Sum(names[last], plus, minus, decimals_of(own), float(own.min()), float(own.max()))
+            if (
+                whole not in (one, other)
+                and names[last] not in found
+                and dates[one] + dates[other] == dates[whole]
+                and complete.sum() >= LEAST_RECORDS
+                and (np.abs(matrix[complete, whole] - total[complete]) <= noise).all()
+                and matrix[complete, one].any()
+                and matrix[complete, other].any()
+            ):
+                parts = tuple(names[place] for place in (one, other) if place != last)
+                plus, minus = (parts, ()) if last == whole else ((names[whole],), parts)
+                own = matrix[known[:, last], last]
+                found[names[last]] = Sum(names[last], plus, minus, decimals_of(own), float(own.min()), float(own.max()))
     return found
 
 

@@ -147,8 +147,6 @@ def seal(manifest: DecoyManifest, ring: KeyRing, nonce: bytes) -> tuple[bytes, s
 
     Parameters
     ----------
-    manifest : DecoyManifest
-    ring : KeyRing
     nonce : bytes
         32 bytes that nobody else can guess.
 

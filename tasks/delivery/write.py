@@ -13,11 +13,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tasks.assessments.combined.combined_score import ScoreTable, score_figure, scored_names, scores
+from tasks.assessments.assessment import save_figure
+from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.identity import risk_view, transparent_risk
-from tasks.assessments.sequential.sequential import beliefs
-from tasks.assessments.stored import save_figure
+from tasks.assessments.sequential.assessment import beliefs
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
 from tasks.core.files import Written, artifact, written

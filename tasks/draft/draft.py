@@ -16,6 +16,7 @@ from tasks.draft.roles import GENERIC_NAMES, Suggestion, profile, suggest
 from tasks.draft.separation import Separation, separations
 from tasks.microdata.build import write_arx
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.read import no_records
 from tasks.request.model import Role
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
 from tasks.validation.tables import EncodedColumn, encode, matches
@@ -112,13 +113,7 @@ def draft_request(
 def _check_header(names: Sequence[str], records: int, path: str) -> None:
     """Refuse a header that is a record, since a draft repeats it."""
     if not names or records == 0:
-        raise DataError(
-            "the file has no records",
-            where=path,
-            expected="a header and at least one record",
-            got="a header only",
-            fix="export the file again",
-        )
+        raise no_records(Path(path))
     header = pd.Series(names, dtype="string[pyarrow]")
     like_data = matches(header, NUMBER) | matches(header, DATE_AND_TIME)
     for pattern in TEXT_PATTERNS.values():
@@ -195,16 +190,7 @@ def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
 
 
 def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Path]:
-    """Write the request and its hierarchies; all of them or none.
-
-    Parameters
-    ----------
-    draft : Draft
-        What to write.
-    folder : Path
-        Where; made where it is missing.
-    name : str
-        File name of the request.
+    """Write the request and its hierarchies, all of them or none; the folder is made where it is missing.
 
     Returns
     -------
@@ -218,17 +204,24 @@ def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Pa
     """
     request = folder / name
     tables = {folder / file_name: table for file_name, table in draft.hierarchies.items()}
+    present = [path.name for path in (request, *tables) if os.path.lexists(path)]
+    if present:
+        raise WorkspaceError(
+            "a draft never replaces a file",
+            where=str(folder),
+            expected="none of its files there yet",
+            got=", ".join(present),
+            fix="move them away, or draft into another folder",
+        )
     written: list[Path] = []
     try:
-        present = [path.name for path in (request, *tables) if os.path.lexists(path)]
-        if not present:
-            folder.mkdir(parents=True, exist_ok=True)
-            for path, table in tables.items():
-                written.append(path)
-                write_arx(table, path)
-            written.append(request)
-            with request.open("x", encoding="utf-8") as stream:
-                stream.write(draft.text)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, table in tables.items():
+            written.append(path)
+            write_arx(table, path)
+        written.append(request)
+        with request.open("x", encoding="utf-8") as stream:
+            stream.write(draft.text)
     except OSError as error:
         for path in written:
             path.unlink(missing_ok=True)
@@ -239,12 +232,4 @@ def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Pa
             got=type(error).__name__,
             fix="choose another folder",
         ) from None
-    if present:
-        raise WorkspaceError(
-            "a draft never replaces a file",
-            where=str(folder),
-            expected="none of its files there yet",
-            got=", ".join(present),
-            fix="move them away, or draft into another folder",
-        )
     return [request, *tables]

@@ -30,16 +30,9 @@ class DraftedHierarchy:
 
 
 def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: str) -> DraftedHierarchy:
-    """Build a hierarchy over a column's domain.
+    """Build a hierarchy over a column's domain: its values in the data and, where there is one, in the population.
 
-    Parameters
-    ----------
-    suggestion : Suggestion
-        The column and what it is about.
-    domain : sequence of str
-        Its values in the data and, where there is one, in the population.
-    file_name : str
-        Name of the file that a table of values would go to.
+    ``file_name`` is of the file that a table of values would go to.
     """
     lengths = {len(value) for value in domain}
     if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= _ZIP_KEPT.keys():

@@ -75,15 +75,7 @@ class ColumnProfile:
 
 
 def profile(name: str, column: EncodedColumn) -> ColumnProfile:
-    """Profile a column.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    column : EncodedColumn
-        Its distinct values and each record's code, −1 where missing.
-    """
+    """The figures of a column."""
     held = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     present = int(held.sum())
     integers = _all(matches(column.values, PLAIN_INTEGER))
@@ -204,12 +196,7 @@ _KNOWN = {
 def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     """Suggest a role.
 
-    Parameters
-    ----------
-    column : ColumnProfile
-        The column in figures.
-    in_population : bool or None
-        Whether the population table has the column; None where no table is given.
+    ``in_population`` says whether the population table has the column; None where no table is given.
     """
     theme, sign = theme_of(column)
     known = _KNOWN.get(theme) if theme else None

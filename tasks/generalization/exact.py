@@ -17,6 +17,8 @@ from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
 _DECIMALS = 9
+_BLOCK = 2**14
+"""Tuples at a time, so that they stay in the processor's cache."""
 
 Charge = Callable[[Counts], Floats]
 Search = tuple[NDArray[np.intp], Floats, NDArray[np.int64]]
@@ -66,26 +68,35 @@ def search(
     chosen = np.full(len(codes), -1, dtype=np.intp)
     best = np.full(len(codes), -np.inf)
     searched = np.zeros(len(codes), dtype=np.int64)
-    for active, profile, kept in by_profile(problem, codes, floor):
+    for rows, profiles, kept in by_profile(problem, codes, floor):
         values = problem.payoffs.benefit * kept
         order = np.argsort(-np.round(values, _DECIMALS), axis=1, kind="stable")
-        falling = np.take_along_axis(values, order, axis=1)
-        for rank in range(len(problem.lattice)):
-            bound = falling[profile, rank]
-            possible = (bound >= best[active] - TIE) & np.isfinite(bound)
-            active, profile, bound = active[possible], profile[possible], bound[possible]  # noqa: PLW2901
-            if len(active) == 0:
-                break
-            searched[active] += 1
-            node = order[profile, rank]
-            people = problem.people.count(cells_at(codes[active], problem.lattice.nodes[node], problem.hierarchies))
-            payoff = problem.payoffs.publisher(bound, people)
-            if charge is not None:
-                payoff = payoff - charge(people)
-            if rule is Rule.NO_ATTACK:
-                payoff = np.where(problem.payoffs.attacked(people), -np.inf, payoff)
-            better = payoff > best[active] + TIE
-            equal = ~better & (payoff >= best[active] - TIE) & (node < chosen[active])
-            chosen[active] = np.where(better | equal, node, chosen[active])
-            best[active] = np.maximum(payoff, best[active])
+        nodes, falling = (np.ascontiguousarray(side.T) for side in (order, np.take_along_axis(values, order, axis=1)))
+        for start in range(0, len(rows), _BLOCK):
+            active, profile = rows[start : start + _BLOCK], profiles[start : start + _BLOCK]
+            own, payoff, node = codes[active], best[active], chosen[active]
+            for rank in range(len(problem.lattice)):
+                bound = falling[rank][profile]
+                possible = (bound >= payoff - TIE) & np.isfinite(bound)
+                if not possible.all():
+                    done = active[~possible]
+                    chosen[done], best[done] = node[~possible], payoff[~possible]
+                    active, profile, bound, own, payoff, node = (
+                        each[possible] for each in (active, profile, bound, own, payoff, node)
+                    )
+                if len(active) == 0:
+                    break
+                searched[active] += 1
+                tried = nodes[rank][profile]
+                people = problem.people.count(cells_at(own, problem.lattice.nodes[tried], problem.hierarchies))
+                found = problem.payoffs.publisher(bound, people)
+                if charge is not None:
+                    found = found - charge(people)
+                if rule is Rule.NO_ATTACK:
+                    found[problem.payoffs.attacked(people)] = -np.inf
+                better = found > payoff + TIE
+                equal = ~better & (found >= payoff - TIE) & (tried < node)
+                node = np.where(better | equal, tried, node)
+                payoff = np.maximum(found, payoff)
+            chosen[active], best[active] = node, payoff
     return chosen, best, searched

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from tasks.core.errors import DataError, ParameterError, row_positions
+from tasks.core.fact import Fact
 from tasks.core.files import save_arrays, saved_arrays
-from tasks.masking.fact import MaskingFact
 from tasks.masking.method import Effect, Floats
 from tasks.masking.registry import METHODS
 from tasks.microdata.coded import Prepared, code_column, sensitivities
@@ -21,6 +22,16 @@ _LARGEST_EXACT = 2.0**53
 
 GeneratorFor = Callable[[str], np.random.Generator]
 """Gives the generator of one masking, by a name that its values and terms determine."""
+
+
+class MaskingFact(Fact):
+    """One masking, and what an informed reader may know of it."""
+
+    attributes: tuple[str, ...]
+    method: str
+    parameters: dict[str, float | str]
+    rounded: bool = Field(description="Whether masked values of some attribute were rounded to whole numbers.")
+    limited: bool = Field(description="Whether masked values were kept within a declared minimum or maximum.")
 
 
 @dataclass(frozen=True)
@@ -79,9 +90,8 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
     names = tuple(name for masking in request.masking for name in masking.attributes)
     original = np.empty((len(frame), len(names)))
     for place, name in enumerate(names):
-        original[:, place] = numbers(frame[name], name, request.dataset.path)
-        if request.attributes[name].type is ValueType.INTEGER:
-            _check_exact(original[:, place], name, request.dataset.path)
+        whole = request.attributes[name].type is ValueType.INTEGER
+        original[:, place] = numbers(frame[name], name, request.dataset.path, whole=whole)
     masked, facts, start = np.empty_like(original), [], 0
     for number, masking in enumerate(request.masking):
         end = start + len(masking.attributes)
@@ -105,13 +115,13 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
     return MaskedColumns(names, original, masked, tuple(facts))
 
 
-def numbers(column: pd.Series, name: str, where: str) -> Floats:
+def numbers(column: pd.Series, name: str, where: str, *, whole: bool = False) -> Floats:
     """A column of text as numbers.
 
     Raises
     ------
     DataError
-        If a cell is missing or no finite number, or all are the same.
+        If a cell is missing or no finite number, all are the same, or one of whole numbers is not held exactly.
     """
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     wrong = np.flatnonzero(~np.isfinite(values))
@@ -131,12 +141,8 @@ def numbers(column: pd.Series, name: str, where: str) -> Floats:
             got="the same in every record",
             fix="take the attribute out of masking; there is nothing to hide in it",
         )
-    return values
-
-
-def _check_exact(values: Floats, name: str, where: str) -> None:
     beyond = np.flatnonzero(np.abs(values) >= _LARGEST_EXACT)
-    if len(beyond):
+    if whole and len(beyond):
         raise DataError(
             "a whole number that is to be masked is too large to be held exactly",
             where=f"{where}, column {name}, {row_positions(beyond)}",
@@ -144,6 +150,7 @@ def _check_exact(values: Floats, name: str, where: str) -> None:
             got=f"{len(beyond)} records with others",
             fix="take the attribute out of masking; a number as long as this is rather an identifier",
         )
+    return values
 
 
 def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColumns) -> Prepared:
@@ -179,11 +186,11 @@ def _name_of(masking: Masking, values: Floats) -> str:
 def _not_maskable(error: ParameterError, request: ReleaseRequest, number: int) -> DataError:
     masking = request.masking[number]
     where = f"masking[{number}] ({masking.method.value} of {', '.join(masking.attributes)})"
-    fields = {"expected": error.expected, "got": error.got}
     return DataError(
         error.what,
         where=f"{where}: {error.where}" if error.where else where,
-        **fields,
+        expected=error.expected,
+        got=error.got,
         fix="correct the parameters of the masking, or take the attribute out of it",
     )
 

@@ -18,11 +18,6 @@ class AdditiveNoise(MaskingMethod):
     proportion : float
         k, variance of the noise as a share of the attribute's; greater than 0, at most a million.
 
-    Raises
-    ------
-    ParameterError
-        If the proportion is outside its range.
-
     Notes
     -----
     A reader who knows k recovers Var(X) as Var(X')/(1 + k). Var is the sample variance, with n − 1.
@@ -59,16 +54,6 @@ class AdditiveNoise(MaskingMethod):
 @dataclass(frozen=True)
 class CorrelatedNoise(AdditiveNoise):
     """Normal noise with the covariances of the data, Cov(ε) = k·Cov(X), so that correlations are kept.
-
-    Parameters
-    ----------
-    proportion : float
-        k, covariance of the noise as a share of the data's; greater than 0, at most a million.
-
-    Raises
-    ------
-    ParameterError
-        If the proportion is outside its range.
 
     Notes
     -----

@@ -53,9 +53,13 @@ class Swapping(MaskingMethod):
 
     effect = Effect.EXCHANGED
 
-    @abstractmethod
     def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
-        """Rank whose value each rank receives.
+        """Rank whose value each rank receives."""
+        return exchanged(n_records, self.pairs(n_records, generator))
+
+    @abstractmethod
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterable[tuple[int, int]]:
+        """Ranks that exchange their values.
 
         Raises
         ------
@@ -93,11 +97,6 @@ class RankSwapping(Swapping):
         Percent of the records that bounds the difference of swapped ranks; greater than 0, at most 100.
     reading : Reading
         What is done with ranks that are already swapped.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is outside its range.
 
     Notes
     -----
@@ -147,8 +146,12 @@ class RankSwapping(Swapping):
         """Rank whose value each rank receives, by the reading."""
         if self.reading == Reading.LITERAL:
             return literal_sources(n_records, self.ranks(n_records), generator)
-        pairs = skip_pairs if self.reading == Reading.SKIP else window_pairs
-        return exchanged(n_records, pairs(n_records, self.ranks(n_records), generator))
+        return super().sources(n_records, generator)
+
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterable[tuple[int, int]]:
+        """Ranks that exchange values, where no rank is swapped again."""
+        draw = skip_pairs if self.reading == Reading.SKIP else window_pairs
+        return draw(n_records, self.ranks(n_records), generator)
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange:  # noqa: ARG002
         """Values within k ranks of the original's (intersection attack, Torra 2016, slides 52 to 60)."""
@@ -166,11 +169,6 @@ class BucketSwapping(Swapping):
     ----------
     buckets : int
         Number of buckets, from 1; their sizes differ by one at most.
-
-    Raises
-    ------
-    ParameterError
-        If the number is not whole or less than 1.
 
     Notes
     -----
@@ -197,9 +195,36 @@ class BucketSwapping(Swapping):
             raise refused("there are more buckets than records", "buckets", f"at most {n_records}", str(self.buckets))
         return {"method": "rank swapping p-buckets", "buckets": self.buckets}
 
-    def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
-        """Rank whose value each rank receives."""
-        return exchanged(n_records, bucket_pairs(n_records, self.buckets, generator))
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
+        """Ranks that exchange values; expected linear time.
+
+        A bucket that does not exist, or has no unswapped value, is drawn again, which is to leave it out of K; so is a
+        swapped rank of the bucket. The exponent of a uniform number is 0, −1, −2, … with probability 1/2, 1/4, 1/8, …
+        """
+        starts = -(-np.arange(self.buckets + 1) * n_records // self.buckets)
+        unswapped_of = np.diff(starts).tolist()
+        bucket_of = np.repeat(np.arange(self.buckets), unswapped_of).tolist()
+        first, chances = starts.tolist(), uniform_draws(generator, n_records)
+        unswapped, left = bytearray(b"\1") * n_records, n_records
+        for rank, own in enumerate(bucket_of):
+            if not unswapped[rank]:
+                continue
+            unswapped[rank] = 0
+            unswapped_of[own] -= 1
+            left -= 1
+            while left:
+                other = own - frexp(next(chances))[1]
+                if other >= self.buckets or not unswapped_of[other]:
+                    continue
+                begin = max(first[other], rank + 1)
+                partner = rank
+                while not unswapped[partner]:
+                    partner = begin + int(next(chances) * (first[other + 1] - begin))
+                unswapped[partner] = 0
+                unswapped_of[other] -= 1
+                left -= 1
+                yield rank, partner
+                break
 
 
 @dataclass(frozen=True)
@@ -207,17 +232,7 @@ class DistributionSwapping(Swapping):
     """Rank swapping p-distribution (Torra 2016, slide 63).
 
     The value at rank i is swapped with the one at ℓ = i + r, where r has the normal distribution N(k/2, k/2) with
-    k = p·n/100.
-
-    Parameters
-    ----------
-    p : float
-        Percent of the records; greater than 0, at most 100.
-
-    Raises
-    ------
-    ParameterError
-        If p is outside its range.
+    k = p·n/100 and p percent of the records, greater than 0, at most 100.
 
     Notes
     -----
@@ -239,10 +254,24 @@ class DistributionSwapping(Swapping):
         half = float(ranks_of_percent(self.p, n_records) / 2)
         return {"method": "rank swapping p-distribution", "p": self.p, "mean": half, "standard_deviation": half}
 
-    def sources(self, n_records: int, generator: np.random.Generator) -> Ints:
-        """Rank whose value each rank receives."""
+    def pairs(self, n_records: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
+        """Ranks that exchange values."""
         half = float(ranks_of_percent(self.p, n_records) / 2)
-        return exchanged(n_records, distant_pairs(n_records, half, generator))
+        below_one = scipy.special.ndtr((0.5 - half) / half)
+        deviates = scipy.special.ndtri(below_one + (1 - below_one) * generator.random(n_records))
+        steps = np.maximum(1, np.rint(half + half * deviates))
+        targets = np.minimum(n_records - 1, np.arange(n_records) + steps).astype(np.int64)
+        unswapped, top = bytearray(b"\1") * n_records, n_records - 1
+        for rank, target in enumerate(targets.tolist()):
+            if not unswapped[rank]:
+                continue
+            unswapped[rank] = 0
+            top = unswapped.rfind(1, rank, top + 1)
+            if top < 0:
+                break
+            partner = top if target >= top else _nearest(unswapped, target)
+            unswapped[partner] = 0
+            yield rank, partner
 
 
 def window_bounds(original: Floats, masked: Floats, window: int) -> MaskedRange:
@@ -346,57 +375,6 @@ def literal_sources(n_records: int, k: int, generator: np.random.Generator) -> I
     sources[mover] = np.where(begins, shared, np.roll(mover, 1))
     sources[shared[ends]] = mover[ends]
     return sources
-
-
-def bucket_pairs(n_records: int, buckets: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
-    """Ranks that exchange values under p-buckets; expected linear time.
-
-    A bucket that does not exist, or has no unswapped value, is drawn again, which is to leave it out of K; so is a
-    swapped rank of the bucket. The exponent of a uniform number is 0, −1, −2, … with probability 1/2, 1/4, 1/8, …
-    """
-    starts = -(-np.arange(buckets + 1) * n_records // buckets)
-    unswapped_of = np.diff(starts).tolist()
-    bucket_of = np.repeat(np.arange(buckets), unswapped_of).tolist()
-    first, chances = starts.tolist(), uniform_draws(generator, n_records)
-    unswapped, left = bytearray(b"\1") * n_records, n_records
-    for rank, own in enumerate(bucket_of):
-        if not unswapped[rank]:
-            continue
-        unswapped[rank] = 0
-        unswapped_of[own] -= 1
-        left -= 1
-        while left:
-            other = own - frexp(next(chances))[1]
-            if other >= buckets or not unswapped_of[other]:
-                continue
-            begin = max(first[other], rank + 1)
-            partner = rank
-            while not unswapped[partner]:
-                partner = begin + int(next(chances) * (first[other + 1] - begin))
-            unswapped[partner] = 0
-            unswapped_of[other] -= 1
-            left -= 1
-            yield rank, partner
-            break
-
-
-def distant_pairs(n_records: int, half: float, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
-    """Ranks that exchange values under p-distribution; ``half`` is mean and standard deviation of r."""
-    below_one = scipy.special.ndtr((0.5 - half) / half)
-    deviates = scipy.special.ndtri(below_one + (1 - below_one) * generator.random(n_records))
-    steps = np.maximum(1, np.rint(half + half * deviates))
-    targets = np.minimum(n_records - 1, np.arange(n_records) + steps).astype(np.int64)
-    unswapped, top = bytearray(b"\1") * n_records, n_records - 1
-    for rank, target in enumerate(targets.tolist()):
-        if not unswapped[rank]:
-            continue
-        unswapped[rank] = 0
-        top = unswapped.rfind(1, rank, top + 1)
-        if top < 0:
-            break
-        partner = top if target >= top else _nearest(unswapped, target)
-        unswapped[partner] = 0
-        yield rank, partner
 
 
 def _nearest(marked: bytearray, place: int) -> int:

@@ -40,16 +40,12 @@ def from_intervals(name: str, levels: IntervalLevels, *, levels_may_cross: bool 
 
 
 def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hierarchy:
-    """Codes cut to fewer and fewer leading characters.
+    """Codes of a domain cut to fewer and fewer leading characters.
 
-    Parameters
-    ----------
-    name : str
-        Name of the attribute.
-    levels : PrefixLevels
-        Characters kept at each level and the character that stands for one removed.
-    domain : iterable of str
-        The codes, such as those of the population.
+    Raises
+    ------
+    HierarchyError
+        If a kept prefix is as long as a code.
     """
     values = sorted(set(domain))
     where = f"prefixes of {name}"
@@ -70,13 +66,7 @@ def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hie
 def from_groups(name: str, groups: GroupLevels, *, levels_may_cross: bool = False) -> Hierarchy:
     """Groups written out level by level; the first level holds the values.
 
-    Parameters
-    ----------
-    name : str
-        Name of the attribute.
-    groups : GroupLevels
-    levels_may_cross : bool
-        Whether every level holds the values themselves, in place of the groups of the level below.
+    Where levels may cross, every level holds the values themselves, in place of the groups of the level below.
 
     Raises
     ------
@@ -119,12 +109,8 @@ def from_groups(name: str, groups: GroupLevels, *, levels_may_cross: bool = Fals
 def build_hierarchies(loaded: LoadedRequest, population: pd.DataFrame) -> dict[str, Hierarchy]:
     """Build the hierarchy of every quasi-identifier, in the order of the request.
 
-    Parameters
-    ----------
-    loaded : LoadedRequest
-    population : DataFrame
-        Text columns whose values make up the domain of a hierarchy by prefixes. The data's own do not: hierarchies go
-        with a delivery, and the rule of a release must not depend on who is in it.
+    The values of the population make up the domain of a hierarchy by prefixes. The data's own do not: hierarchies go
+    with a delivery, and the rule of a release must not depend on who is in it.
 
     Raises
     ------

@@ -111,17 +111,9 @@ def code_column(values: pd.Series, sensitivity: SensitivityWeights | None) -> Co
 
 
 def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.integer], levels: pd.Index) -> CodedColumn:
-    """A column of a request whose values are numbered already, by first appearance.
+    """A column of a request whose values are numbered already, −1 for a missing one, in order of appearance.
 
-    Parameters
-    ----------
-    request : ReleaseRequest
-        Where it demands ordered closeness of the column, codes grow with the values.
-    name : str
-    codes : array of shape (n_records,)
-        Position of each record's value in ``levels``; −1 where it is missing.
-    levels : Index
-        Distinct values.
+    Where the request demands ordered closeness of the column, its codes grow with the values.
 
     Raises
     ------

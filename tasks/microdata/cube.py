@@ -50,15 +50,7 @@ def cube_cells(hierarchies: Sequence[Hierarchy]) -> int:
 
 
 def dense_cube(tuples: Tuples, hierarchies: Sequence[Hierarchy]) -> DenseCube:
-    """Count the leaves once, then add them up level by level along each axis, each from the nearest that it nests.
-
-    Parameters
-    ----------
-    tuples : Tuples
-        Distinct tuples with counts.
-    hierarchies : sequence of Hierarchy
-        One an attribute.
-    """
+    """Count the leaves once, then add them up level by level along each axis, each from the nearest that it nests."""
     leaves = tuple(slice(hierarchy.n_leaves) for hierarchy in hierarchies)
     # The narrowest integer that can hold every count: half the memory to walk through.
     counter = np.int32 if tuples.total < 2**31 else np.int64
@@ -138,33 +130,16 @@ def _find(keys: Counts, numbers: Counts) -> tuple[NDArray[np.intp], NDArray[np.b
 def count_cube(
     people: Tuples, hierarchies: Sequence[Hierarchy], reach: Tuples, memory_limit: int
 ) -> DenseCube | SparseCube:
-    """The dense cube where it fits the limit, else the sparse form over the cells that ``reach`` has.
-
-    Parameters
-    ----------
-    people : Tuples
-        The population.
-    hierarchies : sequence of Hierarchy
-        One an attribute.
-    reach : Tuples
-        Tuples whose cells will be asked for.
-    memory_limit : int
-        Bytes that the dense cube may take.
-    """
+    """The dense cube where it takes at most ``memory_limit`` bytes, else the sparse one over the cells of ``reach``."""
     if cube_cells(hierarchies) * _COUNT_BYTES <= memory_limit:
         return dense_cube(people, hierarchies)
     return SparseCube(people, reach, hierarchies)
 
 
 def cells_at(codes: Codes, levels: NDArray[np.int32], hierarchies: Sequence[Hierarchy]) -> Codes:
-    """Axis positions of the cells of leaf codes at given levels.
+    """Axis positions of the cells of leaf codes at given levels, shape (n_tuples, n_attributes).
 
-    Parameters
-    ----------
-    codes : array of shape (n_tuples, n_attributes)
-        Leaf codes.
-    levels : array of shape (n_tuples, n_attributes) or (n_attributes,)
-        Level of each attribute.
+    Levels are of that shape too, or of shape (n_attributes,).
     """
     levels = np.broadcast_to(levels, codes.shape)
     cells = np.empty_like(codes)

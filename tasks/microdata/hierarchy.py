@@ -115,13 +115,7 @@ class Hierarchy:
 
 
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
-    """Refuse hierarchies whose levels cross.
-
-    Parameters
-    ----------
-    what : str
-        What needs trees, for the message.
-    hierarchies : sequence of Hierarchy
+    """Refuse hierarchies whose levels cross; ``what`` needs trees, for the message.
 
     Raises
     ------
@@ -165,9 +159,17 @@ def hierarchy_from_rows(
     table = _checked_table(rows, where)
     levels = [pd.factorize(table[:, level])[0] for level in range(table.shape[1])]
     order = np.lexsort(levels)
-    if any(len(_astray(below, above)) for below, above in pairwise(levels)):
-        if not levels_may_cross:
-            _refuse_crossing(levels, where)
+    astray = ((level, _astray(*pair)) for level, pair in enumerate(pairwise(levels), start=1))
+    crossing, rows_astray = next(((level, found) for level, found in astray if len(found)), (0, order[:0]))
+    if crossing and not levels_may_cross:
+        raise HierarchyError(
+            "a group of the hierarchy has two parents",
+            where=f"{where}, level {crossing}, {row_positions(rows_astray)}",
+            expected="every group inside one group of the next level",
+            fix="give the rows of a group the same label at all higher levels, or add “levels_may_cross: true” to "
+            "the hierarchy if that is meant",
+        )
+    if crossing:
         order = _order_of_runs(table, where)
     codes = np.column_stack(levels)[order]
     new = np.diff(codes, axis=0, prepend=-1) != 0
@@ -241,19 +243,6 @@ def _astray(below: NDArray[np.intp], above: NDArray[np.intp]) -> NDArray[np.intp
     first_parent[below[::-1]] = above[::-1]
     astray: NDArray[np.intp] = np.flatnonzero(first_parent[below] != above)
     return astray
-
-
-def _refuse_crossing(levels: Sequence[NDArray[np.intp]], where: str) -> None:
-    for level, (below, above) in enumerate(pairwise(levels), start=1):
-        crossing = _astray(below, above)
-        if len(crossing):
-            raise HierarchyError(
-                "a group of the hierarchy has two parents",
-                where=f"{where}, level {level}, {row_positions(crossing)}",
-                expected="every group inside one group of the next level",
-                fix="give the rows of a group the same label at all higher levels, or add “levels_may_cross: true” to "
-                "the hierarchy if that is meant",
-            )
 
 
 def _order_of_runs(table: NDArray[np.object_], where: str) -> NDArray[np.intp]:

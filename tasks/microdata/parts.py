@@ -40,18 +40,9 @@ class FilePart:
 def code_part(
     frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], by_record: Sequence[str], where: str
 ) -> FilePart:
-    """Code some successive records.
+    """Code some successive records: quasi-identifiers and other columns that may leave, as text, missing cells as NA.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Quasi-identifiers and other columns that may leave, as text, missing cells as NA.
-    hierarchies : mapping of str to Hierarchy
-        Those of the quasi-identifiers.
-    by_record : sequence of str
-        Columns whose values are wanted record by record; of the others only which there are.
-    where : str
-        Name of the file, for messages.
+    Values of the columns ``by_record`` are wanted record by record; of the others only which there are.
 
     Raises
     ------

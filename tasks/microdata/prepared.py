@@ -1,16 +1,7 @@
 """Reading data and population once, coding and counting them, and keeping the codes between stages.
 
 Records appear only as numbers: of their tuple, and of their values in columns that are scored. The file is private to
-the workspace and removed with the run. However a file is counted, it is coded the same:
-
-==========================  ==========================================================================================
-file                        how its records are coded and counted
-==========================  ==========================================================================================
-CSV                         read as a whole, by NumPy
-Parquet                     by NumPy, a piece of about a million records at a time
-Parquet of many records     the same, after DuckDB has counted the distinct tuples under a limit of memory
-Parquet, with a scheduler   piece by piece on the workers of a Dask cluster, their counts added up
-==========================  ==========================================================================================
+the workspace and removed with the run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +15,14 @@ from tasks.core.errors import DataError, PopulationError, raised_as, row_positio
 from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, numbered_column
-from tasks.microdata.counting.by_dask import code_by_dask
-from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
+from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import (
     FilePart,
     PartCoder,
-    Piece,
     code_part,
     joined_column,
     joined_records,
-    joined_tuples,
     pieces,
     read_piece,
 )
@@ -42,22 +30,6 @@ from tasks.microdata.read import is_parquet, read_microdata, read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest, Role
-
-DUCKDB_FROM = 20_000_000
-"""Records from which DuckDB counts."""
-DUCKDB_MEMORY_MB = 4096
-
-
-@dataclass(frozen=True)
-class Counting:
-    """Place and method of counting the records of a Parquet file; the result does not depend on it."""
-
-    scratch: Path
-    """Private folder for what does not fit in memory; made when it is needed, and removed."""
-    dask: str | None = None
-    """Address of a Dask scheduler whose workers code the pieces; None for this machine alone."""
-    duckdb_from: int = DUCKDB_FROM
-    memory_limit_mb: int = DUCKDB_MEMORY_MB
 
 
 @dataclass(frozen=True)
@@ -144,36 +116,6 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
         for name in request.with_role(Role.DIRECT)
     }
     return people.with_parts(*counted, direct, request)
-
-
-def count_file(coder: PartCoder, cut: Sequence[Piece], counting: Counting) -> tuple[list[FilePart], Tuples] | None:
-    """Parts of a Parquet file, one a piece, and the distinct tuples of all of it.
-
-    None where a quasi-identifier is missing or outside its hierarchy.
-
-    Raises
-    ------
-    BadInput, StageFailed
-        As the ways of counting raise.
-    """
-    tuples = None
-    if is_for_duckdb(coder, cut, counting):
-        tuples = count_by_duckdb(coder, memory_limit_mb=counting.memory_limit_mb, folder=counting.scratch)
-        if tuples is None:
-            return None
-    if counting.dask is None:
-        coded = [part for part in map(coder.code, cut) if part is not None]
-    else:
-        coded = code_by_dask(counting.dask, coder, cut) or []
-    if len(coded) < len(cut):
-        return None
-    return coded, tuples or joined_tuples(coded, list(coder.hierarchies.values()))
-
-
-def is_for_duckdb(coder: PartCoder, cut: Sequence[Piece], counting: Counting) -> bool:
-    """Whether DuckDB counts a file: one of many records whose columns it reads as the same text."""
-    many = counting.dask is None and sum(piece.rows for piece in cut) >= counting.duckdb_from
-    return many and can_count(coder.path, list(coder.hierarchies))
 
 
 def read_people(loaded: LoadedRequest) -> People:

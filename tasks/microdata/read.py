@@ -23,14 +23,7 @@ _TEXT = pd.StringDtype("pyarrow")
 
 
 def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
-    """Read the microdata of a request, its columns in the order of the request.
-
-    Parameters
-    ----------
-    path : Path
-        CSV, ``.gz`` of one, or Parquet.
-    request : ReleaseRequest
-        Names every column of the file; the dataset part says how cells are separated and which mean “no value”.
+    """Read the microdata of a request, CSV, ``.gz`` of one, or Parquet, its columns in the order of the request.
 
     Returns
     -------

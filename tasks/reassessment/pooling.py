@@ -17,8 +17,8 @@ from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.identity import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.registry import IDENTITY, SEQUENTIAL
-from tasks.assessments.sequential.sequential import gate_figures as sequential_figures
-from tasks.assessments.sequential.sequential import judged_belief
+from tasks.assessments.sequential.assessment import gate_figures as sequential_figures
+from tasks.assessments.sequential.assessment import judged_belief
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Effort
-from tasks.assessments.combined.combined_score import gate_figures as combined_figures
+from tasks.assessments.combined.assessment import gate_figures as combined_figures
 from tasks.assessments.identity.assessment import UNCERTAINTY
 from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures

@@ -90,20 +90,10 @@ class NotYaml(Exception):
 
 
 def read_document(text: str) -> YamlDocument:
-    """Read one YAML 1.2 document.
+    """Read one YAML 1.2 document as dict, list, str, int, float, bool and None; dates stay as they are written.
 
-    Dates keep the form they are written in. Keys that occur twice or are not text, tags, and YAML 1.1 merges
-    become mistakes of the document, beside whatever else is wrong with it.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-
-    Returns
-    -------
-    Document
-        Values as dict, list, str, int, float, bool and None.
+    Keys that occur twice or are not text, tags, and YAML 1.1 merges become mistakes of the document, beside whatever
+    else is wrong with it.
 
     Raises
     ------

@@ -69,12 +69,7 @@ class Form(Generic[Model]):
     def written_path(self, location: Location, data: object) -> str:
         """The path of a place as it is written in messages, such as ``recipients[1].stakes.cost``.
 
-        Parameters
-        ----------
-        location : tuple of str and int
-            Keys and positions from the top of the document.
-        data : object
-            The document's values, to count keys that are not shown.
+        Keys that are not shown are counted among the values of the document, ``data``.
         """
         path = ""
         for depth, step in enumerate(location, start=1):

@@ -1,12 +1,20 @@
-"""Reading a release request and resolving the files it names."""
+"""Reading a release request, resolving the files it names, and a private copy of all of them, named by hash.
+
+A run works on the private copies, a snapshot: what a stage reads is what the release is named by. Files that somebody
+writes to meanwhile, or exchanges, are neither read again nor missed. The copies are as private as the run's folder, and
+go with it.
+"""
 
 import hashlib
-from collections.abc import Sequence
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from tasks.core.errors import RequestError, WorkspaceError
+from tasks.core.errors import BadInput, RequestError, StageFailed, WorkspaceError
+from tasks.core.files import file_sha256
 from tasks.request.document import NOTHING, Location, YamlDocument
 from tasks.request.form import Form, printable
 from tasks.request.model import ReleaseRequest
@@ -89,7 +97,7 @@ class LoadedRequest:
         return f"{self.path}{line_and_column}, {name}"
 
     def resolve(self, relative: str, name: str) -> Path:
-        """The file that the request names, made absolute.
+        """The readable file that the request names, made absolute, in its folder or one of the roots, links followed.
 
         Parameters
         ----------
@@ -98,11 +106,6 @@ class LoadedRequest:
             first of the roots that does.
         name : str
             Path in the document, such as ``dataset.path``; for messages.
-
-        Returns
-        -------
-        Path
-            An existing, readable file inside the request's folder or one of the roots, all links followed.
 
         Raises
         ------
@@ -155,7 +158,8 @@ def _is_within(path: Path, folders: Sequence[Path]) -> bool:
 def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     """Read and check a release request; the same bytes are parsed once in a process.
 
-    An agreement that has expired is not an error here: it is for a gate to block.
+    An agreement that has expired is not an error here: it is for a gate to block. The files that it names are not
+    touched until ``resolve``.
 
     Parameters
     ----------
@@ -169,10 +173,6 @@ def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
     RequestError
         If the document cannot be read or is not a valid request. The first 100 mistakes found are among its
         ``problems``; rules that relate several keys are checked once those keys are right by themselves.
-
-    Side effects
-    ------------
-    Reads the document; the files it names are not touched until ``resolve``.
     """
     return request_of_bytes(read_bytes(path, REQUEST), path, roots)
 
@@ -187,3 +187,105 @@ def request_of_bytes(content: bytes, path: Path, roots: Sequence[Path] = ()) -> 
 @lru_cache(maxsize=16)
 def _parsed(content: bytes, path: Path) -> tuple[ReleaseRequest, YamlDocument]:
     return checked(content, path, REQUEST)
+
+
+_INDEX, _REQUEST = "inputs.json", "request.yaml"
+
+
+def named_files(loaded: LoadedRequest) -> Iterator[tuple[str, str]]:
+    """Every file that a request names: its place in the document, and the path as written there."""
+    request = loaded.request
+    yield "dataset.path", request.dataset.path
+    yield "population.path", request.population.path
+    for name, attribute in request.attributes.items():
+        if attribute.hierarchy is not None and attribute.hierarchy.file is not None:
+            yield f"attributes.{name}.hierarchy.file", attribute.hierarchy.file
+    if request.external_data is not None:
+        yield "external_data.path", request.external_data.path
+
+
+@dataclass(frozen=True)
+class SnapshotRequest(LoadedRequest):
+    """A request whose files are those of a snapshot."""
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Private copy of each named file, by its place in the document; the folder's name is the copy's SHA-256."""
+
+    def resolve(self, relative: str, name: str) -> Path:  # noqa: ARG002
+        """The private copy of a file that the request names.
+
+        Raises
+        ------
+        StageFailed
+            If the copy is missing or its bytes are not those that the release is named by.
+        """
+        path = self.files.get(name)
+        if path is None or not path.is_file() or file_sha256(path) != path.parent.name:
+            raise StageFailed(
+                "the private copy of an input is missing or was changed",
+                where=name,
+                expected="the bytes that the release is named by",
+                got="no file" if path is None or not path.is_file() else "different bytes",
+                fix="nothing was released; run the release again",
+            )
+        return path
+
+
+def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path) -> None:
+    """Copy a request and every file that it names into a private folder.
+
+    ``hashes`` has the SHA-256 of each file, by its place in the document: what the release is named by. Copies that an
+    interrupted run has left are used again.
+
+    Raises
+    ------
+    BadInput
+        If a file is not what the release is named by any more.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / _REQUEST).write_bytes(loaded.content)
+    index = {}
+    for name, relative in named_files(loaded):
+        source = loaded.resolve(relative, name)
+        copy = folder / hashes[name] / source.name
+        if not (copy.is_file() and file_sha256(copy) == hashes[name]):
+            copy.parent.mkdir(mode=0o700, exist_ok=True)
+            shutil.copyfile(source, copy)
+            if file_sha256(copy) != hashes[name]:
+                copy.unlink()
+                raise BadInput(
+                    f"{name} was changed while the gate was at work",
+                    where=str(loaded.path),
+                    expected="the bytes that the release is named by",
+                    got="different bytes",
+                    fix="wait until nothing writes to these files, then run the command again",
+                )
+        index[name] = str(copy.relative_to(folder))
+    document = {"path": str(loaded.path), "sha256": loaded.sha256, "files": index}
+    (folder / _INDEX).write_text(json.dumps(document))
+
+
+def open_snapshot(folder: Path) -> SnapshotRequest:
+    """The request of a snapshot; its files are the private copies.
+
+    Raises
+    ------
+    StageFailed
+        If the snapshot is damaged.
+    """
+    try:
+        document = json.loads((folder / _INDEX).read_bytes())
+        content = (folder / _REQUEST).read_bytes()
+        files = {name: folder / place for name, place in document["files"].items()}
+        intact = hashlib.sha256(content).hexdigest() == document["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        intact = False
+    if not intact:
+        raise StageFailed(
+            "the private copy of the request is missing or was changed",
+            where=_REQUEST,
+            expected="the bytes that the release is named by",
+            got="no readable copy, or different bytes",
+            fix="nothing was released; run the release again",
+        )
+    return SnapshotRequest(**vars(request_of_bytes(content, Path(document["path"]))), files=files)

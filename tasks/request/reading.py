@@ -8,7 +8,7 @@ import difflib
 import json
 from datetime import date
 from enum import StrEnum
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -100,16 +100,7 @@ def placed(error: ErrorDetails, document: YamlDocument) -> Location:
 
 
 def explained(error: ErrorDetails, form: Form[Any], document: YamlDocument) -> Mistake:
-    """One error that pydantic found, in plain words.
-
-    Parameters
-    ----------
-    error : ErrorDetails
-        As ``ValidationError.errors()`` lists it.
-    form : Form
-        The kind of document.
-    document : Document
-    """
+    """One error that pydantic found, as ``ValidationError.errors()`` lists it, in plain words."""
     location = placed(error, document)
     kind, context, value = error["type"], error.get("ctx", {}), value_at(document.data, location)
     position = document.position_of(location)
@@ -187,6 +178,8 @@ def _plain(number: float) -> str:
 
 _MOST_SHOWN = 100
 """Mistakes that are explained, the first of the document."""
+Found = Mistake | ErrorDetails
+"""A mistake as YAML, or one that pydantic found."""
 
 
 def read_bytes(path: Path, form: Form[Any]) -> bytes:
@@ -253,31 +246,22 @@ def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlD
     try:
         document = read_document(text)
     except NotYaml as unreadable:
-        raise _error(path, form, NOTHING, [unreadable.mistake], 1) from None
+        raise _error(path, form, NOTHING, [unreadable.mistake]) from None
     foreign = _foreign(document.data, form)
     if foreign is not None:
-        raise _error(path, form, document, [foreign], 1)
+        raise _error(path, form, document, [foreign])
+    found, places = list[Found](document.mistakes), {mistake.location for mistake in document.mistakes}
     try:
         model = form.model.model_validate_json(json.dumps(document.data), strict=True)
     except ValidationError as error:
-        raise _refused(path, form, document, error) from None
-    if document.mistakes:
-        raise _error(path, form, document, list(document.mistakes[:_MOST_SHOWN]), len(document.mistakes))
+        for details in error.errors(include_url=False, include_input=False):
+            location = placed(details, document)  # of several errors at one place, the first
+            if location not in places and not follows_from_others(details, document.data):
+                places.add(location)
+                found.append(details)
+    if found:
+        raise _error(path, form, document, found)
     return model, document
-
-
-def _refused(path: Path, form: Form[Any], document: YamlDocument, error: ValidationError) -> RequestError:
-    """The error of all mistakes, of which the first are explained; pydantic's, where several are of one place, once."""
-    found: list[tuple[Position, Mistake | ErrorDetails]] = [(one.position, one) for one in document.mistakes]
-    places = {mistake.location for mistake in document.mistakes}
-    for details in error.errors(include_url=False, include_input=False):
-        location = placed(details, document)
-        if location not in places and not follows_from_others(details, document.data):
-            places.add(location)
-            found.append((document.position_of(location), details))
-    found.sort(key=itemgetter(0))
-    mistakes = [one if isinstance(one, Mistake) else explained(one, form, document) for _, one in found[:_MOST_SHOWN]]
-    return _error(path, form, document, mistakes, len(found))
 
 
 def _foreign(data: Any, form: Form[Any]) -> Mistake | None:
@@ -291,7 +275,12 @@ def _foreign(data: Any, form: Form[Any]) -> Mistake | None:
     return None
 
 
-def _error(path: Path, form: Form[Any], document: YamlDocument, mistakes: list[Mistake], count: int) -> RequestError:
+def _error(path: Path, form: Form[Any], document: YamlDocument, found: list[Found]) -> RequestError:
+    """The error of all mistakes, of which the first of the document are explained."""
+    found.sort(
+        key=lambda one: one.position if isinstance(one, Mistake) else document.position_of(placed(one, document))
+    )
+    mistakes = [one if isinstance(one, Mistake) else explained(one, form, document) for one in found[:_MOST_SHOWN]]
     problems = [
         RequestProblem(
             one.what, form.written_path(one.location, document.data), *one.position, one.expected, one.got, one.fix
@@ -303,9 +292,9 @@ def _error(path: Path, form: Form[Any], document: YamlDocument, mistakes: list[M
         where = f"{path}:{only.line}:{only.column}" + (f", {only.path}" if only.path else "")
         words = {"expected": only.expected, "got": only.got, "fix": only.fix}
         return RequestError(only.what, where=where, problems=(only,), **words)
-    part = f", of which the first {len(problems)} are shown" if count > len(problems) else ""
+    part = f", of which the first {len(problems)} are shown" if len(found) > len(problems) else ""
     return RequestError(
-        f"{form.name} has {count} mistakes{part}",
+        f"{form.name} has {len(found)} mistakes{part}",
         where=str(path),
         got="; ".join(f"{problem.place}: {problem.what}" for problem in problems),
         fix="correct each of them",

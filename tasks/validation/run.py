@@ -2,11 +2,19 @@
 
 Counts go into the decision record. Positions are for the data steward who mends the file; they are returned apart, and
 belong neither in the record nor in a report.
+
+Great Expectations is kept to one question: does this table meet these expectations, yes or no. It is asked for booleans
+only, its other result forms hold raw values. Nothing it says in words is passed on: its messages, logs and tracebacks
+may quote a value. Nothing is sent or written: the context lives in memory, this version has no usage statistics, and
+its progress bars are off.
 """
 
+import logging
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +25,6 @@ from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
-from tasks.validation.expectations import evaluate
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, matches
 
@@ -47,17 +54,11 @@ def validate(
     frame : DataFrame of shape (n_records, n_columns)
         The raw microdata, every column of string type, missing cells as NA; its structure was checked before.
     request : ReleaseRequest
-        What the columns are declared to be, and what the policy demands.
     covered : bool array of shape (n_records,)
         True where the record's quasi-identifiers occur in the population.
     confirmed : bool
         Whether Great Expectations evaluates the checks as well, as a release demands. Without it the outcome is the
         same, in a fraction of the time: the library takes seconds to import.
-
-    Returns
-    -------
-    ValidationOutcome
-        Counts for the record, positions for the steward. Where its fact has not passed, the release is blocked.
 
     Raises
     ------
@@ -67,8 +68,7 @@ def validate(
     Notes
     -----
     Columns are taken one at a time, so that memory grows by one column's distinct values. Whether a check passed is
-    Great Expectations' word; which records fail it is found by ``tasks.validation.run`` where it did not pass or
-    tolerates a share of failures. Unconfirmed, ``tasks.validation.run`` alone decides.
+    Great Expectations' word; where it did not pass, tolerates failures or is unconfirmed, they are found here.
     """
     try:
         return _validate(frame, request, covered, confirmed)
@@ -166,19 +166,9 @@ Mask = npt.NDArray[np.bool_]
 
 
 def failing(check: Check, table: pd.DataFrame) -> Mask:
-    """Mark what fails a check.
+    """Mark the rows of a prepared table, or for a check of its columns the columns, that fail a check.
 
-    Parameters
-    ----------
-    check : Check
-        What is expected, and of which field.
-    table : DataFrame
-        The prepared table that the check looks at.
-
-    Returns
-    -------
-    array of shape (n_rows,), or (n_columns,) for a check of the table's columns
-        True where the expectation is not met. A missing cell fails nothing but an expectation of presence.
+    A missing cell fails nothing but an expectation of presence.
     """
     if check.table is CheckedTable.RELEASE:
         return ~table.columns.isin(check.arguments["column_set"])
@@ -206,3 +196,99 @@ _UNMET: dict[str, Callable[..., Any]] = {
     "ExpectColumnValuesToBeUnique": lambda cells: cells.duplicated(keep=False),
 }
 """Where the cells of a column do not meet an expectation, by its type."""
+
+
+def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
+    """Ask Great Expectations which checks of a prepared table it passes, by the id of each.
+
+    Raises
+    ------
+    StageFailed
+        If an expectation could not be evaluated, or results are missing; this is never a pass.
+
+    Notes
+    -----
+    Results come back in another order than they were asked for and are matched by our own id. An expectation whose
+    computation fails is reported by the library as not met, with the exception beside it; that is an error here.
+    """
+    failure, verdicts = "", dict[str, bool]()
+    try:
+        results = _results(table, checks)
+        verdicts = {result.expectation_config.meta["check"]: result.success is True for result in results}
+        if any(_raised(result.exception_info) for result in results):
+            failure = "an expectation whose computation failed"
+        elif not (verdicts.keys() == {check.id for check in checks} and len(verdicts) == len(results) == len(checks)):
+            failure = f"{len(verdicts)} results for {len(checks)} checks"
+    except Exception as error:
+        failure = type(error).__name__
+    if failure:
+        # Raised out here so that the library's exception, which may quote a value, is not attached as context.
+        columns = sorted({check.column for check in checks if check.column})
+        raise StageFailed(
+            "validation could not evaluate its checks",
+            where="columns " + ", ".join(columns) if columns else "the whole table",
+            expected="a yes or no for every check",
+            got=failure,
+            fix="nothing is released; check that the installed Great Expectations is of the version in "
+            "requirements.lock",
+        )
+    return verdicts
+
+
+def _results(table: pd.DataFrame, checks: Sequence[Check]) -> list[Any]:
+    gx, batches = _library()
+    suite = gx.ExpectationSuite(
+        "release",
+        expectations=[
+            getattr(gx.expectations, check.type)(
+                **check.arguments,
+                **({"column": check.field} if check.field else {}),
+                **({"mostly": check.mostly} if check.mostly < 1 else {}),
+                meta={"check": check.id},
+            )
+            for check in checks
+        ],
+    )
+    batch = batches.get_batch({"dataframe": table})
+    return list(batch.validate(suite, result_format="BOOLEAN_ONLY").results)
+
+
+@cache
+def _library() -> tuple[Any, Any]:
+    """The library, whose import takes seconds, and its one context for tables, which costs more than a small table.
+
+    The context is in memory; it keeps, shows and sends nothing. No log record of the library, which may quote a value,
+    comes to any handler but its own. What importing it does to warnings is undone.
+    """
+    logger, show = logging.getLogger("great_expectations"), warnings.showwarning
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+    logger.setLevel(logging.CRITICAL + 1)
+    import great_expectations as gx  # noqa: PLC0415
+    from great_expectations.data_context.types.base import (  # noqa: PLC0415
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+        ProgressBarsConfig,
+    )
+
+    if warnings.showwarning is not show:
+        logging.captureWarnings(False)
+    context = gx.get_context(
+        mode="ephemeral",
+        project_config=DataContextConfig(
+            store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False),
+            progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
+            analytics_enabled=False,
+        ),
+    )
+    asset = context.data_sources.add_pandas("releasegate").add_dataframe_asset("table")
+    return gx, asset.add_batch_definition_whole_dataframe("whole")
+
+
+def _raised(exception_info: Any) -> bool:
+    """Whether anything went wrong; the library reports one exception, or one for each metric."""
+    if not isinstance(exception_info, dict) or not exception_info:
+        return True
+    if "raised_exception" in exception_info:
+        return exception_info["raised_exception"] is not False
+    return any(_raised(nested) for nested in exception_info.values())

@@ -107,18 +107,7 @@ class ValidationPlan:
 
 
 def derive(request: ReleaseRequest) -> ValidationPlan:
-    """Derive the suite of a request.
-
-    Parameters
-    ----------
-    request : ReleaseRequest
-        A request that is valid in itself.
-
-    Returns
-    -------
-    Plan
-        Checks in the order of the request's columns, the whole table's first; ids are unique.
-    """
+    """The suite of a valid request: checks in the order of its columns, the whole table's first; ids are unique."""
     checks = list(_table_checks(request))
     for column, attribute in request.attributes.items():
         checks += _declared_checks(request, column, attribute)

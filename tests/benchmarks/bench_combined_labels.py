@@ -7,7 +7,7 @@ them apart, as labels. Here the records that match are counted as well, for some
 import numpy as np
 
 from tasks.assessments.combined import known_sets
-from tasks.assessments.combined.combined_score import ScoreTable, collected_table, released_table, scores
+from tasks.assessments.combined.assessment import ScoreTable, collected_table, released_table, scores
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import load_request

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from tasks.assessments.linkage.closest import closest_linkage
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.files import Knowledge, files_to_link
-from tasks.assessments.linkage.generalized import matching_linkage
-from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files
-from tasks.assessments.linkage.hierarchy_distance import index_groups
+from tasks.assessments.linkage.generalized import closest_linkage, matching_linkage
+from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, index_groups
 from tasks.assessments.linkage.mixed import GeneralizedPart, mixed_files, mixed_linkage
 from tasks.generalization.play import play
 from tasks.microdata.cube import cells_at

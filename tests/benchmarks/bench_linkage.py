@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.figure import Floats, Linkage
-from tasks.assessments.linkage.files import EVERYTHING, Files, Knowledge, files_to_link
-from tasks.assessments.linkage.method_knowledge import simulated_displacement
+from tasks.assessments.linkage.files import EVERYTHING, Files, Knowledge, distance_linkage, files_to_link
 from tasks.assessments.linkage.probabilistic import probabilistic_linkage
-from tasks.assessments.linkage.within import rank_swap_linkage
+from tasks.assessments.linkage.within import rank_swap_linkage, simulated_displacement
 from tasks.masking.microaggregation import IndividualRanking, Mdav
 from tasks.masking.noise import AdditiveNoise, CorrelatedNoise
 from tasks.masking.rank_swapping import BucketSwapping, RankSwapping, Reading

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tasks.assessments.linkage.attack import attack
-from tasks.assessments.linkage.judged import gate_figures
+from tasks.assessments.linkage.assessment import attack
+from tasks.assessments.linkage.facts import gate_figures
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, payoffs_of, weights_of

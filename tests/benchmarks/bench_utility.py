@@ -5,8 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from tasks.assessments.utility.classification import classification_accuracy
-from tasks.assessments.utility.clustering import cluster_agreement
+from tasks.assessments.utility.analyses import classification_accuracy, cluster_agreement
 from tasks.assessments.utility.facts import AssociationFact, ClassificationFact
 from tasks.assessments.utility.features import Features, features, sample
 from tasks.assessments.utility.generalization_loss import GeneralizationLoss, Released, generalization_loss, released

@@ -76,8 +76,9 @@ def count(request: Path) -> dict[str, Any]:
     from tasks.generalization.play import play
     from tasks.generalization.setting import game_table, payoffs_of, weights_of
     from tasks.microdata.coded import Prepared
+    from tasks.microdata.counting import Counting
     from tasks.microdata.parts import pieces
-    from tasks.microdata.prepared import Counting, read_people
+    from tasks.microdata.prepared import read_people
     from tasks.request.load import load_request
     from tests.reference.counted_tuples import count_tuples
 

@@ -182,8 +182,7 @@ class Campaign:
             wrong = {event.value: found[event] for event in _ONCE if found[event] != 1}
             if wrong or found[Event.FAILED] or found[Event.REFUSED]:
                 raise Wrong(f"the ledger holds {dict(found)}")
-            verify_bundle(workspace.bundle(name), ledger)
-            (case,) = cases_of(workspace.bundle(name), ledger, utc_now()).values()
+            (case,) = cases_of(verify_bundle(workspace.bundle(name), ledger), ledger, utc_now()).values()
         if case.standing.state.value != "released":
             raise Wrong(f"it stands as {case.standing.state.value}")
 

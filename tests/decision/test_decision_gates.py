@@ -82,7 +82,6 @@ def test_sums_may_exceed_their_range_by_rounding_only() -> None:
 @pytest.mark.parametrize(
     ("fact", "passed", "because"),
     [
-        (None, False, "The validation stage did not finish."),
         (validation(True, True), True, "All 2 validation checks passed."),
         (validation(False, True, False, whole=False), False,
          "2 of 3 validation checks failed: check 0, check 2 (age)."),
@@ -94,12 +93,10 @@ def test_sums_may_exceed_their_range_by_rounding_only() -> None:
         (validation(), False, "The validation stage did not report success."),
     ],
 )  # fmt: skip
-def test_validation_must_have_checked_and_found_nothing(
-    fact: ValidationFact | None, passed: bool, because: str
-) -> None:
+def test_validation_must_have_checked_and_found_nothing(fact: ValidationFact, passed: bool, because: str) -> None:
     result = validation_gate(fact)
     assert (result.passed, result.because) == (passed, because)
-    assert result.evidence_sha256 == (SHA if fact else None)
+    assert result.evidence_sha256 == SHA
 
 
 @pytest.mark.parametrize(("days", "passed"), [(-1, False), (0, True), (1, True)])
@@ -151,7 +148,7 @@ def test_the_written_file_must_carry_the_recorded_risk(
 
 def test_the_gates_that_are_always_on_bear_their_names() -> None:
     made = (
-        validation_gate(None),
+        validation_gate(ValidationFact(passed=True, checks=(), evidence_sha256=SHA)),
         agreement_gate(Agreement(id="x", expires=date(2026, 1, 1)), date(2026, 1, 1)),
         stages_gate([], []),
         rescored_gate({}, None),

@@ -107,11 +107,6 @@ def test_a_result_that_contradicts_itself_blocks(claim: GateResult) -> None:
     assert decide((*ALWAYS, *GOOD, claim), 0)[0] is Verdict.BLOCKED
 
 
-def test_a_negative_number_of_reviews_is_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        decide((*ALWAYS, *GOOD), -1)
-
-
 figure = st.none() | st.floats() | st.floats(0, 1)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import combine, gate_figures, score_collected
+from tasks.assessments.combined.assessment import combine, gate_figures, score_collected
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates

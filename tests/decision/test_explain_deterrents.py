@@ -20,7 +20,7 @@ from scipy.stats import binom
 
 from tasks.adversary import exploiting
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.sequential.sequential import beliefs, gate_figures
+from tasks.assessments.sequential.assessment import beliefs, gate_figures
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.explain import explain

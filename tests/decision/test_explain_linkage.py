@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.assessments.linkage.attack import attack
-from tasks.assessments.linkage.judged import gate_figures
+from tasks.assessments.linkage.assessment import attack
+from tasks.assessments.linkage.facts import gate_figures
 from tasks.assessments.utility.generalization_loss import generalization_loss, released
 from tasks.decision.explain import estimates
 from tasks.decision.explain.candidates import Candidates

@@ -21,9 +21,8 @@ from tasks.decision.overrides import (
     overridden_id,
     with_overrides,
 )
-from tasks.decision.people import reviewer_of
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.standing import standing
+from tasks.decision.standing import reviewer_of, standing
 from tasks.decision.states import State
 from tasks.decision.verdict import decide, is_excused, is_over, lapsed, utc_day
 from tasks.ledger.entry import Entry, Event

@@ -11,9 +11,8 @@ from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, StageFailed
 from tasks.core.people import WorkflowRole, person_key
 from tasks.decision import bodies
-from tasks.decision.people import officer_of, reviewer_of, revoking_roles
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.standing import Standing, standing
+from tasks.decision.standing import Standing, officer_of, reviewer_of, revoking_roles, standing
 from tasks.decision.states import State
 from tasks.decision.votes import Ballot, new_nonce
 from tasks.ledger.entry import Entry, Event

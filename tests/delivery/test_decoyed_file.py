@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.core.errors import StageFailed
 from tasks.delivery.released_file import delivered_table, read_cells, released_rows, write_released
 from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again

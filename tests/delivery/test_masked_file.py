@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.incident_file import IncidentSource, read_incident
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.guard import guarded

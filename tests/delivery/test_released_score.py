@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
-from tasks.assessments.sequential.sequential import external_fact, plan
+from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.core.errors import StageFailed

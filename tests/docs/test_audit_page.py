@@ -7,7 +7,7 @@ from reports.audit_csv import csv_files
 from reports.audit_tables import MOST_ROWS
 from tasks.audit.figures import NEAR_FROM
 from tasks.audit.validity import LAPSES
-from tasks.decision.kept import KeptDecision
+from tasks.decision.bodies import KeptDecision
 from tests.support.audited import Chronicle
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from tasks.adversary.fmdp import (
 )
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.combined.disclosure import contributions, disclosure_risk
-from tasks.assessments.sequential.sequential import beliefs, is_attacked
+from tasks.assessments.sequential.assessment import beliefs, is_attacked
 from tasks.candidate.groups import Groups, released_groups
 from tasks.generalization.play import play
 from tasks.generalization.setting import payoffs_of, weights_of

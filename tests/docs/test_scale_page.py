@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tasks.microdata.counting import DUCKDB_FROM, DUCKDB_MEMORY_MB
 from tasks.microdata.parts import ROWS_A_PIECE
-from tasks.microdata.prepared import DUCKDB_FROM, DUCKDB_MEMORY_MB
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
 

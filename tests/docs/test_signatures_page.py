@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import flows.actor
-import flows.pdf_checking
+import flows.documents
 from flows.cli.app import main
 from flows.cli.sign import PASSPHRASE
 from tasks.signature.findings import Inspection, SignatureFinding, description
@@ -69,7 +69,7 @@ def test_the_table_says_what_is_said() -> None:
     findings = [
         description(Inspection(finding, None)) for finding in SignatureFinding if finding is not SignatureFinding.SOUND
     ]
-    source = Path(flows.pdf_checking.__file__ or "").read_text(encoding="utf-8")
+    source = Path(flows.documents.__file__ or "").read_text(encoding="utf-8")
     (elsewhere,) = set(rows) - set(findings) - {"what is said"}
     assert set(findings) <= set(rows)
     assert f'"{elsewhere}"' in source

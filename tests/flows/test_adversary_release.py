@@ -17,8 +17,7 @@ from tasks.core.files import file_sha256
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import load_request
-from tasks.request.snapshot import take_snapshot
+from tasks.request.load import load_request, take_snapshot
 from tests.support.brief_reports import whole_report
 from tests.support.search import files_holding, holds
 from tests.support.world import (

@@ -16,7 +16,7 @@ import pytest
 from flows.gate import Outcome
 from flows.progress import listening
 from flows.workspace import Workspace
-from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed

@@ -14,7 +14,7 @@ from tasks.core.errors import WorkspaceError
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.snapshot import take_snapshot
+from tasks.request.load import take_snapshot
 from tests.support.serving import BRIEFLY
 from tests.support.world import World, releasegate
 

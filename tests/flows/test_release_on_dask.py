@@ -11,7 +11,7 @@ import pytest
 
 from tasks.core.errors import BadInput
 from tasks.delivery.verification import verify_bundle
-from tasks.microdata.counting import by_dask
+from tasks.microdata import counting as by_dask
 from tasks.microdata.parts import pieces
 from tests.support.world import World
 
@@ -57,7 +57,7 @@ def test_the_bundle_is_the_same_byte_for_byte(parquet_world: World, engine: Any,
     (elsewhere / ".releasegate").mkdir(mode=0o700, parents=True)
     shutil.copyfile(parquet_world.workspace.key_file, elsewhere / ".releasegate" / "key")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tasks.microdata.prepared.code_by_dask", watched)
+        patch.setattr("tasks.microdata.counting.code_by_dask", watched)
         together = parquet_world.run(engine, elsewhere, dask=cluster)
     assert sent
     assert sent[0] > 2, "every row group was a piece of its own"

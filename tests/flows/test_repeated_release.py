@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flows.cases import ReleaseAction, open_release
+from flows.cases import ReleaseAction
 from flows.gate import run_release
 from flows.overruling import revoke
 from flows.reviewing import cast_vote
@@ -65,7 +65,7 @@ class Decided:
 
     def supersede(self) -> None:
         self.approve()
-        with open_release(self.release_id, self.workspace, LATER) as release:
+        with ReleaseAction(self.release_id, self.workspace, clock=lambda: LATER).opened("test") as release:
             release.append(release.case("university"), [(Event.SUPERSEDED, bodies.superseded(BY))])
 
     def nothing(self) -> None:

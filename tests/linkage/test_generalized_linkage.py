@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage import closest, generalized_files
-from tasks.assessments.linkage.closest import closest_linkage
-from tasks.assessments.linkage.distance import TIE_ABSOLUTE, TIE_RELATIVE
+from tasks.assessments.linkage import generalized, generalized_files
 from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.generalized import OwnCells, likely_linkage, matching_linkage, own_cell_linkage
-from tasks.assessments.linkage.generalized_files import LinkableRelease, people_matching
-from tasks.assessments.linkage.hierarchy_distance import axis_groups
+from tasks.assessments.linkage.files import TIE_ABSOLUTE, TIE_RELATIVE
+from tasks.assessments.linkage.generalized import (
+    OwnCells,
+    closest_linkage,
+    likely_linkage,
+    matching_linkage,
+    own_cell_linkage,
+)
+from tasks.assessments.linkage.generalized_files import LinkableRelease, axis_groups, people_matching
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.reference.sampled_persons import sampled_persons
 from tests.support.examples import examples
@@ -207,7 +211,7 @@ def test_small_blocks_change_nothing(file: GeneralizedFile, known: list[int]) ->
     whole = matching_linkage(files), closest_linkage(files)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(generalized_files, "_BLOCK_PAIRS", 1)
-        patch.setattr(closest, "_BLOCK_PAIRS", 1)
+        patch.setattr(generalized, "_BLOCK_PAIRS", 1)
         assert (matching_linkage(files), closest_linkage(files)) == whole
 
 

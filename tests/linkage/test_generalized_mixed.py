@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage.distance import distance_linkage, tie_limit
-from tasks.assessments.linkage.files import Knowledge, common_scale, files_to_link
-from tasks.assessments.linkage.hierarchy_distance import axis_groups
+from tasks.assessments.linkage.files import Knowledge, common_scale, distance_linkage, files_to_link, tie_limit
+from tasks.assessments.linkage.generalized_files import axis_groups
 from tasks.assessments.linkage.mixed import GeneralizedPart, components, mixed_files, mixed_linkage
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.examples import examples

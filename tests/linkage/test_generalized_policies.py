@@ -6,8 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.linkage.generalized import own_cell_linkage
-from tasks.assessments.linkage.generalized_files import generalized_files, people_matching
-from tasks.assessments.linkage.hierarchy_distance import index_groups, leaf_numbers
+from tasks.assessments.linkage.generalized_files import generalized_files, index_groups, leaf_numbers, people_matching
 from tasks.core.errors import StageFailed
 from tasks.generalization.play import CountIndex, Generalization, play, population_cells
 from tasks.generalization.safe_harbor import safe_harbor_axis

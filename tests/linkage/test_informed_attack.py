@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tasks.assessments.linkage import informed
 from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.informed import InformedView
-from tasks.assessments.linkage.method_knowledge import MaskedPart, simulated_displacement
-from tasks.assessments.linkage.within import truth_inside
+from tasks.assessments.linkage.within import MaskedPart, simulated_displacement, truth_inside
 from tasks.core.errors import ParameterError
 from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName

@@ -7,9 +7,14 @@ import pytest
 
 from tasks.assessments.linkage.figure import Floats, Linkage
 from tasks.assessments.linkage.files import Files, files_to_link
-from tasks.assessments.linkage.joint import joint_linkage, scaled_to_marginals
-from tasks.assessments.linkage.method_knowledge import displacement_score, simulated_displacement
-from tasks.assessments.linkage.within import linkage_within, rank_swap_linkage, truth_inside
+from tasks.assessments.linkage.informed import joint_linkage, scaled_to_marginals
+from tasks.assessments.linkage.within import (
+    displacement_score,
+    linkage_within,
+    rank_swap_linkage,
+    simulated_displacement,
+    truth_inside,
+)
 from tasks.core.errors import ParameterError
 from tasks.masking.method import Masked, MaskedRange
 from tasks.masking.noise import AdditiveNoise

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import distance_linkage
-from tasks.assessments.linkage.files import Files, Knowledge, common_scale, files_to_link
+from tasks.assessments.linkage.files import Files, Knowledge, common_scale, distance_linkage, files_to_link
 from tasks.assessments.linkage.learning.comparisons import Components, scaled_components
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn

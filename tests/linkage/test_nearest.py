@@ -6,14 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import (
+from tasks.assessments.linkage.files import (
     TIE_ABSOLUTE,
     TIE_RELATIVE,
+    Knowledge,
     distance_linkage,
     distinct_rows,
+    files_to_link,
     nearest_credit,
 )
-from tasks.assessments.linkage.files import Knowledge, files_to_link
 from tests.support.examples import examples
 
 

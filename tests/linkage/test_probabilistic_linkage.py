@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.distance import TIE_ABSOLUTE, TIE_RELATIVE
-from tasks.assessments.linkage.files import Files, Knowledge, files_to_link
+from tasks.assessments.linkage.files import TIE_ABSOLUTE, TIE_RELATIVE, Files, Knowledge, files_to_link
 from tasks.assessments.linkage.probabilistic import LevelComparison, fitted_levels, probabilistic_linkage
 from tasks.core.errors import ParameterError
 

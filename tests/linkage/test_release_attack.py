@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, uninformed_attempts
-from tasks.assessments.linkage.facts import AttackFact, LinkageFact
-from tasks.assessments.linkage.figure import Linkage, wilson
-from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes
-from tasks.assessments.linkage.judged import (
+from tasks.assessments.linkage.facts import (
+    AttackFact,
+    LinkageFact,
     gate_figures,
     gate_intervals,
     judged_attack,
@@ -20,6 +19,8 @@ from tasks.assessments.linkage.judged import (
     least_figures,
     link_figure,
 )
+from tasks.assessments.linkage.figure import Linkage, wilson
+from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes
 from tasks.core.errors import StageFailed
 from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request

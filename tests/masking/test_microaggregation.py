@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import KDTree
 
-from tasks.masking.live_points import LivePoints
-from tasks.masking.microaggregation import IndividualRanking, Mdav, group_means, mdav_groups
+from tasks.masking.microaggregation import IndividualRanking, LivePoints, Mdav, group_means, mdav_groups
 from tests.support.blocks import masked_in_blocks
 from tests.support.examples import examples
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from tasks.masking.rank_swapping import BucketSwapping, DistributionSwapping, bucket_pairs, distant_pairs, exchanged
+from tasks.masking.rank_swapping import BucketSwapping, DistributionSwapping
 from tests.support.examples import examples
 
 DRAWS = 6000
@@ -73,7 +73,7 @@ def test_bucket_outcomes_are_as_frequent_as_their_enumeration(n: int, buckets: i
     for outcome, probability in _bucket_outcomes(bucket, list(range(n)), frozenset(range(n)), 0):
         expected[outcome] += probability
     generator = np.random.default_rng(5)
-    _compare(expected, Counter(tuple(exchanged(n, bucket_pairs(n, buckets, generator)).tolist()) for _ in range(DRAWS)))
+    _compare(expected, Counter(tuple(BucketSwapping(buckets).sources(n, generator).tolist()) for _ in range(DRAWS)))
 
 
 @pytest.mark.parametrize(("n", "half"), [(4, 0.5), (5, 1.0), (6, 2.0), (6, 3.0)])
@@ -82,7 +82,10 @@ def test_distant_outcomes_are_as_frequent_as_their_enumeration(n: int, half: flo
     for outcome, probability in _distant_outcomes(half, list(range(n)), frozenset(range(n)), 0):
         expected[outcome] += probability
     generator = np.random.default_rng(6)
-    _compare(expected, Counter(tuple(exchanged(n, distant_pairs(n, half, generator)).tolist()) for _ in range(DRAWS)))
+    _compare(
+        expected,
+        Counter(tuple(DistributionSwapping(200 * half / n).sources(n, generator).tolist()) for _ in range(DRAWS)),
+    )
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -100,8 +103,8 @@ def test_marginals_are_kept_and_partners_exchange(n: int, distinct: int, share: 
         assert np.array_equal(np.sort(masked, axis=0), np.sort(values, axis=0))
         assert masked.tobytes() == again.tobytes()
     for sources in (
-        exchanged(n, bucket_pairs(n, max(1, int(share * n)), np.random.default_rng(seed))),
-        exchanged(n, distant_pairs(n, max(0.5, share * n / 2), np.random.default_rng(seed))),
+        BucketSwapping(max(1, int(share * n))).sources(n, np.random.default_rng(seed)),
+        DistributionSwapping(min(100.0, percent)).sources(n, np.random.default_rng(seed)),
     ):
         assert np.array_equal(sources[sources], np.arange(n))
         assert np.sum(sources == np.arange(n)) == n % 2
@@ -110,8 +113,8 @@ def test_marginals_are_kept_and_partners_exchange(n: int, distinct: int, share: 
 def test_values_leave_any_window_of_ranks() -> None:
     ranks = np.arange(5000)
     generator = np.random.default_rng(2)
-    assert np.abs(exchanged(5000, bucket_pairs(5000, 50, generator)) - ranks).max() > 5 * 100
-    moved = np.abs(exchanged(5000, distant_pairs(5000, 50.0, generator)) - ranks)
+    assert np.abs(BucketSwapping(50).sources(5000, generator) - ranks).max() > 5 * 100
+    moved = np.abs(DistributionSwapping(2).sources(5000, generator) - ranks)
     assert moved.max() > 150
     assert np.median(moved) == pytest.approx(60, abs=15)
 

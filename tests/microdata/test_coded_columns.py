@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import scored_names
+from tasks.assessments.combined.assessment import scored_names
 from tasks.core.errors import DataError
 from tasks.microdata.coded import (
     CodedColumn,

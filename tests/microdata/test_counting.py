@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError, ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
+from tasks.microdata import counting as by_dask
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.counting import by_dask
-from tasks.microdata.counting.by_dask import PieceOrder, code_order, connect
-from tasks.microdata.counting.by_duckdb import can_count, count_by_duckdb
+from tasks.microdata.counting import Counting, PieceOrder, can_count, code_order, connect, count_by_duckdb
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_records, joined_tuples, pieces
-from tasks.microdata.prepared import Counting, Prepared, prepare, prepare_file
+from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
 from tasks.microdata.tuples import Tuples
 from tasks.request.load import LoadedRequest

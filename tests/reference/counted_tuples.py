@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tasks.microdata.counting.by_duckdb import count_by_duckdb
+from tasks.microdata.counting import Counting, count_by_duckdb, count_file, is_for_duckdb
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import PartCoder, Piece
-from tasks.microdata.prepared import Counting, count_file, is_for_duckdb
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import ReleaseRequest
 

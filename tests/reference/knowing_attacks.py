@@ -4,11 +4,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import nearest_credit
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions
-from tasks.assessments.linkage.joint import joint_linkage
-from tasks.assessments.linkage.method_knowledge import displacement_score, noise_score
+from tasks.assessments.linkage.files import Files, Positions, nearest_credit
+from tasks.assessments.linkage.informed import joint_linkage
+from tasks.assessments.linkage.within import displacement_score, noise_score
 from tasks.masking.method import MaskedRange
 from tasks.masking.rank_swapping import window_bounds
 

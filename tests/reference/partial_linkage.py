@@ -5,11 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.assessments.linkage.closest import closest_linkage
 from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.generalized import OwnCells, likely_linkage, matching_linkage, own_cell_linkage
-from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, people_matching
-from tasks.assessments.linkage.hierarchy_distance import AxisGroups, index_groups
+from tasks.assessments.linkage.generalized import (
+    OwnCells,
+    closest_linkage,
+    likely_linkage,
+    matching_linkage,
+    own_cell_linkage,
+)
+from tasks.assessments.linkage.generalized_files import (
+    AxisGroups,
+    LinkableRelease,
+    generalized_files,
+    index_groups,
+    people_matching,
+)
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.play import CountIndex, Generalization, population_cells
 from tasks.microdata.tuples import Counts

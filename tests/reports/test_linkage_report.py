@@ -9,8 +9,7 @@ from reports.determination import charts as figures
 from reports.record_view import gate_rows
 from reports.sections.linkage import FEW, GUESSING, link_text
 from reports.smallcell import HIDDEN, SmallCellRule
-from tasks.assessments.linkage.facts import LinkageFact
-from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import LinkageFact, gate_figures, gate_intervals
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.record import DecisionRecord

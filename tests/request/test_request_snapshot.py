@@ -6,8 +6,7 @@ import pytest
 
 from tasks.core.errors import BadInput, StageFailed
 from tasks.core.files import file_sha256
-from tasks.request.load import LoadedRequest, load_request
-from tasks.request.snapshot import named_files, open_snapshot, take_snapshot
+from tasks.request.load import LoadedRequest, load_request, named_files, open_snapshot, take_snapshot
 from tests.support.world import World, make_world
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.combined.combined_score import combined_by_coalition, released_table, score_collected, scores
+from tasks.assessments.combined.assessment import combined_by_coalition, released_table, score_collected, scores
 from tasks.assessments.identity.score import Score, score
 from tasks.assessments.identity.uncertain.verdict import uncertainty
-from tasks.assessments.sequential.sequential import beliefs, gate_figures, sequential_by_coalition
+from tasks.assessments.sequential.assessment import beliefs, gate_figures, sequential_by_coalition
 from tasks.candidate.coalition import PooledCopy, coalitions_of, intersections, people_by_rule, same_cells, worst
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.decision.explain.at_stake import at_stake

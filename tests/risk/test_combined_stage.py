@@ -24,7 +24,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.combined_score import (
+from tasks.assessments.combined.assessment import (
     RecordScore,
     combine,
     gate_figures,

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tasks.adversary.binomial_belief import expected_values, worthwhile_densities
 from tasks.adversary.fmdp import (
     AdversaryProfile,
     access_densities,
@@ -23,6 +22,7 @@ from tasks.adversary.fmdp import (
     sink_probability,
     solve,
 )
+from tasks.adversary.group_sizes import expected_values, worthwhile_densities
 from tests.support.examples import examples
 
 CASE = AdversaryProfile(

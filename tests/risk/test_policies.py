@@ -13,7 +13,7 @@ import pytest
 from tasks.adversary import exploiting
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
-from tasks.assessments.sequential.sequential import external_fact, plan
+from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.generalization.play import play
 from tasks.generalization.sequential_follower import Belief, SequentialFollower

@@ -19,8 +19,7 @@ from scipy.stats import binom
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, with_term
 from tasks.adversary.profile import DerivedProfile
-from tasks.assessments.sequential.facts import BeliefFact, ExternalFact
-from tasks.assessments.sequential.sequential import (
+from tasks.assessments.sequential.assessment import (
     Planned,
     _histogram,
     beliefs,
@@ -33,6 +32,7 @@ from tasks.assessments.sequential.sequential import (
     sensitivities,
     thresholds,
 )
+from tasks.assessments.sequential.facts import BeliefFact, ExternalFact
 from tasks.candidate.groups import Groups
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import CountIndex, play

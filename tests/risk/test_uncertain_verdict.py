@@ -18,7 +18,7 @@ from tasks.assessments.identity.uncertain.release import UncertainRelease, file_
 from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.terms import RecipientTerm as Term
 from tasks.assessments.identity.uncertain.verdict import assess, chance, estimated
-from tasks.assessments.sequential.sequential import external_fact, gate_figures, plan
+from tasks.assessments.sequential.assessment import external_fact, gate_figures, plan
 from tasks.candidate.groups import densest_group, recipient_profile
 from tasks.generalization.play import play
 from tasks.generalization.setting import follower_of, own_follower, weights_of

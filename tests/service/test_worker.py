@@ -203,7 +203,7 @@ COUNTED_ELSEWHERE = ServiceSettings.model_validate(
 def test_a_cluster_that_does_not_answer_refuses_no_request(
     service: Service, world: World, monkeypatch: pytest.MonkeyPatch, *, parquet: bool
 ) -> None:
-    monkeypatch.setattr("tasks.microdata.counting.by_dask._TO_CONNECT", "200ms")
+    monkeypatch.setattr("tasks.microdata.counting._TO_CONNECT", "200ms")
     if parquet:
         pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))

@@ -10,7 +10,7 @@ from tasks.audit.history import Period
 from tasks.audit.report import AuditReport
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
-from tasks.decision.kept import KeptDecision, kept_decision
+from tasks.decision.bodies import KeptDecision, kept_decision
 from tasks.decision.votes import Ballot
 from tasks.ledger.chain import ChainCheck, Checkpoints, Examination
 from tasks.ledger.entry import GENESIS, Event, Head, Row, new_row

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage.hierarchy_distance import AxisGroups, axis_groups
+from tasks.assessments.linkage.generalized_files import AxisGroups, axis_groups
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tests.support.worlds import World, worlds

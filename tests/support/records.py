@@ -22,7 +22,7 @@ from tasks.assessments.identity.facts import (
     ZipTableFact,
 )
 from tasks.assessments.identity.score import THREATS
-from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import gate_figures, gate_intervals
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin
 from tasks.decision.gates import judge_gates

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.assessments.assessment import Finding
-from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.utility.assessment import UtilityAssessment
 from tasks.assessments.utility.facts import UtilityFact

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tasks.assessments.linkage.figure import wilson
-from tasks.assessments.utility import classification
-from tasks.assessments.utility.classification import MixedNaiveBayes, classification_accuracy
+from tasks.assessments.utility import analyses
+from tasks.assessments.utility.analyses import MixedNaiveBayes, classification_accuracy
 from tasks.assessments.utility.facts import ClassificationFact
 from tasks.assessments.utility.features import Features, features
 from tasks.core.errors import ParameterError
@@ -60,7 +60,7 @@ def test_rare_values_are_pooled_or_left_out() -> None:
 
 def test_many_values_are_pooled_down_to_the_classes_allowed() -> None:
     target = np.repeat(np.arange(30), 12)
-    assert _classified(_noise(360), _noise(360), target).classes == classification.CLASSES
+    assert _classified(_noise(360), _noise(360), target).classes == analyses.CLASSES
 
 
 def test_held_out_and_training_records_hold_each_class_in_proportion() -> None:
@@ -72,11 +72,11 @@ def test_held_out_and_training_records_hold_each_class_in_proportion() -> None:
 def test_slow_methods_learn_from_fewer_records_of_each_class_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
     training = np.random.default_rng(1).permutation(1000)
     classes = np.repeat([0, 1, 2], [798, 200, 2])
-    chosen = classification._proportional(training, classes, 100)
+    chosen = analyses._proportional(training, classes, 100)
     assert len(set(chosen.tolist())) == 100
     assert np.bincount(classes[chosen]).tolist() == [79, 20, 1]
-    assert classification._proportional(training, classes, 1000) is training
-    monkeypatch.setattr(classification, "MOST_TRAINING", dict.fromkeys(classification.MOST_TRAINING, 50))
+    assert analyses._proportional(training, classes, 1000) is training
+    monkeypatch.setattr(analyses, "MOST_TRAINING", dict.fromkeys(analyses.MOST_TRAINING, 50))
     found = _classified(_noise(200), _noise(200), np.arange(200) % 2)
     assert [method.trained for method in found.classifiers] == [50] * 4
 
@@ -84,7 +84,7 @@ def test_slow_methods_learn_from_fewer_records_of_each_class_in_proportion(monke
 def test_training_that_runs_out_of_iterations_prints_nothing(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(classification, "_SVM_ITERATIONS", 1)
+    monkeypatch.setattr(analyses, "_SVM_ITERATIONS", 1)
     assert len(_classified(_noise(200), _noise(200), np.arange(200) % 2).classifiers) == 4
     assert capfd.readouterr() == ("", "")
 

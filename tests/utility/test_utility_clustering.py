@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.utility.clustering import cluster_agreement, pair_agreement
+from tasks.assessments.utility.analyses import cluster_agreement, pair_agreement
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tasks.core.errors import StageFailed
-from tasks.validation.expectations import evaluate
+from tasks.validation.run import evaluate
 from tasks.validation.suite import Check
 
 CANARY = "CANARY41c"

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.validation.expectations import evaluate
-from tasks.validation.run import failing
+from tasks.validation.run import evaluate, failing
 from tasks.validation.suite import Check
 from tests.support.examples import examples
 

@@ -1,23 +1,268 @@
-"""The combined score: probability of finding a record by known attributes, times the sensitivity of the others."""
+"""Combined score: probability of finding a record by known attributes, times the sensitivity of the others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.combined.combined_score import (
-    combine,
-    combined_by_coalition,
-    gate_figures,
-    pooled_table,
-    released_table,
-    score_collected,
-    score_figure,
-    scores,
+from tasks.assessments.combined.disclosure import (
+    MeanContributions,
+    contributions,
+    known_sets,
+    mean_contributions,
 )
-from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
+from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.combined.known_set_tree import Floats
+from tasks.assessments.combined.known_sets import KnownSet
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
-from tasks.request.model import Measure
+from tasks.core.fact import Bin
+from tasks.generalization.play import Generalization
+from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
+from tasks.microdata.hierarchy import Codes
+from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
+
+_LARGEST = 8
+_ROUNDING = 1 - 1e-12
+"""A score is a sum, whose last digits depend on its order: one this near to a bound equals it."""
+_EDGES = (0.0, *(float(f"{step}e{power}") for power in range(-6, 19) for step in (1, 2, 5)))
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Codes of the records, by attribute, with what an adversary may know and gain."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.integer]
+    """Shape (n_records, n_attributes), column-major."""
+    known_probabilities: tuple[float, ...]
+    sensitivities: tuple[Floats, ...]
+    """Weight of each value of each attribute."""
+
+
+@dataclass(frozen=True)
+class RecordScore:
+    """One record's score and what most of it comes from; for the steward alone."""
+
+    row: int
+    """Position of the record in the file, from 0."""
+    rank: int
+    score: float
+    known_set: Contribution | None
+    """The known set that adds most; None where the score is 0."""
+    attribute: Contribution | None
+    """The sensitive attribute that adds most; None where the score is 0."""
+
+    def document(self) -> dict[str, object]:
+        """As JSON; the row counted from 1."""
+        parts = {
+            name: part and part.model_dump()
+            for name, part in (("known", self.known_set), ("sensitive", self.attribute))
+        }
+        return {"row": self.row + 1, "rank": self.rank, "score": self.score, **parts}
+
+
+def scored_names(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
+    """Attributes that are counted or weighed, in the order of the request."""
+    quasi, chances, columns = set(request.quasi_identifiers), known_probabilities(request), prepared.columns
+    return tuple(
+        name
+        for name in request.outbound
+        if name in quasi or (name in columns and (chances[name] > 0 or columns[name].weights.any()))
+    )
+
+
+def collected_table(request: ReleaseRequest, prepared: Prepared) -> ScoreTable:
+    """The records as collected."""
+    return _score_table(request, prepared, prepared.data.codes, np.arange(len(prepared.tuple_of_record)))
+
+
+def released_table(
+    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_]
+) -> ScoreTable:
+    """The records as released: an adversary counts the generalized values; what is suppressed is not there.
+
+    Parameters
+    ----------
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    """
+    return _score_table(request, prepared, played.cells, np.flatnonzero(kept[prepared.tuple_of_record]))
+
+
+def pooled_table(
+    request: ReleaseRequest, prepared: Prepared, coalition: Coalition, kept: NDArray[np.bool_]
+) -> ScoreTable:
+    """The records as a coalition sees them: of each attribute the least general group among its copies."""
+    return released_table(request, prepared, replace(coalition.copy, cells=coalition.cells), kept)
+
+
+def _score_table(request: ReleaseRequest, prepared: Prepared, cells: Codes, rows: NDArray[np.intp]) -> ScoreTable:
+    chances, names = known_probabilities(request), scored_names(request, prepared)
+    columns: list[NDArray[np.integer]] = []
+    weights = []
+    for name in names:
+        if name in request.quasi_identifiers:
+            columns.append(cells[prepared.tuple_of_record[rows], request.quasi_identifiers.index(name)])
+            weights.append(np.zeros(int(columns[-1].max()) + 1))
+        else:
+            columns.append(prepared.columns[name].codes[rows])
+            weights.append(prepared.columns[name].weights)
+    return ScoreTable(names, np.array(columns).T, tuple(chances[name] for name in names), tuple(weights))
+
+
+def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:
+    """Scores of the records as collected, which are the same for every recipient.
+
+    Raises
+    ------
+    ParameterError
+        If more sets of attributes may be known than can be counted.
+    """
+    policy = request.policy.combined
+    return score_figure(scores(collected_table(request, prepared), policy), policy)
+
+
+def combine(
+    request: ReleaseRequest,
+    prepared: Prepared,
+    played: Generalization,
+    kept: NDArray[np.bool_],
+    initial: ScoreFigure,
+) -> CombinedFact:
+    """Score a generalization.
+
+    Parameters
+    ----------
+    request : ReleaseRequest
+    prepared : Prepared
+    played : Generalization
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    initial : ScoreFigure
+        As ``score_collected`` gives it.
+
+    Raises
+    ------
+    ParameterError
+        If more sets of attributes may be known than can be counted.
+    """
+    policy, after = request.policy.combined, released_table(request, prepared, played, kept)
+    parts = _mean_contributions(after, policy)
+    return CombinedFact(
+        alpha=policy.alpha,
+        epsilon=policy.epsilon,
+        exclusive=policy.exclusive,
+        threshold=policy.threshold,
+        quantile=policy.quantile,
+        known_probabilities=dict(zip(after.names, after.known_probabilities, strict=True)),
+        sensitivities={name: given.attribute for name, given in sensitivities(request).items()},
+        known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
+        initial=initial,
+        residual=score_figure(parts.risks, policy),
+        by_known_set=_shares(parts.known_sets, parts.risk, after),
+        by_attribute=_shares(_alone(parts.attributes), parts.risk, after),
+    )
+
+
+def combined_by_coalition(
+    request: ReleaseRequest, prepared: Prepared, coalitions: Iterable[Coalition], kept: NDArray[np.bool_]
+) -> tuple[dict[Measure, float], ...]:
+    """Gate figures of the records as each coalition sees them; parameters and errors as of ``combine``."""
+    policy = request.policy.combined
+    found = (scores(pooled_table(request, prepared, one, kept), policy) for one in coalitions)
+    return tuple(gate_figures(score_figure(risks, policy)) for risks in found)
+
+
+def riskiest(
+    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_], top: int
+) -> tuple[RecordScore, ...]:
+    """The released records that score highest, with why; those of equal score in the order of the file."""
+    policy, rows = request.policy.combined, np.flatnonzero(kept[prepared.tuple_of_record])
+    after = released_table(request, prepared, played, kept)
+    explained = contributions(
+        after.codes,
+        after.known_probabilities,
+        after.sensitivities,
+        policy.alpha,
+        policy.epsilon,
+        rows=np.argsort(-scores(after, policy), kind="stable")[:top],
+        exclusive=policy.exclusive,
+    )
+    return tuple(
+        RecordScore(
+            row=int(rows[one.row]),
+            rank=rank,
+            score=one.risk,
+            known_set=next(iter(_shares(one.known_sets, one.risk, after)), None),
+            attribute=next(iter(_shares(_alone(one.attributes), one.risk, after)), None),
+        )
+        for rank, one in enumerate(explained, start=1)
+    )
+
+
+def scores(table: ScoreTable, policy: CombinedPolicy) -> Floats:
+    """The score D of every record, shape (n_records,)."""
+    return _mean_contributions(table, policy).risks
+
+
+def score_figure(risks: Floats, policy: CombinedPolicy) -> ScoreFigure:
+    """Scores over all records; the quantile is the least score that its share of the records does not exceed."""
+    above = int(np.count_nonzero(risks * _ROUNDING > policy.threshold))
+    return ScoreFigure(
+        maximum=float(risks.max()),
+        mean=float(risks.mean()),
+        quantile=float(np.quantile(risks, policy.quantile, method="inverted_cdf")),
+        share_above=above / len(risks),
+        records=len(risks),
+        above=above,
+        histogram=_histogram(risks),
+    )
+
+
+def gate_figures(residual: ScoreFigure) -> dict[Measure, float]:
+    """Every figure that a gate can use."""
+    return {
+        Measure.COMBINED_MAXIMUM: residual.maximum,
+        Measure.COMBINED_QUANTILE: residual.quantile,
+        Measure.COMBINED_ABOVE: residual.share_above,
+    }
+
+
+def _mean_contributions(table: ScoreTable, policy: CombinedPolicy) -> MeanContributions:
+    return mean_contributions(
+        table.codes,
+        table.known_probabilities,
+        table.sensitivities,
+        policy.alpha,
+        policy.epsilon,
+        exclusive=policy.exclusive,
+    )
+
+
+def _histogram(risks: Floats) -> tuple[Bin, ...]:
+    """Records by score, from the least record's interval to the greatest one's; the first one holds scores of 0 too."""
+    place = np.maximum(np.searchsorted(_EDGES, risks * _ROUNDING, side="left") - 1, 0)
+    counts = np.bincount(place)
+    return tuple(
+        Bin(low=_EDGES[index], high=_EDGES[index + 1], records=int(counts[index]))
+        for index in range(int(place.min()), len(counts))
+    )
+
+
+def _alone(parts: tuple[tuple[int, float], ...]) -> tuple[tuple[KnownSet, float], ...]:
+    return tuple(((attribute,), part) for attribute, part in parts)
+
+
+def _shares(parts: tuple[tuple[KnownSet, float], ...], total: float, table: ScoreTable) -> tuple[Contribution, ...]:
+    return tuple(
+        Contribution(attributes=tuple(table.names[place] for place in attributes), share=part / total)
+        for attributes, part in parts[:_LARGEST]
+        if total > 0
+    )
+
 
 COLLECTED = "combined score as collected"
 

@@ -21,8 +21,8 @@ from tasks.assessments.identity.facts import DivisionFact, PolicyOutcome
 from tasks.assessments.identity.identity import transparent_risk
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
 from tasks.assessments.identity.score import adversary_of
+from tasks.assessments.sequential.assessment import beliefs, judged_risks
 from tasks.assessments.sequential.facts import BeliefFact
-from tasks.assessments.sequential.sequential import beliefs, judged_risks
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.core.errors import BadInput, ParameterError, StageFailed
 from tasks.core.fact import Fact

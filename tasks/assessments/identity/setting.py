@@ -1,9 +1,9 @@
 """Conditions that would stop the risk stages on a request, found before anything runs."""
 
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.combined.combined_score import scored_names
+from tasks.assessments.combined.assessment import scored_names
 from tasks.assessments.combined.known_sets import known_sets
-from tasks.assessments.sequential.sequential import thresholds
+from tasks.assessments.sequential.assessment import thresholds
 from tasks.microdata.coded import Prepared, known_probabilities
 from tasks.request.model import ReleaseRequest
 

@@ -1,14 +1,244 @@
-"""Record linkage: what an intruder who holds the original file can link to the release."""
+"""Worst-case record linkage of one recipient's file: every attack, with partial knowledge, and under other rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.linkage.attack import attack
-from tasks.assessments.linkage.facts import LinkageFact
-from tasks.assessments.linkage.judged import gate_figures, gate_intervals
+from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, Attempt, Outcome, all_made, sample_of
+from tasks.assessments.linkage.facts import (
+    LearnedFact,
+    LinkageFact,
+    PartialKnowledgeFact,
+    PolicyLinkage,
+    gate_figures,
+    gate_intervals,
+    link_figure,
+    strongest,
+)
+from tasks.assessments.linkage.families import FEWEST_LEARNED_FROM, drawn_people, half_of, mixed_components
+from tasks.assessments.linkage.figure import Floats, Linkage
+from tasks.assessments.linkage.files import Positions
+from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
+from tasks.assessments.linkage.generalized_files import generalized_files
+from tasks.assessments.linkage.holdings import Holdings, holdings_of, linkable_release
+from tasks.assessments.linkage.learning.family import Kind
+from tasks.assessments.linkage.learning.learn import Learned, learn
+from tasks.assessments.linkage.mixed import mixed_linkage
 from tasks.candidate.candidate import Candidate
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.fact import Interval
+from tasks.generalization.play import Generalization, overlapping, play
+from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Method
+
+_MOST_CHOQUET = 5
+_ORDERS = 3
+_PARTIAL_PEOPLE = 200
+
+
+def attack(
+    candidate: Candidate,
+    generator: np.random.Generator,
+    *,
+    methods: Sequence[Method] = tuple(Method),
+    quick: bool = False,
+    hasty: bool = False,
+) -> LinkageFact:
+    """Attack a release by linking it to the original file.
+
+    1. Every attack with all that the intruder holds: by groups, by masked numbers, by both; with and without rule and
+       maskings.
+    2. A distance whose weights are learned from people whose records are known, tried on others.
+    3. The same with fewer attributes known.
+    4. Disclosure by the rule of every other generalization.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    generator : Generator
+        Draws the people and the sets of attributes.
+    methods : sequence of Method
+        Generalizations to compare; those that leave a record without a strategy are omitted.
+    quick : bool
+        Only the attacks of 1.
+    hasty : bool
+        Of these, only those that take little and that most others come near to.
+
+    Raises
+    ------
+    StageFailed
+        If nothing that is known and released varies, so that no attack can be made.
+    """
+    policy, held = candidate.request.policy.linkage, holdings_of(candidate)
+    people = sample_of(held, policy.individuals, generator)
+    attacks = all_made(held, people, generator, hasty=hasty)
+    learned = _learn(attacks, held, people, generator) if policy.learned and not quick else ()
+    uninformed = [one for one in attacks.made if one.knows == "uninformed"]
+    if not uninformed:
+        raise StageFailed(
+            "no attack could be made on the release",
+            where="policy.linkage.known",
+            expected="an attribute that leaves, varies and is known",
+            got="none",
+            fix="let the intruder know a quasi-identifier",
+        )
+    masked = [one for one in attacks.made if one.id in MASKED_ALONE]
+    return LinkageFact(
+        known=held.names,
+        records=len(held.released),
+        initial_share=held.collected_share,
+        attacks=tuple(attacks.made),
+        untried=tuple(attacks.untried),
+        strongest_uninformed=strongest(uninformed).id,
+        strongest_informed=strongest(attacks.made).id,
+        strongest_masked=strongest(masked).id if masked else None,
+        partial=() if quick else _partial(held, attacks, generator),
+        learned=learned,
+        policies=() if quick else _policies(candidate, methods),
+    )
+
+
+def _learn(
+    attacks: Attacks, held: Holdings, people: Positions, generator: np.random.Generator
+) -> tuple[LearnedFact, ...]:
+    """Learn from some people, try on as many others, and attack the whole release with the weights."""
+    names, drawn = held.compared, drawn_people(held, generator)
+    if len(names) < 2 or len(drawn) < 2 * FEWEST_LEARNED_FROM:
+        return ()
+    given = mixed_components(held, drawn)
+    teachers = half_of(drawn, generator)
+    kinds = [Kind.WEIGHTED_MEAN] + ([Kind.CHOQUET] if len(names) <= _MOST_CHOQUET else [])
+    facts, weights = [], None
+    for kind in kinds:
+        try:
+            found = learn(given, kind, generator, records=teachers)
+        except ParameterError:
+            continue
+        equal = learn(given, Kind.ARITHMETIC_MEAN, generator, records=teachers)
+        facts.append(_learned_fact(found, equal, len(teachers)))
+        if kind is Kind.WEIGHTED_MEAN:
+            weights = found.distance.weights
+    if weights is not None:
+        taught = drawn[teachers]
+        parts = [(np.setdiff1d(people, taught), weights)]
+        if len(drawn) == len(held.released):
+            # A small file's halves teach each other's weights.
+            rest = np.setdiff1d(np.arange(len(drawn)), teachers)
+            parts.append((taught, learn(given, Kind.WEIGHTED_MEAN, generator, records=rest).distance.weights))
+        attacks.attempt(
+            Attempt(
+                "all-learned",
+                "Nearest record by a distance whose weights were learned from other people",
+                "uninformed",
+                names,
+                lambda: _linked_by(held, parts),
+            )
+        )
+    return tuple(facts)
+
+
+def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Outcome:
+    """Link some people by weights, others by other weights."""
+    found = [mixed_linkage(held.mixed(people), weights.tolist()) for people, weights in parts]
+    n_people = sum(one.n for one in found)
+    linked = Linkage(sum(one.expected_correct for one in found), n_people, found[0].baseline)
+    return linked, n_people == len(held.released)
+
+
+def _learned_fact(found: Learned, equal: Learned, people: int) -> LearnedFact:
+    outside = found.out_of_sample
+    return LearnedFact(
+        kind=found.distance.kind.value,
+        people=people,
+        equal=link_figure(equal.in_sample),
+        in_sample=link_figure(found.in_sample),
+        out_of_sample=link_figure(outside) if outside else None,
+        shares=dict(found.distance.attribute_shares),
+    )
+
+
+def _partial(held: Holdings, attacks: Attacks, generator: np.random.Generator) -> tuple[PartialKnowledgeFact, ...]:
+    """The best attacks of an intruder who holds fewer attributes, averaged over sets of as many.
+
+    Attributes become known one by one in a few random orders, so that the sets of one order are nested. ``attacks`` are
+    those with all of them known.
+    """
+    names = held.names
+    people = sample_of(held, _PARTIAL_PEOPLE, generator)
+    orders = [generator.permutation(len(names)).tolist() for _ in range(_ORDERS)]
+    facts = []
+    for size in range(1, len(names) + 1):
+        sets = sorted({tuple(sorted(order[:size])) for order in orders})
+        tried = [attacks]
+        if size < len(names):
+            known = ({names[place] for place in one} for one in sets)
+            tried = [all_made(held.only(one), people, generator, hasty=True) for one in known]
+        tried = [one for one in tried if one.made]
+        if tried:
+            uninformed, informed = np.mean([one.best_shares() for one in tried], axis=0).tolist()
+            facts.append(
+                PartialKnowledgeFact(
+                    attributes=size,
+                    sets=len(tried),
+                    people=min(one.figure.people for attempted in tried for one in attempted.made),
+                    uninformed=uninformed,
+                    informed=informed,
+                )
+            )
+    return tuple(facts)
+
+
+def _policies(candidate: Candidate, methods: Sequence[Method]) -> tuple[PolicyLinkage, ...]:
+    """Linkage gained from knowing the rule, by generalization."""
+    facts = []
+    for method in methods:
+        chosen = method is candidate.generalization.method
+        other = candidate if chosen else _generalized_by(candidate, method)
+        if other is not None:
+            facts.append(policy_linkage(other, chosen=chosen))
+    return tuple(facts)
+
+
+def policy_linkage(candidate: Candidate, *, chosen: bool = True) -> PolicyLinkage:
+    """Attack the file that a candidate's generalization releases, with all quasi-identifiers known.
+
+    A generalization of each record by its own best strategy gives away more than the n_p people who match a cell: its
+    own-cell preimage n_T is smaller for some. Where preimages are whole cells (recursive partition, one common
+    strategy, Safe Harbor) the two are the same.
+    """
+    played, release = candidate.generalization, linkable_release(candidate)
+    files = generalized_files(release)
+    narrowed = int(release.records[release.kept & (played.effective < played.people)].sum())
+    uninformed = (closest_linkage(files), matching_linkage(files), likely_linkage(files, played.people))
+    return PolicyLinkage(
+        method=played.method.value,
+        chosen=chosen,
+        narrowed_share=narrowed / release.released_records,
+        naive_attacked_share=_attacked_share(candidate, played.people),
+        transparent_attacked_share=_attacked_share(candidate, played.effective),
+        uninformed=max(one.share_correct for one in uninformed),
+        informed=own_cell_linkage(files).share_correct,
+        whole_cells=not overlapping(candidate.index, played.method),
+    )
+
+
+def _attacked_share(candidate: Candidate, sizes: Counts) -> float:
+    """Share of the released records that an attempt pays on, by the people of each tuple's group."""
+    records = np.where(candidate.released, candidate.index.data.counts, 0)
+    return float(records[candidate.payoffs.attacked(sizes)].sum() / records.sum())
+
+
+def _generalized_by(candidate: Candidate, method: Method) -> Candidate | None:
+    """The copy by another method; None where it leaves some record no strategy or nothing to release."""
+    cell_weights = candidate.request.policy.generalization.cell_weights
+    try:
+        played: Generalization = play(candidate.index, method, candidate.game, candidate.weights, cell_weights)
+        other = candidate.generalized_as(played)
+        other.released  # noqa: B018 - raises where nothing can be released
+    except StageFailed:
+        return None
+    return other
 
 
 class LinkageAssessment(Assessment[LinkageFact]):

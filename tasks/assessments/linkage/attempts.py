@@ -11,20 +11,18 @@ from itertools import chain
 
 import numpy as np
 
-from tasks.assessments.linkage.closest import closest_linkage
-from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.facts import (
     AttackFact,
     Knows,
     UntriedAttack,
+    link_figure,
 )
 from tasks.assessments.linkage.figure import Linkage
-from tasks.assessments.linkage.files import Positions
-from tasks.assessments.linkage.generalized import likely_linkage, matching_linkage, own_cell_linkage
+from tasks.assessments.linkage.files import Positions, distance_linkage
+from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
 from tasks.assessments.linkage.generalized_files import GeneralizedFiles, generalized_files, people_matching
 from tasks.assessments.linkage.holdings import Holdings
 from tasks.assessments.linkage.informed import InformedView
-from tasks.assessments.linkage.judged import link_figure
 from tasks.assessments.linkage.mixed import mixed_linkage
 from tasks.assessments.linkage.probabilistic import probabilistic_linkage
 from tasks.core.errors import ParameterError

@@ -9,13 +9,184 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Flags
+from tasks.assessments.linkage.figure import Flags, Floats
 from tasks.assessments.linkage.files import Positions
-from tasks.assessments.linkage.hierarchy_distance import AxisGroups
+from tasks.core.errors import ParameterError
+from tasks.generalization.play import CountIndex
+from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.hierarchy import Codes
+from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
+
+_MOST_ENTRIES = 2**27
+_BLOCK_ENTRIES = 2**22
+
+
+@dataclass(frozen=True)
+class AxisGroups:
+    """The groups of one attribute, as sets of values."""
+
+    layers: Codes
+    """Axis position of the group that holds each leaf in each layer, −1 where none does; shape (n_leaves, n_layers).
+
+    The first layers are the hierarchy's levels, the last is Safe Harbor's own groups where it has any."""
+    layer_of: NDArray[np.intp]
+    """Layer of each axis position, shape (n_positions,)."""
+    sizes: Counts
+    """Leaves in the group at each axis position, shape (n_positions,)."""
+    covers: Codes
+    """Axis position of each level's group that holds the whole group, −1 where none does; (n_positions, n_levels)."""
+    numbers: Floats | None = None
+    """The number that each leaf stands for, shape (n_leaves,); None where the values are no numbers."""
+
+    @property
+    def n_leaves(self) -> int:
+        """Values in the domain."""
+        return len(self.layers)
+
+    @property
+    def n_positions(self) -> int:
+        """Axis positions, Safe Harbor's own groups included."""
+        return len(self.sizes)
+
+    def holds(self, leaves: Codes, positions: Codes) -> Flags:
+        """Whether groups hold leaves, pair by pair: both arrays of one shape, or of shapes that broadcast."""
+        found: Flags = self.layers[leaves, self.layer_of[positions]] == positions
+        return found
+
+
+def axis_groups(hierarchy: Hierarchy, extra: SafeHarborAxis | None = None, numbers: Floats | None = None) -> AxisGroups:
+    """The groups of one attribute.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    extra : SafeHarborAxis, optional
+        Safe Harbor's grouping, whose own groups follow the hierarchy's on the axis.
+    numbers : array of shape (n_leaves,), optional
+        The number that each leaf stands for, as ``leaf_numbers`` reads it. Given for an attribute whose values are
+        amounts; its distances are then differences.
+    """
+    layers, sizes = hierarchy.positions, hierarchy.sizes
+    layer_of = hierarchy.axis_levels.astype(np.intp)
+    if extra is not None and len(extra.extra_labels):
+        own = np.where(extra.positions >= hierarchy.axis_length, extra.positions, -1)
+        layers = np.column_stack([layers, own]).astype(np.int32)
+        sizes = np.concatenate([sizes, extra.extra_sizes])
+        layer_of = np.concatenate([layer_of, np.full(len(extra.extra_labels), hierarchy.n_levels)])
+    return AxisGroups(layers, layer_of, sizes, _covers(layers, len(sizes), hierarchy.n_levels), numbers)
+
+
+def leaf_numbers(hierarchy: Hierarchy) -> Floats | None:
+    """The number that each leaf of an attribute of amounts is written as, shape (n_leaves,); None where one is none."""
+    try:
+        numbers = np.array([float(label) for label in hierarchy.labels[0]])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def index_groups(index: CountIndex, numbers: Sequence[Floats | None] | None = None) -> tuple[AxisGroups, ...]:
+    """Groups of each quasi-identifier of a count index, Safe Harbor's own included.
+
+    Parameters
+    ----------
+    index : CountIndex
+    numbers : sequence of arrays or None, optional
+        For each quasi-identifier of amounts the number of each leaf (``leaf_numbers``), None for the others; all are
+        compared by their hierarchy where not given.
+    """
+    values = numbers or [None] * len(index.hierarchies)
+    return tuple(map(axis_groups, index.hierarchies, index.safe_harbor, values))
+
+
+def distance_table(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats:
+    """Distance of values to groups: a difference for amounts, else by the smallest group that holds both.
+
+    Parameters
+    ----------
+    groups : AxisGroups
+    leaves : array of shape (n_rows,)
+        Leaves to compare.
+    positions : array of shape (n_columns,)
+        Axis positions to compare with.
+
+    Returns
+    -------
+    array of shape (n_rows, n_columns), 0 to 1
+
+    Raises
+    ------
+    ParameterError
+        If the table would have more than 2²⁷ entries.
+    """
+    if len(leaves) * len(positions) > _MOST_ENTRIES:
+        raise ParameterError(
+            "an attribute has too many values to compare all of them",
+            where="values of the known individuals and groups of the release",
+            expected=f"at most {_MOST_ENTRIES} pairs",
+            got=f"{len(leaves)} × {len(positions)}",
+            fix="attack a sample of the individuals",
+        )
+    if groups.numbers is not None:
+        return _mean_difference(groups, groups.numbers, leaves, positions)
+    return _common_group(groups, leaves, positions)
+
+
+def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats:
+    """(size of the smallest group that holds leaf and group − 1)/(size of the domain − 1).
+
+    For a group that holds the leaf it is the normalised certainty penalty of the group (Xu et al. 2006); otherwise the
+    distance of categories in a taxonomy of Byun et al. 2007, with the size of the common subtree in place of its
+    height, so that levels need not be equally coarse. 0 for the leaf itself alone; a group that says nothing is at 1.
+    """
+    size = np.full((len(leaves), len(positions)), groups.n_leaves, dtype=np.int64)
+    for level in reversed(range(groups.covers.shape[1])):
+        cover = groups.covers[positions, level]
+        np.minimum(size, groups.sizes[cover], out=size, where=groups.layers[leaves, level, None] == cover)
+    np.copyto(size, groups.sizes[positions], where=groups.holds(leaves[:, None], positions))
+    distances: Floats = (size - 1) / max(groups.n_leaves - 1, 1)
+    return distances
+
+
+def _mean_difference(groups: AxisGroups, numbers: Floats, leaves: Codes, positions: Codes) -> Floats:
+    """Mean |leaf − y| over the numbers y of the group, over the range of the domain.
+
+    The expected distance between the leaf and a value of which only the group is known, all its values being equally
+    likely; between single values, the distance of ordinal and numeric values of Domingo-Ferrer and Torra 2002. Unlike
+    the distance by common groups it may be less to a narrow group near by than to a wide one that holds the leaf.
+    """
+    spread = np.ptp(numbers)
+    table = np.empty((len(leaves), len(positions)))
+    step = max(1, _BLOCK_ENTRIES // groups.n_leaves)
+    for number, layer in enumerate(groups.layers.T):
+        columns = np.flatnonzero(groups.layer_of[positions] == number)
+        if not len(columns):
+            continue
+        order = np.argsort(layer, kind="stable")
+        order = order[layer[order] >= 0]
+        first = np.flatnonzero(np.diff(layer[order], prepend=-1))
+        column = np.searchsorted(layer[order][first], positions[columns])
+        for start in range(0, len(leaves), step):
+            part = slice(start, start + step)
+            apart = np.abs(numbers[leaves[part], None] - numbers[order])
+            table[part, columns] = np.add.reduceat(apart, first, axis=1)[:, column] / groups.sizes[positions[columns]]
+    return table / (spread if spread > 0 else 1.0)
+
+
+def _covers(layers: Codes, n_positions: int, n_levels: int) -> Codes:
+    """A level's group covers a group if all leaves of the group are in it."""
+    low = np.full((n_positions, n_levels), np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full((n_positions, n_levels), -1, dtype=np.int32)
+    for held in layers.T:
+        leaves = np.flatnonzero(held >= 0)
+        np.minimum.at(low, held[leaves], layers[leaves, :n_levels])
+        np.maximum.at(high, held[leaves], layers[leaves, :n_levels])
+    covers: Codes = np.where(low == high, low, -1).astype(np.int32)
+    return covers
+
 
 _BLOCK_PAIRS = 2**21
 

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.generalized import OwnCells
-from tasks.assessments.linkage.generalized_files import LinkableRelease
-from tasks.assessments.linkage.hierarchy_distance import AxisGroups, index_groups, leaf_numbers
+from tasks.assessments.linkage.generalized_files import AxisGroups, LinkableRelease, index_groups, leaf_numbers
 from tasks.assessments.linkage.informed import InformedView
-from tasks.assessments.linkage.method_knowledge import MaskedPart
 from tasks.assessments.linkage.mixed import GeneralizedPart, MixedFiles, mixed_files
+from tasks.assessments.linkage.within import MaskedPart
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.problem import fold
 from tasks.generalization.transparency import cell_numbers

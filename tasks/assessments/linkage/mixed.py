@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import distinct_rows, tie_limit
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, common_scale
-from tasks.assessments.linkage.hierarchy_distance import AxisGroups, distance_table
+from tasks.assessments.linkage.files import Files, Positions, common_scale, distinct_rows, tie_limit
+from tasks.assessments.linkage.generalized_files import AxisGroups, distance_table
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 

@@ -14,9 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.distance import DistinctRows, distinct_rows, tie_limit
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions
+from tasks.assessments.linkage.files import DistinctRows, Files, Positions, distinct_rows, tie_limit
 from tasks.core.errors import ParameterError
 
 _MOST_PATTERNS = 2**22

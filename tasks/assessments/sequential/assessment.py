@@ -1,19 +1,345 @@
-"""The sequential adversary: what a recipient re-identifies who tries one candidate after another while it pays."""
+"""The sequential adversary on one recipient's file: risk before and after, thresholds, and deterrents.
 
-from collections.abc import Mapping
+The gates use the adversary that has the whole file and pays for access once. It bounds the one that decides record by
+record, whether that one knows each group beforehand or only how many people it has: a record that is worth access by
+itself makes access worth it for the file, and once access is paid the three do not differ.
+"""
 
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.exploiting import LARGEST_SIZE
+from tasks.adversary.fmdp import (
+    baseline_risk,
+    expected_linked_values,
+    exploits_made,
+    known_threshold,
+    linked_values,
+    reidentification_probability,
+    reidentification_probability_unknown,
+    sink_probability,
+)
+from tasks.adversary.group_sizes import expected_listed
+from tasks.adversary.planning.deterrence import (
+    Term,
+    deterring_value,
+    sensitivity,
+    shared_access,
+    smallest_value,
+    sufficient_value,
+    term_value,
+    with_term,
+)
+from tasks.adversary.profile import DerivedProfile
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.sequential.facts import SequentialFact
-from tasks.assessments.sequential.sequential import (
-    external_fact,
-    gate_figures,
-    judged_belief,
-    plan,
-    sequential_by_coalition,
+from tasks.assessments.sequential.facts import (
+    AdversaryFact,
+    BeliefFact,
+    CurvePoint,
+    DeterrentFact,
+    ExternalFact,
+    SensitivityFact,
+    SensitivityPoint,
+    SequentialFact,
 )
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.coalition import worst
-from tasks.request.model import Measure
+from tasks.candidate.coalition import Coalition, worst
+from tasks.candidate.groups import Floats, Groups, collected_groups, recipient_profile, released_groups
+from tasks.core.fact import Bin
+from tasks.generalization.play import CountIndex, Generalization
+from tasks.microdata.coded import Prepared
+from tasks.microdata.tuples import Counts
+from tasks.request.model import Measure, Recipient, ReleaseRequest
+
+_EVERY_SIZE = 300
+_POINTS = 160
+_SCANNED = 2000
+_BEYOND = 1.15
+_UNDETERRED = 100
+_SEARCHED = 2000
+
+
+def thresholds(profile: AdversaryProfile) -> tuple[int | None, int | None]:
+    """Smallest safe group where access is paid for each record, and where it is paid already; None where none is."""
+    return known_threshold(profile), known_threshold(dataclasses.replace(profile, access_cost=0.0))
+
+
+def exhausted_below(profile: AdversaryProfile, linked: int | None) -> int | None:
+    """Smallest group in which the adversary leaves some candidate untried; None where it is not among the first 2,000.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    linked : int or None
+        Smallest group that is safe once access is paid.
+    """
+    sizes = np.arange(1, min(_SCANNED, linked or _SCANNED) + 1)
+    spared = sizes[exploits_made(profile, sizes) < sizes]
+    return int(spared[0]) if len(spared) else None
+
+
+def curve(profile: AdversaryProfile, known: int | None, linked: int | None, largest: int) -> tuple[CurvePoint, ...]:
+    """Risk and exploits by group size, from one candidate to a little beyond the thresholds.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+    known, linked : int or None
+        As ``thresholds`` gives them.
+    largest : int
+        Candidates of the file's largest group, up to which is shown where no size is safe.
+    """
+    last = min(int(_BEYOND * (linked or max(largest, _UNDETERRED))) + 3, LARGEST_SIZE)
+    if last <= _EVERY_SIZE:
+        sizes = np.arange(1, last + 1)
+    else:
+        marks = [size + step for size in (known, linked) if size for step in (-1, 0) if size + step >= 1]
+        sizes = np.unique([*np.rint(np.geomspace(1, last, _POINTS)).astype(np.int64), *marks])
+    columns = (
+        reidentification_probability(profile, sizes),
+        sink_probability(profile, sizes),
+        exploits_made(profile, sizes),
+    )
+    return tuple(
+        CurvePoint(size=int(size), known=float(one), linked=float(other), exploits=float(made))
+        for size, one, other, made in zip(sizes, *columns, strict=True)
+    )
+
+
+def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
+    """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
+    found = (
+        sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
+        for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION)
+    )
+    return tuple(
+        SensitivityFact.model_validate(
+            {
+                "term": one.term.value,
+                "own": one.own,
+                "points": [
+                    SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)
+                    for value, known, linked in zip(one.values, one.known, one.linked, strict=True)
+                ],
+            }
+        )
+        for one in found
+    )
+
+
+JUDGED = "access shared"
+_EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Results of the stage for one recipient."""
+
+    fact: SequentialFact
+    figures: dict[Measure, float]
+
+
+def plan(
+    table: CountIndex, played: Generalization, kept: NDArray[np.bool_], derived: DerivedProfile, external: ExternalFact
+) -> Planned:
+    """The sequential adversary's risk for a generalization.
+
+    Parameters
+    ----------
+    table : CountIndex
+    played : Generalization
+    kept : array of shape (n_tuples,)
+        Whether a tuple's records are released.
+    derived : DerivedProfile
+    external : ExternalFact
+    """
+    profile = derived.profile
+    before = collected_groups(table, profile.prior)
+    after = released_groups(table, played, kept, profile.prior)
+    residual = beliefs(profile, after)
+    known, linked = thresholds(profile)
+    sizes = after.candidates
+    baseline = _by_size(baseline_risk, profile, sizes)
+    fact = SequentialFact(
+        profile=_profile_fact(derived),
+        external=external,
+        threshold_known=known,
+        threshold_linked=linked,
+        exhausted_below=exhausted_below(profile, linked),
+        smallest_group=int(sizes.min()),
+        largest_group=int(sizes.max()),
+        initial=beliefs(profile, before),
+        residual=residual,
+        judged=JUDGED,
+        baseline_maximum=float(baseline.max()),
+        baseline_attacked_share=float(after.records[baseline > 0].sum() / after.records.sum()),
+        group_sizes=_histogram(after),
+        curve=curve(profile, known, linked, int(sizes.max())),
+        sensitivity=sensitivities(profile, int(sizes.max())),
+        deterrents=deterrents(profile, after),
+    )
+    return Planned(fact, gate_figures(residual))
+
+
+def external_fact(request: ReleaseRequest, prepared: Prepared, prior: float) -> ExternalFact:
+    """The external data of a release: the register, or the share of the population that the prior says."""
+    register, named = prepared.register, request.external_data
+    if register is None or named is None:
+        people = expected_listed(prior, prepared.population.total)
+        return ExternalFact(kind="population", source=request.population.source, sha256=None, people=people)
+    return ExternalFact(kind="register", source=named.source, sha256=register.sha256, people=int(register.listed.sum()))
+
+
+def beliefs(profile: AdversaryProfile, groups: Groups) -> tuple[BeliefFact, ...]:
+    """Risk of the records of some groups, by what the adversary knows of them and how often access is paid."""
+    sizes, records = groups.candidates, groups.records
+    unknown = _unknown(profile, groups)
+    exploits = _by_size(exploits_made, profile, sizes)
+    return (
+        _belief("known group", _by_size(reidentification_probability, profile, sizes), exploits, records),
+        _belief("unknown group", unknown, exploits, records),
+        judged_belief(profile, groups),
+    )
+
+
+def judged_belief(profile: AdversaryProfile, groups: Groups) -> BeliefFact:
+    """Risk of the records of some groups from the adversary that the gates use: access is paid once per file."""
+    exploits = _by_size(exploits_made, profile, groups.candidates)
+    return _belief(JUDGED, judged_risks(profile, groups), exploits, groups.records)
+
+
+def judged_risks(profile: AdversaryProfile, groups: Groups) -> Floats:
+    """Probability, as the gates use it, that a record of each group is re-identified: access is paid once per file."""
+    linked = _by_size(sink_probability, profile, groups.candidates)
+    return linked if is_accessed(profile, groups) else np.zeros_like(linked)
+
+
+def gate_figures(residual: tuple[BeliefFact, ...]) -> dict[Measure, float]:
+    """Gate figures: those of the file-wide adversary."""
+    (judged,) = (one for one in residual if one.belief == JUDGED)
+    return {
+        Measure.SEQUENTIAL_MAXIMUM: judged.maximum_risk,
+        Measure.SEQUENTIAL_MEAN: judged.mean_risk,
+        Measure.SEQUENTIAL_ATTACKED: judged.attacked_share,
+        Measure.SEQUENTIAL_EXPECTED: judged.expected_reidentifications,
+    }
+
+
+def deterrents(profile: AdversaryProfile, groups: Groups) -> tuple[DeterrentFact, ...]:
+    """The least value of each term, the others as they are, at which no record is attacked."""
+    return tuple(
+        DeterrentFact.model_validate(
+            {"term": term.value, "current": term_value(profile, term), "needed": _needed(profile, term, groups)}
+        )
+        for term in (Term.PENALTY, Term.DETECTION, Term.EXPLOIT_COST, Term.ACCESS_COST)
+    )
+
+
+def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | None:
+    """Value that deters an adversary that knows the groups if it also deters one with beliefs; else one for both."""
+    found = groups.candidates > 0
+    sizes, records = groups.candidates[found], groups.records[found]
+    if len(sizes) == 0:
+        return 0.0
+    if term is Term.ACCESS_COST:
+        believed = expected_linked_values(profile, groups.densities, groups.external_size)
+        known = _by_size(linked_values, profile, groups.candidates)
+        if not known.any():
+            return 0.0
+        return profile.discount * max(
+            shared_access(profile, values, groups.records).total for values in (known, believed)
+        )
+    value = deterring_value(profile, term, sizes, records)
+    if value is None or not is_attacked(with_term(profile, term, value), groups):
+        return value
+    return smallest_value(
+        lambda tried: not is_attacked(with_term(profile, term, tried), groups),
+        sufficient_value(profile, term, int(sizes.max())),
+    )
+
+
+def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
+    """Whether any record is attacked by one who has the whole file."""
+    values = _by_size(linked_values, profile, groups.candidates)
+    return bool((values > 0).any()) and is_accessed(profile, groups)
+
+
+def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> BeliefFact:
+    total, attacked = int(records.sum()), risks > 0
+    return BeliefFact.model_validate(
+        {
+            "belief": name,
+            "maximum_risk": float(risks.max()),
+            "mean_risk": float(records @ risks / total),
+            "attacked_share": float(records[attacked].sum() / total),
+            "attacked_records": int(records[attacked].sum()),
+            "expected_reidentifications": float(records @ risks),
+            "expected_exploits": float((records * exploits)[attacked].sum() / total),
+        }
+    )
+
+
+def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
+    """Whether access pays for the whole file, to one who knows the groups or to one who only believes them binomial."""
+    known = _by_size(linked_values, profile, groups.candidates)
+    believed = expected_linked_values(profile, groups.densities, groups.external_size)
+    return any(shared_access(profile, values, groups.records).accessed for values in (known, believed))
+
+
+def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
+    risks = np.zeros(len(groups.candidates))
+    found = groups.candidates > 0
+    risks[found] = reidentification_probability_unknown(
+        profile, groups.candidates[found], groups.densities[found], groups.external_size
+    )
+    return risks
+
+
+def _by_size(
+    function: Callable[[AdversaryProfile, Counts], Floats], profile: AdversaryProfile, sizes: Counts
+) -> Floats:
+    """A figure by group size; 0 where the external data list nobody of the group."""
+    figures = np.zeros(len(sizes))
+    figures[sizes > 0] = function(profile, sizes[sizes > 0])
+    return figures
+
+
+def _histogram(groups: Groups) -> tuple[Bin, ...]:
+    place = np.searchsorted(_EDGES, groups.candidates, side="left") - 1
+    counts = np.bincount(np.maximum(place, 0), weights=groups.records, minlength=len(_EDGES) - 1)
+    last = int(np.flatnonzero(counts).max()) + 1
+    return tuple(
+        Bin(low=low, high=high, records=int(count))
+        for low, high, count in zip(_EDGES[:last], _EDGES[1:], counts[:last], strict=False)
+    )
+
+
+def _profile_fact(derived: DerivedProfile) -> AdversaryFact:
+    terms = {name: getattr(derived.profile, name) for name in AdversaryProfile.__dataclass_fields__}
+    return AdversaryFact(**terms, origins=derived.origins)
+
+
+def sequential_by_coalition(
+    table: CountIndex, coalitions: Iterable[Coalition], kept: NDArray[np.bool_], recipient: Recipient
+) -> tuple[dict[Measure, float], ...]:
+    """Gate figures of a sequential adversary, by coalition.
+
+    Raises
+    ------
+    ParameterError
+        If the adversary's plan cannot be solved.
+    """
+    found = []
+    for coalition in coalitions:
+        profile = recipient_profile(recipient, coalition.copy, kept).profile
+        groups = released_groups(table, coalition.copy, kept, profile.prior)
+        found.append(gate_figures((judged_belief(profile, groups),)))
+    return tuple(found)
 
 
 class SequentialAssessment(Assessment[SequentialFact]):

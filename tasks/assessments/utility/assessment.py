@@ -8,8 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.utility.classification import classification_accuracy
-from tasks.assessments.utility.clustering import cluster_agreement
+from tasks.assessments.utility.analyses import classification_accuracy, cluster_agreement
 from tasks.assessments.utility.facts import ClassificationFact, ClusteringFact, MarginalFact, NotMeasured, UtilityFact
 from tasks.assessments.utility.features import both_versions, sample
 from tasks.assessments.utility.generalization_loss import GeneralizationLoss, generalization_loss, released

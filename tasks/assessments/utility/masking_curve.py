@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tasks.assessments.linkage.distance import distance_linkage
 from tasks.assessments.linkage.figure import Floats
+from tasks.assessments.linkage.files import distance_linkage
 from tasks.assessments.linkage.informed import InformedView
-from tasks.assessments.linkage.method_knowledge import MaskedPart
+from tasks.assessments.linkage.within import MaskedPart
 from tasks.assessments.utility.facts import CurvePointFact, MaskingCurve
 from tasks.assessments.utility.features import sample
 from tasks.assessments.utility.numeric_change import numeric_change

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tasks.assessments.combined.assessment import record_scores
 from tasks.assessments.identity.score import released_levels
 from tasks.assessments.linkage.holdings import known_attributes
-from tasks.assessments.sequential.sequential import judged_risks
+from tasks.assessments.sequential.assessment import judged_risks
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.decision.record import GateResult
@@ -106,7 +106,6 @@ def at_stake(candidate: Candidate, gate: GateResult) -> AtStake:
 
     Parameters
     ----------
-    candidate : Candidate
     gate : GateResult
         Of a measure in ``BY_CLASS``.
 

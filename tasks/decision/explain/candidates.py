@@ -29,7 +29,7 @@ import numpy as np
 from tasks.adversary.planning.deterrence import Term
 from tasks.assessments.assessment import Assessment
 from tasks.assessments.registry import COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
-from tasks.assessments.sequential.sequential import deterrents
+from tasks.assessments.sequential.assessment import deterrents
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.core.errors import ParameterError, StageFailed
@@ -64,8 +64,6 @@ class Candidates:
 
     Parameters
     ----------
-    index : CountIndex
-    prepared : Prepared
     masked_for : callable, optional
         Gives the masked columns of a request.
     memory : int
@@ -96,7 +94,6 @@ class Candidates:
 
         Parameters
         ----------
-        request : ReleaseRequest
         recipient : Recipient
             Of that request.
         exact : bool
@@ -131,7 +128,6 @@ class Candidates:
 
         Parameters
         ----------
-        candidate : Candidate
         exact : bool
             Whether attacks must be thorough where quick ones leave the gates open.
 
@@ -168,7 +164,6 @@ class Candidates:
         ----------
         request : ReleaseRequest
             With the terms to judge.
-        recipient_id : str
         decided_on : date
             Day of the decision.
         exact : bool
@@ -258,7 +253,6 @@ def safe_people(payoffs: Payoffs, population: int) -> int:
 
     Parameters
     ----------
-    payoffs : Payoffs
     population : int
         People in all; no group is larger.
     """

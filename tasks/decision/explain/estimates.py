@@ -19,9 +19,9 @@ import numpy as np
 from tasks.assessments.identity.uncertain.release import uncertain_release
 from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.verdict import estimated
-from tasks.assessments.linkage.attack import attack
+from tasks.assessments.linkage.assessment import attack
+from tasks.assessments.linkage.facts import gate_figures, least_figures
 from tasks.assessments.linkage.holdings import known_attributes
-from tasks.assessments.linkage.judged import gate_figures, least_figures
 from tasks.assessments.registry import LINKAGE
 from tasks.candidate.candidate import Candidate
 from tasks.decision.explain.result import Figures, Measured
@@ -71,7 +71,6 @@ class Estimates:
 
         Parameters
         ----------
-        candidate : Candidate
         anew : bool
             Whether terms may be drawn; else only a figure is given that is known.
 
@@ -97,7 +96,6 @@ class Estimates:
 
         Parameters
         ----------
-        candidate : Candidate
         anew : bool
             Whether attacks may be made; else only those figures are given that take none.
         exact : bool

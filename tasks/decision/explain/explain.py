@@ -12,12 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
-from tasks.assessments.measures import MEASURES
+from tasks.adversary.profile import derive_profile
+from tasks.assessments.linkage.holdings import known_attributes
+from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL
 from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import levers
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
 from tasks.decision.explain.candidates import Candidates
-from tasks.decision.explain.estimates import RANDOM, TooManyAttacks
+from tasks.decision.explain.estimates import RANDOM, TooManyAttacks, is_closed
+from tasks.decision.explain.levers import Lever
 from tasks.decision.explain.result import (
     Explanation,
     Flip,
@@ -28,12 +31,16 @@ from tasks.decision.explain.result import (
     TermChange,
     strongest_reasons,
 )
-from tasks.decision.explain.searches import deterrents_of, search_deterrents, search_masking
-from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial, unsearched
+from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial
 from tasks.decision.gates import VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
-from tasks.request.model import BUDGETED, PARTITIONS, Gate, Measure, Method, Recipient, ReleaseRequest
+from tasks.request.model import BUDGETED, PARTITIONS, Measure, Method, Recipient, ReleaseRequest
 
+_DETERRED_GATES = SEQUENTIAL.gate_measures | {Measure.PASSING_PROBABILITY}
+_MASKED_GATES = LINKAGE.gate_measures | COMBINED.gate_measures
+"""Gates whose figures follow from masked values."""
+_NOTHING_RELEASED = "Nothing can be released under these terms."
+_OTHERS_CLOSED = "Other gates are closed as well."
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
 _WITHOUT_DECOYS = (
@@ -135,13 +142,15 @@ def explain(
     renewed = trial.judge(trial.renewal) if trial.renewal else now
     results: list[Flip | NoFlip] = []
     if trial.reversed(renewed):
-        results += _expired_alone(trial)
+        why = "The expired agreement blocks, whatever the other terms are."
+        numbers = *levers.stakes(request, recipient), *levers.class_sizes(request), *_deterring(trial)
+        results += [lever.unchanged(why) for lever in numbers]
         switches, untried = _switches(trial)
     else:
         # What is likeliest to help comes first: the work that attacks may take is bounded.
-        maskings = search_masking(trial, renewed)
+        maskings = _maskings(trial, renewed)
         switches, untried = _switches(trial)
-        results += [*_numbers(trial), *search_deterrents(trial, renewed), *maskings, *_thresholds(trial, renewed)]
+        results += [*_numbers(trial), *_deterrents(trial, renewed), *maskings, *_thresholds(trial, renewed)]
     results += untried
     return replace(
         unchanging,
@@ -150,7 +159,7 @@ def explain(
         no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
         switches=tuple(switches),
         agreement=_agreement(trial, renewed),
-        games_played=candidates.games_solved - games_before,
+        games_solved=candidates.games_solved - games_before,
         note=_WITHOUT_DECOYS if decoyed else "",
         at_stake=_at_stake(trial, gates),
     )
@@ -187,72 +196,135 @@ def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
     change, lever = trial.renewal[0], "expiry of the agreement"
     if trial.reversed(renewed):
         return Flip(lever, trial.renewal, renewed)
-    why = "Other gates are closed as well."
-    return NoFlip(lever, change.where, change.current, change.current, "any later date", why)
-
-
-def _expired_alone(trial: Trial) -> list[NoFlip]:
-    """The numbers, where the agreement alone blocks."""
-    numbers = *levers.stakes(trial.request, trial.recipient), *levers.class_sizes(trial.request)
-    why = "The expired agreement blocks, whatever the other terms are."
-    return [unsearched(lever, why) for lever in (*numbers, *deterrents_of(trial))]
+    return NoFlip(lever, change.where, change.current, change.current, "any later date", _OTHERS_CLOSED)
 
 
 def _numbers(trial: Trial) -> list[Flip | NoFlip]:
     """Results of stakes and class sizes."""
-    results: list[Flip | NoFlip] = []
-    for lever in levers.stakes(trial.request, trial.recipient):
-        results += trial.searched(lever)
+    searched = list(levers.stakes(trial.request, trial.recipient))
     sizes, budget = levers.class_sizes(trial.request), trial.request.policy.generalization.budget
-    if budget is not None and (budget.suppression is not None or budget.utility_floor):
-        return [*results, unsearched(sizes[0], "The budget says how many records may be left out.")]
-    for lever in sizes:
-        results += trial.searched(lever)
+    limited = budget is not None and bool(budget.suppression is not None or budget.utility_floor)
+    results = [result for lever in (*searched, *(() if limited else sizes)) for result in trial.searched(lever)]
+    return [*results, *([sizes[0].unchanged("The budget says how many records may be left out.")] if limited else [])]
+
+
+def _deterring(trial: Trial) -> tuple[Lever, ...]:
+    """The terms that deter, where a gate judges the sequential adversary; else none."""
+    if not any(gate.measure in SEQUENTIAL.gate_measures for gate in trial.request.policy.gates):
+        return ()
+    return levers.deterrents(trial.request, trial.recipient, derive_profile(trial.recipient).profile)
+
+
+def _deterrents(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
+    """Results of each term that deters, on the terms as they stand but for a new date of the agreement.
+
+    Costs and penalties lower the risk and never raise it (``tasks.adversary.planning.deterrence``): they are searched
+    upwards where the release is blocked and downwards where it passes. So is detection, which may do otherwise where
+    penalties are limited; nobody would make it less likely in order to be allowed a release.
+    """
+    in_vain = _deterred_in_vain(now)
+    results: list[Flip | NoFlip] = []
+    for lever in _deterring(trial):
+        why = in_vain or lever.unable
+        if not why and trial.passes and lever.current == 0:
+            why = "There is none that could be lowered."
+        results += [lever.unchanged(why)] if why else _deterrent(trial, lever)
     return results
+
+
+def _deterred_in_vain(now: Judgement) -> str:
+    """Why the release stays blocked whatever the recipient does; empty where it need not."""
+    if not now.figures:
+        return _NOTHING_RELEASED
+    closed = [gate for gate in now.gates if not gate.passed and gate.measured is not None]
+    return _OTHERS_CLOSED if any(gate.id not in _DETERRED_GATES for gate in closed) else ""
+
+
+def _deterrent(trial: Trial, lever: Lever) -> list[Flip | NoFlip]:
+    """Results of one term, by values around the least that deters from the whole file."""
+    trial.progress(f"{lever.name}, the least that deters")
+    request, least = levers.apply(trial.request, lever.changes(lever.current)) if lever.stated else trial.request, None
+    with suppress(ParameterError):
+        candidate = trial.candidates.of(request, request.recipient(trial.recipient.id))
+        least = trial.candidates.deterring(candidate).get(lever.moved)
+    why = "The gates stay open without it."
+    if not trial.passes:
+        why = "No value of it alone was found that deters the recipient."
+        if least is not None:
+            why = "What would deter is more than a request may state." if least > lever.highest else ""
+    deterred = not trial.passes and least is not None and least <= lever.current
+    tried = levers.tried_beyond(lever) if deterred else levers.tried_around(lever, least)
+    return trial.searched(tried, (not trial.passes,), deterrent=True, why=why) or [tried.unchanged(why)]
+
+
+def _maskings(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
+    """Results of each masking's strength, and of all together where none alone changes the verdict."""
+    request = trial.request
+    if not any(gate.measure in LINKAGE.gate_measures for gate in request.policy.gates):
+        return []
+    known = set(known_attributes(request))
+    held = [number for number, masking in enumerate(request.masking) if known.intersection(masking.attributes)]
+    others = [number for number in range(len(request.masking)) if number not in held]
+    why = "The intruder is not taken to hold what it masks."
+    results = [levers.masking_strength(request, [number]).unchanged(why) for number in others]
+    in_vain = _masked_in_vain(trial, now) if held and not trial.passes else ""
+    if in_vain:
+        return [*results, *(levers.masking_strength(request, [number]).unchanged(in_vain) for number in held)]
+    found = [_masking(trial, [number]) for number in held]
+    if len(held) > 1 and not any(isinstance(one, Flip) for one in found):
+        found.append(_masking(trial, held))
+    return [*results, *found]
+
+
+def _masking(trial: Trial, numbers: Sequence[int]) -> Flip | NoFlip:
+    strengths = levers.strengths(trial.request, numbers, stronger=not trial.passes)
+    lever, why = levers.masking_strength(trial.request, numbers), "No strength tried changes the verdict."
+    return trial.chosen(lever, strengths, why)
+
+
+def _masked_in_vain(trial: Trial, now: Judgement) -> str:
+    """Why no masking alone lets a blocked release pass; empty where one may."""
+    if not now.figures:
+        return _NOTHING_RELEASED
+    if not _MASKED_GATES.issuperset(gate.id for gate in now.gates if not gate.passed):
+        return _OTHERS_CLOSED
+    try:
+        least = dict(trial.candidates.estimates.without_numbers(trial.candidate))
+    except TooManyAttacks:
+        return TOO_MANY_ATTACKS
+    except StageFailed:
+        return ""
+    least.pop(Measure.LINKED_MASKED, None)
+    return "Too many are linked without these numbers." if is_closed(trial.request, least) else ""
 
 
 def _thresholds(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
     """Results of the thresholds: of each where the release passes, else of all that fail together."""
     trial.progress("thresholds")
-    gates = trial.request.policy.gates
-    if trial.passes:
-        closed = [_threshold(trial, gate, levers.closed_threshold(gate, now.figures[gate.measure])) for gate in gates]
-        return [_tried(trial, _threshold_name(gate), gate, [one]) for gate, one in zip(gates, closed, strict=True)]
     shut = {gate.id for gate in now.gates if not gate.passed}
-    failing = [gate for gate in gates if gate.measure in shut]
-    if any(gate.measure not in now.figures for gate in failing):
+    gates = [gate for gate in trial.request.policy.gates if trial.passes or gate.measure in shut]
+    named = {gate.measure: levers.threshold(trial.request, gate) for gate in gates}
+    if any(measure not in now.figures for measure in named):
         why = now.failure if now.figures else "nothing can be released under these terms"
-        return [_unchanged(trial, gate, f"Its figure was not measured: {why}.") for gate in failing]
-    needed = [_threshold(trial, gate, levers.open_threshold(gate, now.figures[gate.measure])) for gate in failing]
-    if len(failing) == 1:
-        return [_tried(trial, _threshold_name(failing[0]), failing[0], needed)]
-    together = _tried(trial, "all failing thresholds together", failing[0], needed)
-    return [together, *(_unchanged(trial, gate, "Other gates are closed as well.") for gate in failing)]
+        return [lever.unchanged(f"Its figure was not measured: {why}.") for lever in named.values()]
+    needed = levers.closed_threshold if trial.passes else levers.open_threshold
+    changes = [named[gate.measure].changes(needed(gate, now.figures[gate.measure])) for gate in gates]
+    if trial.passes or len(gates) == 1:
+        return [_tried(trial, lever, change) for lever, change in zip(named.values(), changes, strict=True)]
+    first, *_ = named.values()
+    together = _tried(trial, first, [one for (one,) in changes], "all failing thresholds together")
+    return [together, *(lever.unchanged(_OTHERS_CLOSED) for lever in named.values())]
 
 
-def _tried(trial: Trial, lever: str, gate: Gate, thresholds: Sequence[TermChange]) -> Flip | NoFlip:
-    changes = (*trial.renewal, *thresholds)
+def _tried(trial: Trial, lever: Lever, changes: Sequence[TermChange], name: str = "") -> Flip | NoFlip:
+    changes = (*trial.renewal, *changes)
     try:
         judgement = trial.judge(changes)
     except RequestError:
-        return _unchanged(trial, gate, "No threshold that a policy may have lies beyond the figure.")
+        return lever.unchanged("No threshold that a policy may have lies beyond the figure.")
     if trial.reversed(judgement):
-        return Flip(lever, changes, judgement)
-    return _unchanged(trial, gate, "A threshold on the other side of the figure does not change the verdict.")
-
-
-def _threshold(trial: Trial, gate: Gate, value: float) -> TermChange:
-    return TermChange(levers.threshold_path(trial.request, gate), gate.threshold, value)
-
-
-def _unchanged(trial: Trial, gate: Gate, why: str) -> NoFlip:
-    where, present = levers.threshold_path(trial.request, gate), gate.threshold
-    return NoFlip(_threshold_name(gate), where, present, present, present, why)
-
-
-def _threshold_name(gate: Gate) -> str:
-    title = MEASURES[gate.measure].title
-    return f"threshold: {title[0].lower()}{title[1:]}"
+        return Flip(name or lever.name, changes, judgement)
+    return lever.unchanged("A threshold on the other side of the figure does not change the verdict.")
 
 
 def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
@@ -286,7 +358,7 @@ def _switch(trial: Trial, present: Method, method: Method) -> Switch:
     if not trial.passes and not judgement.passes:
         request = levers.apply(trial.request, changes)
         switched = replace(trial, request=request, recipient=request.recipient(trial.recipient.id))
-        flips = [result for result in search_deterrents(switched, judgement) if isinstance(result, Flip)]
+        flips = [result for result in _deterrents(switched, judgement) if isinstance(result, Flip)]
         deterred = tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
     return Switch(method, changes, judgement, deterred)
 

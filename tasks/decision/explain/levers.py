@@ -4,10 +4,13 @@ Penalties, detection, the cost of access to the external data and the cost of an
 The cost of an attempt counts where the request declares one for the adversary; else it is that of the stakes, which
 changes the game as well. None of these enters the game: the file stays as it is, and only the adversary's use of it
 changes.
+
+Numbers are masked more strongly where the release is blocked, less where it passes, by a short list of strengths. The
+attributes an intruder holds are no lever: the publisher does not choose what others know.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
@@ -17,9 +20,11 @@ from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, term_value
+from tasks.assessments.measures import MEASURES
 from tasks.core.errors import RequestError
-from tasks.decision.explain.result import LogOddsChange, TermChange
-from tasks.request.model import AdversaryTerms, Gate, Measure, Recipient, ReleaseRequest
+from tasks.decision.explain.result import LogOddsChange, NoFlip, TermChange
+from tasks.masking.registry import METHODS
+from tasks.request.model import PARAMETER_OF, AdversaryTerms, Gate, Masking, Measure, Recipient, ReleaseRequest
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 """Factors on a present value, in which steps values are tried; their inverses downwards."""
@@ -29,6 +34,7 @@ STATED_DETECTION = 0.01
 
 _DIGITS = 4
 _NEXT_TO_ZERO = 1e-4
+_STRENGTH_FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 _MOST_MONEY = 1e12
 _LARGEST_CLASS = 1_000_000
 _ORDERS = 13
@@ -47,9 +53,9 @@ class Lever:
     """Path in the request."""
     current: float
     """Its present value, from 0."""
-    lowest: float
+    lowest: float = 0.0
     """Smallest value that is searched."""
-    highest: float
+    highest: float = _MOST_MONEY
     """Largest value that the request may hold."""
     whole: bool = False
     """Whether it is a whole number."""
@@ -66,10 +72,8 @@ class Lever:
 
     def written(self, value: float) -> float:
         """A value as the request holds it; a logarithm has four digits, on the far side of the present one."""
-        if self.log_odds is None:
-            return value
-        if value == self.current:
-            return self.log_odds
+        if self.log_odds is None or value == self.current:
+            return value if self.log_odds is None else self.log_odds
         rounding = ROUND_CEILING if value > self.current else ROUND_FLOOR
         return float(Context(prec=_DIGITS, rounding=rounding).plus(Decimal(repr(float(logit(value))))))
 
@@ -78,29 +82,31 @@ class Lever:
         kind = TermChange if self.log_odds is None else LogOddsChange
         return (*self.stated, kind(self.where, self.written(self.current), self.written(value)))
 
+    def unchanged(self, why: str, tried: Sequence[float] = ()) -> NoFlip:
+        """The result that none of some values changes the verdict, or that it was not searched, with the reason."""
+        values = (self.current, *tried)
+        present, first, last = map(self.written, (self.current, min(values), max(values)))
+        return NoFlip(self.name, self.where, present, first, last, why)
+
 
 def stakes(request: ReleaseRequest, recipient: Recipient) -> tuple[Lever, ...]:
     """The recipient's stakes. Without a gain of its own the gain follows the loss, and both are one lever."""
-    terms = recipient.stakes
-    named: list[tuple[str, str, float]] = [("cost of an attempt", "cost", terms.cost)]
-    if terms.gain is None:
-        named.append(("loss (and the gain that follows it)", "loss", terms.loss))
-    else:
-        named += [("gain of the recipient", "gain", terms.gain), ("loss of the publisher", "loss", terms.loss)]
-    named.append(("benefit of the publisher", "benefit", terms.benefit))
-    place = recipient_path(request, recipient)
-    return tuple(_money(name, f"{place}.stakes.{key}", value) for name, key, value in named)
+    terms, place = recipient.stakes, f"{recipient_path(request, recipient)}.stakes"
+    both = [Lever("loss (and the gain that follows it)", f"{place}.loss", terms.loss)]
+    if terms.gain is not None:
+        gain = Lever("gain of the recipient", f"{place}.gain", terms.gain)
+        both = [gain, Lever("loss of the publisher", f"{place}.loss", terms.loss)]
+    cost = Lever("cost of an attempt", f"{place}.cost", terms.cost)
+    return (cost, *both, Lever("benefit of the publisher", f"{place}.benefit", terms.benefit))
 
 
 def class_sizes(request: ReleaseRequest) -> tuple[Lever, ...]:
     """The minimum class size, and the k of k-anonymity where the policy demands it."""
-    policy = request.policy.generalization
-    named = [("minimum class size", "minimum_class_size", policy.minimum_class_size)]
+    policy, place = request.policy.generalization, "policy.generalization"
+    sizes = {("minimum class size", "minimum_class_size"): policy.minimum_class_size}
     if policy.k_anonymity is not None:
-        named.append(("k of k-anonymity", "k_anonymity.k", policy.k_anonymity.k))
-    return tuple(
-        Lever(name, f"policy.generalization.{key}", value, 1, _LARGEST_CLASS, whole=True) for name, key, value in named
-    )
+        sizes["k of k-anonymity", "k_anonymity.k"] = policy.k_anonymity.k
+    return tuple(Lever(name, f"{place}.{key}", size, 1, _LARGEST_CLASS, True) for (name, key), size in sizes.items())
 
 
 def deterrents(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProfile) -> tuple[Lever, ...]:
@@ -108,20 +114,40 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
 
     Parameters
     ----------
-    request : ReleaseRequest
     recipient : Recipient
         Of that request.
     profile : AdversaryProfile
         As it follows from them.
     """
-    place, declared = recipient_path(request, recipient), recipient.adversary or AdversaryTerms()
-    fee = _money("cost of access to the external data", f"{place}.adversary.access_cost", profile.access_cost)
-    found = [_penalty(place, recipient, declared, profile), _detection(place, recipient, declared, profile)]
-    found.append(replace(fee, moved=Term.ACCESS_COST))
+    declared, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
+    place, intercept = recipient_path(request, recipient), declared.detection_intercept
+    own, agreement = f"{place}.adversary", f"{place}.agreement"
+    # The adversary's own penalty where it or the detection is declared; else the agreement's, with its detection.
+    is_own = declared.penalty is not None or (agreed.penalty is None and intercept is not None)
+    rate = TermChange(f"{agreement}.detection_rate", NOT_STATED, STATED_DETECTION)
+    found = [
+        Lever(
+            "penalty for an attempt that is noticed",
+            f"{own if is_own else agreement}.penalty",
+            profile.penalty,
+            stated=() if is_own or agreed.penalty is not None else (rate,),
+            moved=Term.PENALTY,
+        ),
+        Lever(
+            "probability that an attempt is noticed" + ("" if intercept is None else ", in log odds"),
+            f"{agreement}.detection_rate" if intercept is None else f"{own}.detection_intercept",
+            agreed.detection_rate or 0.0 if intercept is None else term_value(profile, Term.DETECTION),
+            _LEAST_LIKELY,
+            _MOST_LIKELY,
+            log_odds=intercept,
+            moved=Term.DETECTION,
+            unable="" if profile.penalty > 0 else _NO_PENALTY,
+        ),
+        Lever("cost of access to the external data", f"{own}.access_cost", profile.access_cost, moved=Term.ACCESS_COST),
+    ]
     if declared.exploit_cost is not None:
         name = "cost of an attempt for the sequential adversary"
-        cost = _money(name, f"{place}.adversary.exploit_cost", profile.exploit_cost)
-        found.append(replace(cost, moved=Term.EXPLOIT_COST))
+        found.append(Lever(name, f"{own}.exploit_cost", profile.exploit_cost, moved=Term.EXPLOIT_COST))
     return tuple(found)
 
 
@@ -130,7 +156,6 @@ def tried_around(lever: Lever, deterring: float | None) -> Lever:
 
     Parameters
     ----------
-    lever : Lever
     deterring : float or None
         The least value that deters the recipient from the whole file; None where none does.
     """
@@ -150,28 +175,45 @@ def tried_beyond(lever: Lever) -> Lever:
     return replace(lever, also=tuple(10.0**power for power in range(_ORDERS)))
 
 
-def _penalty(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Lever:
-    """The adversary's own penalty where it or the detection is declared; else the agreement's, with its detection."""
-    whose, agreed = "agreement", recipient.agreement.penalty
-    if declared.penalty is not None or (agreed is None and declared.detection_intercept is not None):
-        whose = "adversary"
-    lever = _money("penalty for an attempt that is noticed", f"{place}.{whose}.penalty", profile.penalty)
-    rate = TermChange(f"{place}.agreement.detection_rate", NOT_STATED, STATED_DETECTION)
-    return replace(lever, moved=Term.PENALTY, stated=(rate,) if whose == "agreement" and agreed is None else ())
+def threshold(request: ReleaseRequest, gate: Gate) -> Lever:
+    """The threshold of a gate."""
+    title = MEASURES[gate.measure].title
+    return Lever(f"threshold: {title[0].lower()}{title[1:]}", threshold_path(request, gate), gate.threshold)
 
 
-def _detection(place: str, recipient: Recipient, declared: AdversaryTerms, profile: AdversaryProfile) -> Lever:
-    name, where = "probability that an attempt is noticed", f"{place}.agreement.detection_rate"
-    intercept, present = declared.detection_intercept, recipient.agreement.detection_rate or 0.0
-    if intercept is not None:
-        name, where = f"{name}, in log odds", f"{place}.adversary.detection_intercept"
-        present = term_value(profile, Term.DETECTION)
-    lever = Lever(name, where, present, _LEAST_LIKELY, _MOST_LIKELY, log_odds=intercept, moved=Term.DETECTION)
-    return lever if profile.penalty > 0 else replace(lever, unable=_NO_PENALTY)
+def masking_strength(request: ReleaseRequest, numbers: Sequence[int]) -> Lever:
+    """The strength of one masking or of several, by their numbers in the request; where and value are the first's."""
+    maskings = [request.masking[number] for number in numbers]
+    name = " and ".join(
+        f"{PARAMETER_OF[one.method]} of {one.method.value} of {', '.join(one.attributes)}" for one in maskings
+    )
+    return Lever(name, _masking_path(request, numbers[0]), maskings[0].strength)
 
 
-def _money(name: str, where: str, present: float) -> Lever:
-    return Lever(name, where, present, 0.0, _MOST_MONEY)
+def strengths(request: ReleaseRequest, numbers: Sequence[int], *, stronger: bool) -> Iterator[tuple[TermChange, ...]]:
+    """Changes of the strength of some maskings, all by the same factor, the nearest first."""
+    maskings = {_masking_path(request, number): request.masking[number] for number in numbers}
+    before = [one.strength for one in maskings.values()]
+    for factor in _STRENGTH_FACTORS:
+        values = [_strength(one, factor, stronger=stronger) for one in maskings.values()]
+        if values != before:
+            pairs = zip(maskings.items(), values, strict=True)
+            yield tuple(TermChange(where, one.strength, value) for (where, one), value in pairs)
+        before = values
+
+
+def _masking_path(request: ReleaseRequest, number: int) -> str:
+    return f"masking[{number}].{PARAMETER_OF[request.masking[number].method]}"
+
+
+def _strength(masking: Masking, factor: float, *, stronger: bool) -> float:
+    allowed = METHODS[masking.method].strengths
+    up = stronger is not allowed.stronger_below
+    value = masking.strength * factor if up else masking.strength / factor
+    value = min(max(value, allowed.least), allowed.most)
+    if not allowed.whole:
+        return rounded(value)
+    return max(int(value), int(masking.strength) + 1) if up else min(round(value), int(masking.strength))
 
 
 def recipient_path(request: ReleaseRequest, recipient: Recipient) -> str:

@@ -32,7 +32,6 @@ class Judgement:
     verdict: Verdict
     """Verdict of the gates that depend on terms; a file that would be written is not read back here."""
     gates: tuple[GateResult, ...]
-    """The agreement's gate, then those of the policy."""
     figures: Figures
     """Figures measured before a stage failed; empty where nothing can be released at all."""
     failure: str = ""
@@ -56,7 +55,6 @@ class TermChange:
     current: float | str
     """The value decided on; dates in ISO form, methods by name."""
     needed: float | str
-    """The value to put in its place."""
 
     @property
     def relative(self) -> float | None:
@@ -81,12 +79,10 @@ class Flip:
     """A lever that changes the verdict, with the smallest change found to do so."""
 
     lever: str
-    """Name of the term that is changed, in words."""
     changes: tuple[TermChange, ...]
     """All that must change together; one, but where several thresholds fail, the agreement has expired or a penalty
     needs the rate of detection beside it. The lever's own comes last."""
     after: Judgement
-    """Verdict after the change."""
     deterrent: bool = False
     """Whether it acts on the recipient's reasons to attack alone, so that the file stays as it is."""
 
@@ -103,11 +99,8 @@ class NoFlip:
     """A lever that does not change the verdict within the range that was searched."""
 
     lever: str
-    """Name of the term that was changed, in words."""
     where: str
-    """Path in the request."""
     current: float | str
-    """The value decided on."""
     searched_from: float | str
     """Lowest value tried; the present one where none below it was."""
     searched_to: float | str
@@ -121,11 +114,9 @@ class Switch:
     """Another method in place of the chosen one, everything else as it was."""
 
     method: Method
-    """The other method."""
     changes: tuple[TermChange, ...]
     """Changes needed for it; with a new agreement date where the agreement has expired."""
     after: Judgement
-    """Verdict after the change."""
     deterred: tuple[Flip, ...] = ()
     """Where a blocked release would still be blocked because of the sequential adversary alone: terms that deter it
     then, each with the method's own changes."""
@@ -160,11 +151,8 @@ class Explanation:
     """Why one recipient's release was decided as it was, and what would change the verdict."""
 
     recipient: str
-    """Id of the recipient."""
     verdict: Verdict
-    """The verdict as recorded."""
     reasons: tuple[str, ...]
-    """The reasons as recorded."""
     strongest: tuple[Reason, ...]
     """The strongest of them, ranked; of a release that passed, its tightest gates."""
     figures: Figures
@@ -172,17 +160,13 @@ class Explanation:
     flips: tuple[Flip, ...] = ()
     """Levers that change the verdict, the smallest change first, those whose change has no size last."""
     no_flips: tuple[NoFlip, ...] = ()
-    """Levers that do not."""
     switches: tuple[Switch, ...] = ()
-    """Every other method."""
     agreement: Flip | NoFlip | None = None
     """The new agreement date, where the agreement had expired on the day of the decision; else None."""
     fixed: str = ""
     """Why no term of the request can change the verdict, such as data that failed validation; empty where one might."""
-    games_played: int = 0
-    """Games solved for this explanation."""
+    games_solved: int = 0
     note: str = ""
-    """Note that applies to all figures; empty for none."""
     at_stake: tuple[AtStake | NotByClass, ...] = ()
     """The records that keep each closed risk gate closed, in the order of their reasons' strength."""
 

@@ -5,14 +5,14 @@ smaller groups be released, whose risk may be too high. So nothing is inferred f
 searched outwards from its present value for the first that changes the verdict.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from math import ceil, floor, sqrt
 
 from tasks.candidate.candidate import Candidate
+from tasks.core.errors import DataError, RequestError
 from tasks.decision.explain import levers
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.estimates import TooManyAttacks
@@ -25,6 +25,7 @@ Progress = Callable[[str], None]
 TOO_MANY_ATTACKS = (
     "Not searched to its end: each try attacks the file anew. Try values by hand with “releasegate assess linkage”."
 )
+_NOTHING = "Nothing tried in this range changes the verdict."
 WIDTH = 0.01
 """Relative distance at which a change that reverses the verdict and one that does not are near enough."""
 _NEXT_TO_ZERO = 1e-6
@@ -81,7 +82,6 @@ class Trial:
 
         Parameters
         ----------
-        lever : Lever
         directions : sequence of bool
             True is up.
         deterrent : bool
@@ -89,19 +89,31 @@ class Trial:
         why : str
             Why nothing changes the verdict, should nothing do so.
         """
-        found: dict[bool, Flip | None] = {}
-        with suppress(TooManyAttacks):
-            for up in directions:
-                found[up] = self._nearest(lever, up=up, deterrent=deterrent)
-        results: list[Flip | NoFlip] = [flip for flip in found.values() if flip is not None]
-        if len(found) < len(directions):
-            return [*results, unsearched(lever, TOO_MANY_ATTACKS)]
-        unchanged = {lever.current}.union(*(outwards(lever, up=up) for up, flip in found.items() if flip is None))
-        if len(unchanged) > 1:
-            present, first, last = map(lever.written, (lever.current, min(unchanged), max(unchanged)))
-            reason = why or "Nothing tried in this range changes the verdict."
-            results.append(NoFlip(lever.name, lever.where, present, first, last, reason))
-        return results
+        results, tried = list[Flip | NoFlip](), list[float]()
+        for up in directions:
+            try:
+                flip = self._nearest(lever, up=up, deterrent=deterrent)
+            except TooManyAttacks:
+                return [*results, lever.unchanged(TOO_MANY_ATTACKS)]
+            results += [flip] if flip else []
+            tried += () if flip else outwards(lever, up=up)
+        return [*results, lever.unchanged(why or _NOTHING, tried)] if tried else results
+
+    def chosen(self, lever: Lever, choices: Iterable[tuple[TermChange, ...]], why: str) -> Flip | NoFlip:
+        """A lever's result where a few changes are tried in turn, the lever's own term first in each."""
+        self.progress(lever.name)
+        tried = list[float]()
+        for changes in choices:
+            try:
+                judgement = self.judge((*self.renewal, *changes))
+            except TooManyAttacks:
+                return lever.unchanged(TOO_MANY_ATTACKS, tried)
+            except (DataError, RequestError):  # too strong for so many records
+                break
+            if self.reversed(judgement):
+                return Flip(lever.name, (*self.renewal, *changes), judgement)
+            tried.append(float(changes[0].needed))
+        return lever.unchanged(why, tried)
 
     def _nearest(self, lever: Lever, *, up: bool, deterrent: bool) -> Flip | None:
         """The nearest change that reverses the verdict, solved as it stands."""
@@ -118,12 +130,6 @@ class Trial:
 
     def _is_reversed_by(self, lever: Lever, value: float, *, exact: bool) -> bool:
         return self.reversed(self.judge((*self.renewal, *lever.changes(value)), exact=exact))
-
-
-def unsearched(lever: Lever, why: str) -> NoFlip:
-    """A lever that was not changed, with the reason."""
-    present = lever.written(lever.current)
-    return NoFlip(lever.name, lever.where, present, present, present, why)
 
 
 def outwards(lever: Lever, *, up: bool) -> Iterator[float]:

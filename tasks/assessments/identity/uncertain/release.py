@@ -32,7 +32,7 @@ from tasks.assessments.identity.uncertain.terms import (
     with_terms,
 )
 from tasks.assessments.measures import is_possible
-from tasks.assessments.sequential.sequential import is_accessed
+from tasks.assessments.sequential.assessment import is_accessed
 from tasks.candidate.coalition import coalitions_of
 from tasks.candidate.groups import densest_group, groups
 from tasks.core.errors import ParameterError

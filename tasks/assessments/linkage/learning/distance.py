@@ -5,9 +5,8 @@ from math import comb
 
 import numpy as np
 
-from tasks.assessments.linkage.distance import nearest_credit, tie_limit
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale
+from tasks.assessments.linkage.files import Files, Positions, Scale, nearest_credit, tie_limit
 from tasks.assessments.linkage.learning.comparisons import Components, NumericPairs, Pairs, distances, pairs_of
 from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, MEASURES, Kind, matrix_of
 from tasks.core.errors import ParameterError

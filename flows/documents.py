@@ -1,12 +1,16 @@
-"""Verifying a signed determination as a file: its bytes, its signer, and that it is the recorded one.
+"""Documents of decisions, verified as files: determinations that were signed, and anchors of the ledger.
+
+A person who can rewrite the ledger can also rewrite the workspace's bundles, but not a signed determination in an
+auditor's hands.
 
 Certificates are checked as of the day that is asked for; or else of the ledger's entry of this signature, which was
 written while the certificate was in force; or else as of now, since only the signer states when it was signed.
 """
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,16 +20,20 @@ from pydantic import ValidationError
 from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
-from tasks.core.errors import SignatureRefused
+from tasks.core.errors import SignatureRefused, TamperingFound, WorkspaceError
 from tasks.core.files import read_content
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.additions import since_publication
-from tasks.delivery.verification import BundleReport, report_path, verify_bundle
+from tasks.delivery.verification import DECISIONS, RELEASE_ID, BundleReport, report_path, verify_bundle
+from tasks.ledger.chain import Anchor
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
-from tasks.signature.findings import Inspection, refuse_unless_sound
+from tasks.signature.findings import Inspection, SignatureFinding, description, refuse_unless_sound
 from tasks.signature.inspection import inspect_pdf
+
+_KINDS = frozenset({".pdf", ".json"})
+_HEAD = re.compile(rb'"prev_record_sha256":"([0-9a-f]{64})"')  # in canonical JSON; within a text its quotes are escaped
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,7 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
             entry = _signature_of(_signatures(ledger, record.release_id), record, found)
         signature = trust.checked(content, entry, where)
         problems = _differences(content, found, report, record.recipient.id)
-        if entry is not None and entry.body.get("signed_sha256") != hashlib.sha256(content).hexdigest():
+        if entry is not None and entry.body.get("signed_sha256") != _sha256(content):
             problems.append(f"ledger entry {entry.sequence} records a different file signed with this certificate")
         if problems:
             raise SignatureRefused(
@@ -203,8 +211,131 @@ def _differences(content: bytes, found: Inspection, report: BundleReport, recipi
     if recipient not in report.records or report_path(recipient) not in report.hashes:
         return [f"the bundle has no determination for {recipient}"]
     problems = []
-    if hashlib.sha256(found.record or b"").hexdigest() != report.record_sha256(recipient):
+    if _sha256(found.record or b"") != report.record_sha256(recipient):
         problems.append("its decision.json is not the recorded one")
     if not content.startswith((report.folder / report_path(recipient)).read_bytes()):
         problems.append("it does not begin with the recorded determination, byte for byte")
     return problems
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Anchors, with counts of the documents that they come from."""
+
+    anchors: tuple[Anchor, ...]
+    signed: int
+    """Documents with a signature that matches their bytes."""
+    unsigned: int
+    """Documents without a signature; they prove less, since they can be changed unnoticed."""
+    passed_over: int
+    """Other files of the folders that were named."""
+
+
+def anchors_of_bundles(workspace: Workspace) -> tuple[Anchor, ...]:
+    """Anchors from the decisions and signed determinations of a workspace's bundles.
+
+    Raises
+    ------
+    TamperingFound
+        If a decision cannot be read as one.
+    """
+    bundles = sorted(path for path in workspace.releases.glob("*") if RELEASE_ID.fullmatch(path.name))
+    return tuple(anchor for bundle in bundles for anchor in _of_bundle(bundle))
+
+
+def _of_bundle(bundle: Path) -> Iterator[Anchor]:
+    """Anchors of a bundle, read without parsing its records: there may be thousands."""
+    for path in sorted((bundle / DECISIONS).glob("*.json")):
+        content = path.read_bytes()
+        heads = _HEAD.findall(content)
+        if len(heads) != 1:
+            raise TamperingFound(
+                "a decision in the workspace cannot be read, and so cannot be compared with the ledger",
+                where=str(path),
+                expected="a decision record",
+                got="other content",
+                fix="verify this bundle; restore it from a backup",
+            )
+        anchor = Anchor(str(path), bundle.name, path.stem, heads[0].decode(), _sha256(content))
+        yield anchor
+        for signed in sorted((bundle / "signed" / path.stem).glob("*.pdf")):
+            yield replace(anchor, source=str(signed), signed_sha256=_sha256(signed.read_bytes()))
+
+
+def anchors_of_documents(paths: Sequence[Path], roots: Sequence[Certificate] | None) -> Collected:
+    """Anchors from documents that were kept elsewhere: determinations as PDF, and decision records.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files, or folders that hold some.
+    roots : sequence of certificates, or None
+        Root certificates that are trusted, as of the time of signing; None to skip the check of trust.
+
+    Raises
+    ------
+    SignatureRefused
+        If a PDF was changed after it was signed or cannot be read, or its signer is not trusted.
+    WorkspaceError
+        If there is no such file, a file names no entry of a ledger, or a folder holds no document that does.
+    """
+    anchors: list[Anchor] = []
+    signed = passed_over = 0
+    for path in paths:
+        found = []
+        inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in _KINDS and file.is_file())
+        for file in inside if path.is_dir() else [path]:
+            anchor, is_signed = _of_file(file, roots)
+            if anchor is None:
+                passed_over += 1
+                continue
+            found.append(anchor)
+            signed += is_signed
+        if not found:
+            raise WorkspaceError(
+                "no document here names the ledger",
+                where=str(path),
+                expected="determinations as PDF, or decision records (JSON), or a folder with some",
+                got="neither",
+                fix="name a determination, signed or not, or the bundle that it came in",
+            )
+        anchors += found
+    return Collected(tuple(anchors), signed, len(anchors) - signed, passed_over)
+
+
+def _of_file(path: Path, roots: Sequence[Certificate] | None) -> tuple[Anchor | None, bool]:
+    """Anchor of a file, and whether the file is signed."""
+    content = read_content(path, "the PDF")
+    if path.suffix.lower() == ".json":
+        return _of_record(content, str(path)), False
+    found = inspect_pdf(content)
+    is_signed = found.finding is not SignatureFinding.UNSIGNED
+    if is_signed and not found.is_whole:
+        raise SignatureRefused(
+            f"a document cannot be relied on to verify the ledger: {description(found)}",
+            where=str(path),
+            expected="a determination as it was signed",
+            got=found.finding.value,
+            fix="restore it from where it was kept, or leave it out",
+        )
+    if roots is not None:
+        judged = inspect_pdf(content, roots, found.claimed_at)
+        if judged.finding is not SignatureFinding.EXTENDED:
+            refuse_unless_sound(judged, str(path))
+    anchor = _of_record(found.record, str(path)) if found.record is not None else None
+    if anchor is not None and found.head is not None:
+        anchor = replace(anchor, signed_head=found.head, signed_sha256=_sha256(content[: found.signed_bytes]))
+    return anchor, is_signed
+
+
+def _of_record(content: bytes, source: str) -> Anchor | None:
+    """Anchor of a decision record; None for anything else."""
+    try:
+        record = DecisionRecord.model_validate_json(content)
+    except ValidationError:
+        return None
+    return Anchor(source, record.release_id, record.recipient.id, record.prev_record_sha256, _sha256(content))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -5,9 +5,9 @@ import pytest
 from tasks.core.canonical import canonical_json
 from tasks.core.fact import Interval
 from tasks.decision import bodies
+from tasks.decision.bodies import KeptDecision, kept_decision
 from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import DECOYS_DETECTABLE
-from tasks.decision.kept import KeptDecision, kept_decision
 from tasks.decision.record import DecisionRecord
 from tests.support import decoy_records, records
 
