@@ -8,6 +8,7 @@ from tasks.assessments.identity.identity import transparent_risk
 from tasks.candidate.coalition import Coalition
 from tasks.core.errors import StageFailed
 from tasks.generalization.game import Follower
+from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import own_follower, played_against
 from tasks.generalization.shared_follower import price_of_sharing
@@ -47,7 +48,7 @@ def policy_outcome(
 
 
 def division_fact(table: CountIndex, played: Generalization, cell_weights: str) -> DivisionFact | None:
-    """Quality of the chosen partition; None for other methods, and within a budget.
+    """Quality of the chosen partition or remainder classes; None for other methods, and within a budget.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ def division_fact(table: CountIndex, played: Generalization, cell_weights: str) 
     """
     if played.division is None:
         return None
-    made, weight = played.division, (table.data if cell_weights == "data" else table.population).total
+    by_data = cell_weights == "data" and METHODS[played.method].partitions
+    made, weight = played.division, (table.data if by_data else table.population).total
     bound = None if made.upper_bound is None else made.upper_bound / weight
     payoff = made.payoff / weight
     below = 0.0 if made.exact or bound is None else max(bound - payoff, 0.0)

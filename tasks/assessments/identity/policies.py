@@ -59,10 +59,12 @@ POLICIES = (
             Method.SH_FRIENDLY,
             Method.BASIC_PARTITION,
             Method.NO_ATTACK_PARTITION,
+            Method.NO_ATTACK_REMAINDER,
         )
     ),
     Policy("fmdp-partition-basic", Method.BASIC_PARTITION, plans=True),
     Policy("fmdp-partition", Method.NO_ATTACK_PARTITION, plans=True),
+    Policy("fmdp-remainder", Method.NO_ATTACK_REMAINDER, plans=True),
 )
 
 
