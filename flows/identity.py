@@ -115,21 +115,16 @@ def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetim
     StageFailed
         If one was used, or its last day has passed, while the gate was running.
     """
-    wanted = {one.entry_sha256: one.inputs for one in overrides}
-    if not wanted:
-        return
-    entries, decided = ledger.entries(event=Event.OVERRIDDEN), ledger.entries(event=Event.DECIDED)
-    still = {
-        one.entry_sha256 for inputs in set(wanted.values()) for one in in_force(entries, decided, inputs, utc_day(at))
-    }
-    if not set(wanted) <= still:
-        raise StageFailed(
-            "an override that the release rests on is no longer in force",
-            where="ledger",
-            expected="overrides that are neither used nor past their last day",
-            got="one that was used, or has ended, while the gate was running",
-            fix="run the command again; an officer may override the gates again",
-        )
+    for one in overrides:
+        entries, decided = ledger.entries(event=Event.OVERRIDDEN), ledger.entries(event=Event.DECIDED)
+        if one not in in_force(entries, decided, one.inputs, utc_day(at)):
+            raise StageFailed(
+                "an override that the release rests on is no longer in force",
+                where="ledger",
+                expected="overrides that are neither used nor past their last day",
+                got="one that was used, or has ended, while the gate was running",
+                fix="run the command again; an officer may override the gates again",
+            )
 
 
 def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:

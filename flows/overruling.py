@@ -168,14 +168,9 @@ def _checked(release: OpenRelease, case: ReleaseCase, gates: Collection[str]) ->
             got="; ".join(one.stage for one in record.not_assessed),
             fix="mend what made the stage fail, and make a new request",
         )
-    _check_decoys(release)
-    return overridable(record.gates, gates, record.overridable, where)
-
-
-def _check_decoys(release: OpenRelease) -> None:
-    """Refuse if copies with decoys may be in use: those of another release would expose them by comparison."""
-    out = sorted(case.recipient for case in release.cases.values() if case.record.decision is not Verdict.BLOCKED)
+    out = sorted(one.recipient for one in release.cases.values() if one.record.decision is not Verdict.BLOCKED)
     if out and last_body(release.ledger, Event.REQUESTED, release.release_id)["decoys"]:
+        # Copies of another release would expose the decoys of these by comparison.
         raise StageFailed(
             "gates of a release with decoys cannot be overridden once a copy was delivered or may be",
             where=f"release {release.release_id[:12]}",
@@ -183,6 +178,7 @@ def _check_decoys(release: OpenRelease) -> None:
             got=f"one that was not blocked for {', '.join(out)}",
             fix="make a request that continues this release under another policy",
         )
+    return overridable(record.gates, gates, record.overridable, where)
 
 
 def _check_rejected(case: ReleaseCase, today: date) -> None:

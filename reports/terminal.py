@@ -23,17 +23,8 @@ _STYLES = {
     "note": "dim",
 }
 """Styles of verdicts, paragraphs and inline elements."""
-_TAG = re.compile(r'<(/?)(\w+)(?: class="(\w+)")?>')
+_TAG = re.compile(r'<(/?)(\w+)(?: class="(\w+)")?[^>]*>')
 _MANY_COLUMNS = 6
-
-
-def plain(text: str) -> str:
-    """Text without its inline markup.
-
-    >>> plain(Markup("<b>3</b> of<br>4 &lt; 5")), plain("a <b> c")
-    ('3 of 4 < 5', 'a <b> c')
-    """
-    return text.replace("<br>", " ").striptags() if isinstance(text, Markup) else text
 
 
 def styled(text: str, style: str = "") -> Text:
@@ -59,17 +50,17 @@ def show(blocks: Iterable[Block], console: Console) -> None:
     """Print blocks in their order."""
     for block in blocks:
         if isinstance(block, VerdictBox):
-            words = (f"{block.sign} {plain(block.words)}", _STYLES[block.css])
-            console.print(Text.assemble(words, f": {plain(block.meaning)}"), soft_wrap=True)
+            words = Text.assemble((f"{block.sign} ", _STYLES[block.css]), styled(block.words, _STYLES[block.css]))
+            console.print(Text.assemble(words, ": ", styled(block.meaning)), soft_wrap=True)
         elif isinstance(block, Heading):
-            console.print(Text(plain(block.text), style="bold"))
+            console.print(styled(block.text, "bold"))
         elif isinstance(block, str):
             console.print(styled(block), soft_wrap=True)
         elif isinstance(block, Paragraph):
             # Styled paragraphs break between words; others may hold paths, which stay whole.
             console.print(styled(block.text, _STYLES.get(block.style, "")), soft_wrap=block.style == "")
         elif isinstance(block, Bullets):
-            console.print("\n".join(f"• {plain(item)}" for item in block.items), markup=False, soft_wrap=True)
+            console.print(Text("\n").join(Text.assemble("• ", styled(item)) for item in block.items), soft_wrap=True)
         elif isinstance(block, Facts | Table):
             if block.caption:
                 console.print(styled(block.caption, "italic"))

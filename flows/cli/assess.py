@@ -14,7 +14,6 @@ from flows.cli.assessed_game import policy_legend, policy_tables, search_tables
 from flows.cli.options import RecipientOption, RequestArgument, RootsOption, check_recipient
 from flows.cli.output import JsonOption, answer
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
-from reports.document import Paragraph
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.combined.assessment import COLLECTED, riskiest
 from tasks.assessments.identity.policies import Comparison
@@ -124,7 +123,7 @@ def assess(
         if method is AssessedMethod.GAME and algorithm is None:
             parts.append(policy_legend())
     named = {} if algorithm is None else {"algorithm": algorithm}
-    blocks = (block for part in parts if part for block in (*part, Paragraph("")))
+    blocks = (block for part in parts if part for block in (*part, ""))
     return answer({"method": method.value, **named, **document}, blocks, as_json=as_json)
 
 

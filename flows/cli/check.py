@@ -108,7 +108,7 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
         yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
 
 
-def _shown(checked: CheckedRequest) -> Iterator[Block | str]:
+def _shown(checked: CheckedRequest) -> Iterator[Block]:
     request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     columns = (
         (name, one.role.value, one.type.value, f"{prepared.distinct_values[name]:,}", _levels(prepared, name))

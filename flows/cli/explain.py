@@ -143,7 +143,7 @@ def _document(one: Explained) -> dict[str, Any]:
         "no_flips": [_result(result) for result in explanation.no_flips],
         "methods": [_switch(explanation, switch) for switch in explanation.switches],
         "agreement": _result(explanation.agreement),
-        "games_played": explanation.games_played,
+        "games_played": explanation.games_solved,
         "note": explanation.note,
     }
 

@@ -86,7 +86,7 @@ def rendered(one: Explained) -> Iterator[Block]:
     ]
     who, organisation = f"  {record.recipient.id}", f"  {record.recipient.organisation}"
     yield outcome(record.decision.value.upper(), who, _STYLES[record.decision], organisation)
-    yield from (block for part in parts if part for block in (*part, Paragraph("")))
+    yield from (block for part in parts if part for block in (*part, ""))
 
 
 def closing_attacks(record: DecisionRecord) -> list[tuple[GateResult, AttackFact]]:

@@ -44,7 +44,7 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def answer(
     document: Mapping[str, Any],
-    blocks: Iterable[Block | str],
+    blocks: Blocks,
     *,
     as_json: bool,
     code: ExitCode = ExitCode.APPROVED,
@@ -56,8 +56,8 @@ def answer(
     ----------
     document : mapping
         Fields of the JSON document after ``ok`` and ``exit_code``.
-    blocks : iterable of Block or str
-        A string is a paragraph. Not evaluated where JSON is required, if it is a generator.
+    blocks : iterable of Block
+        Not evaluated where JSON is required, if it is a generator.
     as_json : bool
     code : ExitCode
     notes : iterable of str

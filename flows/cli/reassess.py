@@ -109,7 +109,7 @@ def _document(one: Reassessed, report: Path | None) -> dict[str, object]:
     }
 
 
-def _shown(made: Sequence[Reassessed], reports: Sequence[Path | None]) -> Iterator[Block | str]:
+def _shown(made: Sequence[Reassessed], reports: Sequence[Path | None]) -> Iterator[Block]:
     for one in made:
         changed = f" (before: {one.before})" if one.changed else ""
         about = f"  {one.recipient}, release {one.release_id[:12]}{changed}"

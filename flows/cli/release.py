@@ -70,7 +70,7 @@ def release(
     )
 
 
-def _lines(made: "Outcome", decided_at: datetime) -> Iterator[Block | str]:
+def _lines(made: "Outcome", decided_at: datetime) -> Iterator[Block]:
     if made.repeated:  # so that nobody takes what follows for a new decision
         yield (
             f"This request was decided before, on {decided_at:%Y-%m-%d at %H:%M} UTC, with the same inputs and "
@@ -129,7 +129,7 @@ def _bundle_of(record: DecisionRecord, made: "Outcome") -> Path:
     return made.bundle.parent / record.release_id
 
 
-def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block | str]:
+def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]:
     who = record.recipient.id
     lapsed, standing = made.lapsed.get(who), made.standings[who]
     verdict = _shown(record, standing.state, lapsed=bool(lapsed))

@@ -11,7 +11,7 @@ from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOptio
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.reviewing import Overview, Voted, cast_vote, overview
 from flows.workspace import Workspace
-from reports.document import Paragraph
+from reports.document import Block
 from tasks.decision.states import State
 
 _CODES = {State.AWAITING_REVIEW: ExitCode.AWAITING_REVIEW, State.RELEASED: ExitCode.APPROVED}
@@ -83,7 +83,7 @@ def review(
     )
 
 
-def _after_vote(voted: Voted, code: ExitCode) -> Iterator[Paragraph | str]:
+def _after_vote(voted: Voted, code: ExitCode) -> Iterator[Block]:
     verb = "replaced" if voted.replaced else "recorded"
     yield f"The vote of {voted.reviewer} is {verb}: {voted.votes} of {voted.required} are in."
     if voted.standing.state is State.AWAITING_REVIEW:
@@ -94,7 +94,7 @@ def _after_vote(voted: Voted, code: ExitCode) -> Iterator[Paragraph | str]:
     yield f"  {voted.standing.why}"
 
 
-def _overview(found: list[Overview]) -> Iterator[Paragraph | str]:
+def _overview(found: list[Overview]) -> Iterator[Block]:
     for place, one in enumerate(found):
         record, standing = one.case.record, one.case.standing
         if place:

@@ -110,7 +110,7 @@ def rendered(traced: Traced) -> Blocks:
             )
             for one in found.hits
         )
-        yield Paragraph("")
+        yield ""
         yield from table(
             "", ("recipient", ">decoy\nclasses", f">{noun}", ">kept\nclasses", f">{noun}", ">chance"), hits
         )
@@ -121,7 +121,7 @@ def rendered(traced: Traced) -> Blocks:
         "outside: in no class of any copy": found.outside,
         "in all": found.total,
     }
-    yield Paragraph("")
+    yield ""
     yield from table(
         "Records of the incident",
         (f"the incident's {noun}", ">"),
@@ -130,7 +130,7 @@ def rendered(traced: Traced) -> Blocks:
         "alone, weakly.",
     )
     if unread := {name: number for name, number in traced.incident.unread.items() if number}:
-        yield Paragraph("")
+        yield ""
         rows = ((name, f"{number:,} of {found.total:,}") for name, number in unread.items())
         yield from table("", ("column", ">unreadable"), rows)
     yield from (Paragraph(f"note: {note}", "lead") for note in notes(traced))

@@ -26,6 +26,8 @@ from tasks.service.settings import NewsKind, Notification
 
 _NAMESPACE = uuid.UUID("6f0c3f0e-63f8-4f5e-9a55-0d7a6b0f2d11")
 _MOST_AT_ONCE = 50
+_NOTE = Path("queue") / "news.json"
+"""File in the workspace's private folder with the number of the last announced entry."""
 _BY_DECISION = {one.value: one for one in NewsKind}
 _BY_EVENT = {
     Event.REJECTED: NewsKind.REJECTED,
@@ -109,7 +111,7 @@ class Notifier:
                     log_problem("a notification could not be sent", error, by=one.variable, entry=entry.sequence)
 
     def _note(self, sequence: int) -> None:
-        write_whole(_note_of(self._service.workspace), json.dumps({"sequence": sequence}).encode())
+        write_whole(self._service.workspace.private / _NOTE, json.dumps({"sequence": sequence}).encode())
 
 
 def announced_to(workspace: Workspace) -> int | None:
@@ -120,7 +122,7 @@ def announced_to(workspace: Workspace) -> int | None:
     WorkspaceError
         If the note of it is damaged.
     """
-    place = _note_of(workspace)
+    place = workspace.private / _NOTE
     try:
         return int(json.loads(place.read_bytes())["sequence"])
     except FileNotFoundError:
@@ -133,10 +135,6 @@ def announced_to(workspace: Workspace) -> int | None:
             got="a file of another form",
             fix="remove the file; earlier entries are not announced then",
         ) from None
-
-
-def _note_of(workspace: Workspace) -> Path:
-    return workspace.private / "queue" / "news.json"
 
 
 def prefect_event(kind: NewsKind, entry: Entry, service: str) -> dict[str, Any]:

@@ -141,15 +141,13 @@ class Orchestrator:
         """End the children, and every process that they have started."""
         self.is_ready = False
         for name, process in reversed(self._children.items()):
-            if name != "runner":  # the runner's runs are continued after the next start
-                process.terminate()
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_STOP_SECONDS)
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            with process:  # which waits for its end
+                if name != "runner":  # the runner's runs are continued after the next start
+                    process.terminate()
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(_STOP_SECONDS)
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
         if self._socket is not None:
             self._socket.close()
 

@@ -52,7 +52,6 @@ class Demand:
 
     offer: int
     decoys: int
-    """Decoy classes, from 1."""
 
 
 @dataclass(frozen=True)

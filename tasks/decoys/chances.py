@@ -1,9 +1,11 @@
 """How likely it is that an incident hits as many decoys or kept classes of a recipient whom it does not come from.
 
-**Decoys.** If the incident was made without knowing which cells are decoys, a decoy is hit as likely as any cell that
-could have been drawn in its place: with h of N comparable cells hit, the decoy among them, by a chance of h/N.
+**Decoys.** A decoy is hit as likely as any cell that could have been drawn in its place: with h of N comparable cells
+hit, the decoy among them, by a chance of h/N. Of n decoys of a recipient,
 
-**Comparable cells** are those that a decoy could have been drawn from. A cell of the population is comparable if it
+    chance of as many decoy classes = P(Poisson-binomial(h₁/N₁, …, h_n/N_n) ≥ decoy classes hit)
+
+A cell of the population is comparable if it
 
 * is of the decoy's own levels in every quasi-identifier;
 * is of the same origin as no real class of any copy, and as no decoy of another holder: no decoy could be there;
@@ -11,32 +13,28 @@ could have been drawn in its place: with h of N comparable cells hit, the decoy 
 * holds about as many people of the population: within a factor of 1.5, for cells with more people are hit more often.
   Where fewer than 100 cells do, the factor is widened by steps of 1.5, to about 5 at most.
 
-Decoys are drawn to look like real classes, so not all of these cells were equally likely: where the data are people of
-working age, so are most decoys. The cells are therefore weighed by raking, or iterative proportional fitting, the least
-change of equal weights (Deming & Stephan 1940; Ireland & Kullback 1968) by which they are distributed as the real
-classes of the decoy's levels that hold about as many people: in each quasi-identifier, and in people. The chance is the
-weight of the cells that are hit over that of all. The decoy's own weight is the mean at least, so that an unlikely one
-weighs no more. Where there are fewer than 40 cells or such classes, all cells count alike. What the draw depended on
-beyond that, such as suppressed records, in whose cells there are no decoys, is not known to the tracer.
+Decoys are drawn to look like real classes, so the cells are weighed by raking, or iterative proportional fitting
+(Deming & Stephan 1940; Ireland & Kullback 1968), until they are distributed as the real classes of the decoy's levels
+that hold about as many people. The decoy's own weight is the mean at least, so that an unlikely one weighs no more.
+What the draw depended on beyond that, such as suppressed records, is not known to the tracer.
 
-**Kept classes.** Which real classes of a bin (as many records, people linked within a half-octave) are kept, and by
-whom, is drawn at random and secret. Where an incident hits kept classes of several recipients, of the K kept classes of
-all recipients C, and c of them the K_i of this one,
+Without the population the decoys of all holders of the same file are compared: of D decoys, n of them this
+recipient's, H hit, the chance is P(Hypergeometric(D, n, H) ≥ decoy classes hit), which is never small with few
+recipients.
+
+**Kept classes** were in the data before there were decoys, so what counts is that an incident has those of one
+recipient alone. Of the K kept classes of all recipients C are hit, and c of them of the K_i of this one:
 
     chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
 
-Where it hits those of one holder alone, how many other real classes it hits is evidence too. Whatever an incident hits,
-if it was made without the copies, each set of classes of a bin is as likely as any other to be the kept ones: of the N
-classes of a bin with K kept ones, K_i of them recipient i's, and h hit, the number of kept ones that are hit is
-hypergeometric, and whose they are is a draw without replacement. Hence
+Where those of one holder alone are hit, how many other real classes are hit is evidence too. Of the N classes of a bin
+(as many records, people linked within a half-octave) with K kept ones, K_i of them recipient i's, and h hit,
 
     P(j of i's are hit and none of others') = Hypergeometric(j; N, K, h) · C(K_i, j) / C(K, j)
 
-for each bin, independently of the other bins. A copy has all of its own kept classes and none of any other: half of it
-hits many classes, some of its own kept ones and not one of the others'. Only tuples that can come from just one real
-class of a file count as hits here, so that what is hit does not depend on which classes are kept.
-
-The two are alternatives, of which one is chosen by what was hit: either is doubled.
+for each bin, independently of the other bins. Only tuples that can come from just one real class of a file count as
+hits here, so that what is hit does not depend on which classes are kept. The two are alternatives, of which one is
+chosen by what was hit: either is doubled.
 """
 
 from collections.abc import Sequence

@@ -9,24 +9,20 @@ Departures
 * A suppressed record's cell is left over too, so a “decoy” of the paper may be a person who is in the data. Here no
   original record, released or suppressed, lies in a decoy's cell.
 * By |E'| < minLink alone every decoy would link to fewer people than any real class, and a holder of the population
-  could recognise them all. All cells of at least k people are kept here, those that link to minLink people or more
-  included, and a band of risk multiplication factors minLink/|E'| says which are used.
+  could recognise them all. A band of risk multiplication factors minLink/|E'| says which cells are used.
 * Classes that no person of the population matches have no risk to compare with and do not count in minLink.
 * Where cells overlap, a cell's people are all who match it, as an intruder counts them, while its decoys can only be
   those who match no released class: the pool.
 
-Decoys are drawn where real classes are. A cell is weighed by the density ratio p(x | released) / p(x | empty) of what
-an intruder with the population sees of it, x: where its groups lie, how wide they are, how many people it links to.
-Cells drawn by that weight are distributed as released classes as far as the two overlap at all. The ratio is the odds
-of a classifier that separates one from the other (Bickel, Brückner & Scheffer 2009; Sugiyama, Suzuki & Kanamori 2012,
-chapter 4), cross-fitted so that no cell is weighed by a classifier that has seen it. Cells are drawn without
-replacement by these weights (the exponential race of Efraimidis & Spirakis 2006, in its Gumbel form).
+Decoys are drawn where real classes are: a cell is weighed by the density ratio p(x | released) / p(x | empty) of what
+an intruder with the population sees of it, the odds of a cross-fitted classifier (Bickel, Brückner & Scheffer 2009;
+Sugiyama, Suzuki & Kanamori 2012, chapter 4). Cells are drawn without replacement by these weights (the exponential race
+of Efraimidis & Spirakis 2006, in its Gumbel form).
 
-The assignment matches decoys with real classes of their bin, by size and people linked
-(``tasks.decoys.classes.looks``). So a cell is offered in the size of a real class of its own half-octave, drawn
-among those that its people suffice for, and no bin gets more cells than it has real classes for. As many cells are
-offered as are asked for, so that the assignment has no choice among them: with more it would save records by taking
-small decoys, which a classifier separates from real classes by their size.
+The assignment matches decoys with real classes of their bin (``tasks.decoys.classes.looks``). So a cell is offered in
+the size of a real class of its own half-octave, drawn among those that its people suffice for, and no bin gets more
+cells than it has real classes for. As many cells are offered as are asked for: with more the assignment would save
+records by taking small decoys, which a classifier separates from real classes by their size.
 """
 
 from dataclasses import dataclass

@@ -36,7 +36,6 @@ def _lists(table: ClassTable) -> dict[str, Any]:
 
 
 Table = Annotated[ClassTable, PlainValidator(_table), PlainSerializer(_lists)]
-"""A table that is written as lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,6 @@ class Holder:
     kept: Table = field(repr=False)
     """Real classes that no other copy has, as of the first version."""
     rows: Sequence[Record] = field(repr=False, default=())
-    """Its decoy records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,6 @@ class Version:
     """Real classes of one version, before any are removed."""
 
     release: str
-    """Release id."""
     files: tuple[Table, ...] = field(repr=False)
     """One table a generalization."""
 

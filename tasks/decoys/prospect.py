@@ -12,6 +12,7 @@ import numpy as np
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decoys.assignment import even_hands
+from tasks.decoys.classes import sums_of
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
 from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, missing_limit, of_others, plan
 from tasks.generalization.kanonymity.optimum import search
@@ -21,9 +22,7 @@ from tasks.microdata.cube import cells_at
 from tasks.request.model import DecoyPolicy
 
 MINIMA = (3, 5, 10, 15)
-"""Least class sizes k of the table."""
 LIMITS = (0.0, 0.01, 0.05)
-"""Suppression limits of the table."""
 RATIOS = (1, 2, 4)
 """Kept classes a decoy, t, that costs are worked out for."""
 
@@ -39,7 +38,6 @@ class Room:
     suppression_limit: float
     """Share of the records that may be suppressed, 0 to 1, under which a search chose the node."""
     levels: tuple[int, ...]
-    """Level of each attribute."""
     classes: int
     """Released classes, #EQ in D'."""
     close_to_minimum: int
@@ -53,7 +51,6 @@ class Room:
     published: int
     """Candidates as the paper has them, k ≤ |E'| < minLink: cells left over by the released classes."""
     published_people: int
-    """People in them."""
     riskier: int
     """Those of them without any original record, the suppressed ones included."""
     riskier_people: int
@@ -111,12 +108,8 @@ def room_at(index: CountIndex, levels: Sequence[int], k: int, band: RiskBand, su
     cells = [
         cell_numbers(cells_at(part.codes, chosen, index.hierarchies), sizes) for part in (index.data, index.population)
     ]
-    _, cell = np.unique(np.concatenate(cells), return_inverse=True)
-    ends = np.split(cell, [len(cells[0])])
-    records, people = (
-        np.bincount(part, weights=counts, minlength=int(cell.max(initial=-1)) + 1).astype(np.int64)
-        for part, counts in zip(ends, (index.data.counts, index.population.counts), strict=True)
-    )
+    every, counts = np.unique(np.concatenate(cells)), (index.data.counts, index.population.counts)
+    records, people = (sums_of(weights, numbers, every) for weights, numbers in zip(counts, cells, strict=True))
     released, empty = records >= k, records == 0
     linked = people[released & (people > 0)]
     least = int(linked.min(initial=np.iinfo(np.int64).max))

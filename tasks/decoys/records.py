@@ -43,7 +43,6 @@ class OutboundColumn:
     read: Callable[[Texts], Column] = field(repr=False)
     """Codes or numbers of texts; a text that no record has gets a code of its own."""
     kind: ValueKind = ValueKind.NUMBER
-    """Kind of value that the floats stand for."""
 
 
 @dataclass(frozen=True)

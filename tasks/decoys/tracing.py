@@ -12,40 +12,17 @@ ambiguous      else, if several recipients could be meant
 outside        it can come from no class of any copy
 =============  ===============================================================================================
 
-**Likelihood of chance.** What is random is the design: which of the cells outside all real classes became whose decoys,
-and which real classes whose kept ones, was drawn and is secret. The incident is taken as it is, however it came about:
-people of one town, of one age, or one person a hundred times. So a class counts once, by however many people or rows it
-is hit, and what counts for a recipient is how many of its classes are hit.
+What is random is the design, not the incident: a class counts once, by however many people or rows it is hit, and what
+counts for a recipient is how many of its classes are hit (``tasks.decoys.chances``; docs/tracing.md explains it all).
+The chances of decoys and of kept classes are independent and go together by Fisher's method (product x, chance
+x (1 − ln x)); the least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al.,
+*AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
 
-*Decoys.* If the incident did not come from the recipient, its decoy d is hit as likely as any cell that could have been
-drawn in its place: with h of N comparable cells hit, d among them, by a chance of h/N, cells weighed by how much they
-are like real classes (``tasks.decoys.chances``). Of n decoys of the recipient, each with a chance of its own,
+A recipient of whom the chance is at most the level is named if two of its decoy classes or more are hit, or one is and
+the chance of its kept classes alone is at most the level too (× m). Otherwise it is suspected: a list of the people of
+one place hits the one decoy there, whichever recipient it belongs to.
 
-    chance of as many decoy classes = P(Poisson-binomial(h₁/N₁, …, h_n/N_n) ≥ decoy classes hit)
-
-*Kept classes* were in the data before there were decoys. A file from then has all of them, so what counts is that an
-incident has those of one recipient alone (``tasks.decoys.chances``). Where none of its kept classes are hit, the
-chance is 1.
-
-*Together.* Decoys say something if the incident has a tuple that can come from no real class, kept classes if it has
-one that can come from a single one; neither depends on the draws. Where both do, they go together by Fisher's method
-(product x, chance x (1 − ln x)). The least of m recipients is corrected by Bonferroni: × m. Source of the idea:
-Antonatos et al., *AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
-
-**Who is named.** A recipient of whom the chance is at most the level is named if two of its decoy classes or more are
-hit, or one is and the chance of its kept classes alone is at most the level too (× m). Otherwise it is suspected: a
-list of the people of one place hits the one decoy there, whichever recipient it belongs to, and a person who chooses
-lists by what they hit can find such a place.
-
-**Without the population** the comparable cells are not known. Then the decoys of all holders of the same file are what
-is compared: whose each of them is was drawn. Of D decoys of all, n of them this recipient's, H hit,
-
-    chance of as many decoy classes = P(Hypergeometric(D, n, H) ≥ decoy classes hit)
-
-With few recipients that is never small, so more must be hit, or kept classes must speak.
-
-**Not covered.** Who knows decoys can plant them: the incident must not have been made by the manifest. A list of a
-place where two decoys of one recipient lie hits both, which happens as rarely as the formula says.
+Not covered: who knows decoys can plant them, so the incident must not have been made by the manifest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -209,7 +186,6 @@ class Trace:
     hits: tuple[Hits, ...]
     """Hits of each recipient that has any, the least likely to be chance first."""
     total: int
-    """People or rows of the incident."""
     ordinary: int
     """Number of them that can come from real classes that several copies have."""
     ambiguous: int

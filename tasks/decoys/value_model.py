@@ -188,7 +188,6 @@ class _ColumnModel:
     name: str
     kind: ValueKind
     values: Column
-    """All real values."""
     alone: _Leaves | None
     """For records without a leader or whose leader is missing; None where none is."""
     following: _Leaves | None

@@ -269,7 +269,7 @@ def test_data_that_failed_validation_cannot_be_helped_by_terms() -> None:
     decision = replace(decided(request, plays, validated=False), verdict=Verdict.BLOCKED)
     explanation = explain(request, request.recipients[1], candidates(), decision)
     assert "validation" in explanation.fixed
-    assert (explanation.flips, explanation.switches, explanation.games_played) == ((), (), 0)
+    assert (explanation.flips, explanation.switches, explanation.games_solved) == ((), (), 0)
 
 
 def test_a_file_that_could_not_be_read_back_cannot_be_helped_by_terms() -> None:
@@ -374,8 +374,8 @@ def test_games_that_differ_in_nothing_that_matters_are_solved_once() -> None:
 def test_games_are_forgotten_past_a_bound_and_played_again() -> None:
     forgetful = candidates(memory=0)
     explanation = explained(asked(), forgetful)
-    assert replace(explanation, games_played=0) == replace(explained(asked()), games_played=0)
-    assert forgetful.games_solved > explained(asked()).games_played
+    assert replace(explanation, games_solved=0) == replace(explained(asked()), games_solved=0)
+    assert forgetful.games_solved > explained(asked()).games_solved
 
 
 WORLDS = worlds(max_attributes=2)

@@ -155,7 +155,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
     residual, transparent = residual_risk(
         release.table, release.played, release.kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell
     )
-    sequential = plan(release.table, release.played, release.kept, derived, external).fact.residual
+    sequential = plan(release.table, release.played, release.kept, derived, external).residual
     rows = int(release.kept[release.prepared.tuple_of_record].sum())
     recorded = flat_figures(residual, transparent, sequential, release.recorded, rows)
     again = release.measured
@@ -176,7 +176,7 @@ def test_a_register_is_counted_again(tmp_path: Path) -> None:
     request, recipient = release.loaded.request, release.loaded.request.recipients[0]
     derived = recipient_profile(recipient, release.played, release.kept)
     external = external_fact(request, release.prepared, derived.profile.prior)
-    fact = plan(release.table, release.played, release.kept, derived, external).fact
+    fact = plan(release.table, release.played, release.kept, derived, external)
     assert (external.kind, external.people) == ("register", 8)
     assert 0 < fact.profile.prior <= 0.99
     assert fact.profile.prior == derived.profile.prior

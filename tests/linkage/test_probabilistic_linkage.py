@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tasks.assessments.linkage.files import TIE_ABSOLUTE, TIE_RELATIVE, Files, Knowledge, files_to_link
-from tasks.assessments.linkage.probabilistic import LevelComparison, fitted_levels, probabilistic_linkage
+from tasks.assessments.linkage.probabilistic import LevelComparison, _compare, probabilistic_linkage
 from tasks.core.errors import ParameterError
 
 
@@ -56,7 +56,7 @@ def slow_em(
 
 def test_em_as_a_plain_one_has_it() -> None:
     files, comparison = two_files(1, n=25), LevelComparison(thresholds=(0.0, 0.1))
-    fitted = fitted_levels(files, comparison)
+    fitted = _compare(files, comparison).fitted()
     m, u = slow_em(slow_levels(files, comparison.thresholds), 3, fitted.iterations)
     assert fitted.iterations < 1000
     assert np.allclose(fitted.matches, m, atol=1e-6)
@@ -68,7 +68,7 @@ def test_em_finds_what_the_data_were_drawn_from() -> None:
     original = rng.integers(0, 50, (600, 4)).astype(float)
     kept = rng.random(original.shape) < np.array([0.9, 0.7, 0.5, 0.8])
     masked = np.where(kept, original, rng.integers(0, 50, original.shape))
-    fitted = fitted_levels(files_to_link(original, masked), LevelComparison(thresholds=(0.0,)))
+    fitted = _compare(files_to_link(original, masked), LevelComparison(thresholds=(0.0,))).fitted()
     assert np.allclose(fitted.matches[:, 0], kept.mean(axis=0), atol=0.04)
     assert np.allclose(fitted.others[:, 0], 1 / 50, atol=0.003)
 
@@ -76,7 +76,7 @@ def test_em_finds_what_the_data_were_drawn_from() -> None:
 @pytest.mark.parametrize("values", [6, 1000])
 def test_links_and_ties_as_plain_loops(values: int) -> None:
     files, comparison = two_files(3, values=values), LevelComparison()
-    fitted = fitted_levels(files, comparison)
+    fitted = _compare(files, comparison).fitted()
     weights = np.log(fitted.matches / fitted.others)
     expected = 0.0
     for record, row in enumerate(slow_levels(files, comparison.thresholds)):

@@ -96,7 +96,7 @@ def test_p_reid_is_that_of_the_stage_of_one_who_plans() -> None:
         kept = released_tuples(comparison.table, found.played, 1)
         derived = recipient_profile(recipient, found.played, kept)
         external = external_fact(comparison.request, comparison.prepared, derived.profile.prior)
-        fact = plan(comparison.table, found.played, kept, derived, external).fact
+        fact = plan(comparison.table, found.played, kept, derived, external)
         assert found.planned is not None
         assert found.planned.beliefs == fact.residual
         shared = fact.residual[2]

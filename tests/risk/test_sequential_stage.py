@@ -20,7 +20,6 @@ from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, with_term
 from tasks.adversary.profile import DerivedProfile
 from tasks.assessments.sequential.assessment import (
-    Planned,
     _histogram,
     beliefs,
     curve,
@@ -32,7 +31,7 @@ from tasks.assessments.sequential.assessment import (
     sensitivities,
     thresholds,
 )
-from tasks.assessments.sequential.facts import BeliefFact, ExternalFact
+from tasks.assessments.sequential.facts import BeliefFact, ExternalFact, SequentialFact
 from tasks.candidate.groups import Groups
 from tasks.generalization.game import Payoffs
 from tasks.generalization.play import CountIndex, play
@@ -67,7 +66,7 @@ def believed(density: float) -> float:
 
 def planned(
     profile: AdversaryProfile, *, on: CountIndex | None = None, kept: tuple[bool, ...] = (True,) * 4
-) -> Planned:
+) -> SequentialFact:
     """The game makes groups of 6 people safe, so a and b are released together: 6, 6, 6 and 8 people."""
     people = table((ROWS,), PEOPLE) if on is None else on
     played = play(people, Method.NO_ATTACK_PARTITION, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(1))
@@ -88,7 +87,7 @@ def figures(belief: BeliefFact) -> tuple[float, ...]:
 
 def test_the_records_as_collected() -> None:
     """1, 2, 3 and 4 candidates: two are worth access by themselves, three once it is paid."""
-    known, unknown, shared = planned(adversary()).fact.initial
+    known, unknown, shared = planned(adversary()).initial
     assert [known.belief, unknown.belief, shared.belief] == ["known group", "unknown group", "access shared"]
     assert figures(known) == pytest.approx((1 / 2, 1 / 4, 1 / 2, 2, 1, 3 / 4))
     assert [believed(density) > 10 for density in (0.1, 0.2, 0.3, 0.4)] == [True, True, False, False]
@@ -99,10 +98,10 @@ def test_the_records_as_collected() -> None:
 def test_the_released_records_are_safe_one_by_one_and_not_together() -> None:
     """3, 3, 3 and 4 candidates are worth 5, 5, 5 and 0: none pays for access, and all of them do."""
     found = planned(adversary())
-    known, unknown, shared = found.fact.residual
+    known, unknown, shared = found.residual
     assert figures(known) == figures(unknown) == (0, 0, 0, 0, 0, 0)
     assert figures(shared) == pytest.approx((1 / 2, 3 / 8, 3 / 4, 3, 3 / 2, 9 / 4))
-    assert found.figures == pytest.approx(
+    assert gate_figures(found.residual) == pytest.approx(
         {
             Measure.SEQUENTIAL_MAXIMUM: 1 / 2,
             Measure.SEQUENTIAL_MEAN: 3 / 8,
@@ -113,7 +112,7 @@ def test_the_released_records_are_safe_one_by_one_and_not_together() -> None:
 
 
 def test_what_the_stage_says_beside() -> None:
-    fact = planned(adversary()).fact
+    fact = planned(adversary())
     assert (fact.threshold_known, fact.threshold_linked, fact.exhausted_below) == (3, 4, 4)
     assert (fact.smallest_group, fact.largest_group) == (3, 4)
     assert fact.judged == "access shared"
@@ -131,16 +130,14 @@ def test_what_the_stage_says_beside() -> None:
 
 def test_one_attempt_a_record() -> None:
     """At 9 an attempt and free access, three candidates bring 60·π/3 = 10, four bring 7.5."""
-    fact = planned(adversary(exploit_cost=9, access_cost=0)).fact
+    fact = planned(adversary(exploit_cost=9, access_cost=0))
     assert fact.baseline_maximum == pytest.approx(1 / 6)
     assert fact.baseline_attacked_share == pytest.approx(3 / 4)
 
 
 def test_suppressed_records_are_not_attacked() -> None:
     """All records together are worth access at 11, but not one of three candidates and one of four."""
-    whole, part = (
-        planned(adversary(access_cost=11), kept=kept).fact for kept in ((True,) * 4, (True, False, False, True))
-    )
+    whole, part = (planned(adversary(access_cost=11), kept=kept) for kept in ((True,) * 4, (True, False, False, True)))
     assert figures(whole.residual[2]) == pytest.approx((1 / 2, 3 / 8, 3 / 4, 3, 3 / 2, 9 / 4))
     assert figures(part.residual[2]) == (0, 0, 0, 0, 0, 0)
     assert sum(one.records for one in part.group_sizes) == 2
@@ -184,11 +181,11 @@ def test_nobody_listed_of_a_group() -> None:
 def test_a_release_of_which_nobody_is_listed() -> None:
     register = dataclasses.replace(table((ROWS,), PEOPLE, {("a",): 1, ("b",): 2}), listed=np.array([0, 0, 3, 5]))
     found = planned(adversary(access_cost=0), on=register, kept=(True, True))
-    assert (found.fact.smallest_group, found.fact.largest_group) == (0, 0)
-    assert set(found.figures.values()) == {0}
-    assert sum(one.records for one in found.fact.group_sizes) == 3
-    assert [one.needed for one in found.fact.deterrents] == [0, 0, 0, 0]
-    assert found.fact.baseline_maximum == 0
+    assert (found.smallest_group, found.largest_group) == (0, 0)
+    assert set(gate_figures(found.residual).values()) == {0}
+    assert sum(one.records for one in found.group_sizes) == 3
+    assert [one.needed for one in found.deterrents] == [0, 0, 0, 0]
+    assert found.baseline_maximum == 0
 
 
 def test_figures_of_gates_are_those_of_the_judged_belief_wherever_it_stands() -> None:
@@ -231,14 +228,14 @@ def test_thresholds_of_an_adversary_whom_nothing_deters() -> None:
     assert (many[0].size, many[-1].size) == (1, 1153)
     sizes = [point.size for point in many]
     assert sizes == sorted(set(sizes))
-    found = planned(greedy).fact
+    found = planned(greedy)
     assert found.threshold_known is found.threshold_linked is found.exhausted_below is None
     assert found.residual[0].maximum_risk == found.residual[2].maximum_risk == 0.5
 
 
 def test_only_access_deters_whom_no_attempt_costs_anything() -> None:
     """All is won: each of the four records is worth 60·π = 30, also where the group is only believed in."""
-    needed = {one.term: one.needed for one in planned(adversary(exploit_cost=0)).fact.deterrents}
+    needed = {one.term: one.needed for one in planned(adversary(exploit_cost=0)).deterrents}
     assert needed["access_cost"] == pytest.approx(120)
     assert needed["detection"] is None, "there is no penalty"
     assert needed["exploit_cost"] is not None
@@ -293,7 +290,7 @@ def test_what_deters_by_hand() -> None:
 
     An attempt at c leaves (60 − 5 c)/2 of three candidates: nothing from 12 on, and just below it belief still pays.
     """
-    found = {one.term: one for one in planned(adversary()).fact.deterrents}
+    found = {one.term: one for one in planned(adversary()).deterrents}
     total = 3 * believed(0.3) + believed(0.4)
     assert total > 15
     assert found["access_cost"].needed == pytest.approx(total)

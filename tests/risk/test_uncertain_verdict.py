@@ -56,12 +56,9 @@ def case(
         weights_of(request),
     )
     kept = np.ones(len(people.data), dtype=np.bool_)
-    figures = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
     return UncertainRelease(
         request=request,
         recipient=recipient,
-        gates=request.policy.gates,
-        declared=figures,
         uncertain=uncertain,
         seen=[(file_groups(people, played, kept), densest_group(played, kept))],
     )
@@ -96,7 +93,7 @@ def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any], adversa
     external = external_fact(request, prepared(people, ()), derived.profile.prior)
     payoffs = own_follower(request, recipient, people.population.total)
     expected = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
-    expected |= gate_figures(plan(people, played, kept, derived, external).fact.residual)
+    expected |= gate_figures(plan(people, played, kept, derived, external).residual)
     file = file_groups(people, played, kept)
     found = file.game_figures(payoffs) | file.sequential_figures(derived.profile)
     assert found == pytest.approx({measure: expected[measure] for measure in DEPENDENT})
@@ -164,18 +161,9 @@ def test_a_range_alone_is_looked_at_once(known: UncertainTerm, certain: bool | N
     assert found.deciding == ()
 
 
-def test_a_gate_that_no_term_moves_decides_for_itself() -> None:
-    strict = {**MAXIMUM, "at_most": 0.01}
-    found = judged({Term.LOSS: uniform(80, 100)}, gates=(strict, ATTACKED))
-    assert (found.approved.count, found.possible.count, found.certain) == (0, 0, False)
-    assert found.deciding[0].first is None
+def test_gates_that_no_term_moves_are_no_part_of_it() -> None:
     only = judged({Term.LOSS: uniform(80, 200)}, gates=(MAXIMUM,))
     assert (only.approved.count, only.certain, only.figures) == (16, True, ())
-
-
-def test_a_gate_without_a_figure_fails() -> None:
-    linked = {"measure": "linkage.informed_share", "at_most": 1.0, "because": "any"}
-    assert judged({Term.LOSS: uniform(80, 100)}, gates=(linked,)).certain is False
 
 
 def test_a_plan_that_cannot_be_solved_does_not_pass() -> None:

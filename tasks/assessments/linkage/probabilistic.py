@@ -97,11 +97,6 @@ def probabilistic_linkage(files: Files, comparison: LevelComparison | None = Non
     return linkage(np.where(own <= tie_limit(best)[of], 1 / tied[of], 0.0), len(files.masked))
 
 
-def fitted_levels(files: Files, comparison: LevelComparison) -> FittedLevels:
-    """Probabilities m and u of each attribute's levels, fitted by EM over all pairs of the two files."""
-    return _compare(files, comparison).fitted()
-
-
 @dataclass(frozen=True)
 class _Compared:
     """Distinct records of both files in standard deviations."""

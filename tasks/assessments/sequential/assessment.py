@@ -7,7 +7,6 @@ itself makes access worth it for the file, and once access is paid the three do 
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,17 +135,9 @@ JUDGED = "access shared"
 _EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))
 
 
-@dataclass(frozen=True)
-class Planned:
-    """Results of the stage for one recipient."""
-
-    fact: SequentialFact
-    figures: dict[Measure, float]
-
-
 def plan(
     table: CountIndex, played: Generalization, kept: NDArray[np.bool_], derived: DerivedProfile, external: ExternalFact
-) -> Planned:
+) -> SequentialFact:
     """The sequential adversary's risk for a generalization.
 
     Parameters
@@ -161,11 +152,10 @@ def plan(
     profile = derived.profile
     before = collected_groups(table, profile.prior)
     after = released_groups(table, played, kept, profile.prior)
-    residual = beliefs(profile, after)
     known, linked = thresholds(profile)
     sizes = after.candidates
     baseline = _by_size(baseline_risk, profile, sizes)
-    fact = SequentialFact(
+    return SequentialFact(
         profile=_profile_fact(derived),
         external=external,
         threshold_known=known,
@@ -174,7 +164,7 @@ def plan(
         smallest_group=int(sizes.min()),
         largest_group=int(sizes.max()),
         initial=beliefs(profile, before),
-        residual=residual,
+        residual=beliefs(profile, after),
         judged=JUDGED,
         baseline_maximum=float(baseline.max()),
         baseline_attacked_share=float(after.records[baseline > 0].sum() / after.records.sum()),
@@ -183,7 +173,6 @@ def plan(
         sensitivity=sensitivities(profile, int(sizes.max())),
         deterrents=deterrents(profile, after),
     )
-    return Planned(fact, gate_figures(residual))
 
 
 def external_fact(request: ReleaseRequest, prepared: Prepared, prior: float) -> ExternalFact:
@@ -355,7 +344,7 @@ class SequentialAssessment(Assessment[SequentialFact]):
         external = external_fact(candidate.request, candidate.prepared, derived.profile.prior)
         alone = plan(candidate.index, candidate.generalization, candidate.released, derived, external)
         pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
-        return Finding(alone.fact, worst(alone.figures, pooled))
+        return Finding(alone, worst(gate_figures(alone.residual), pooled))
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone."""

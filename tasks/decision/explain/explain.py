@@ -159,7 +159,7 @@ def explain(
         no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
         switches=tuple(switches),
         agreement=_agreement(trial, renewed),
-        games_played=candidates.games_solved - games_before,
+        games_solved=candidates.games_solved - games_before,
         note=_WITHOUT_DECOYS if decoyed else "",
         at_stake=_at_stake(trial, gates),
     )

@@ -165,7 +165,7 @@ class Explanation:
     """The new agreement date, where the agreement had expired on the day of the decision; else None."""
     fixed: str = ""
     """Why no term of the request can change the verdict, such as data that failed validation; empty where one might."""
-    games_played: int = 0
+    games_solved: int = 0
     note: str = ""
     at_stake: tuple[AtStake | NotByClass, ...] = ()
     """The records that keep each closed risk gate closed, in the order of their reasons' strength."""

@@ -150,13 +150,10 @@ class TermOutcomes:
 
 @dataclass(frozen=True, eq=False)
 class UncertainRelease:
-    """A released file, the gates that apply to it, and the uncertain terms of its recipient."""
+    """A released file and the uncertain terms of its recipient; other gates pass, or not, whatever the terms are."""
 
     request: ReleaseRequest
     recipient: Recipient
-    gates: Sequence[Gate]
-    declared: Mapping[Measure, float]
-    """Figures of the file under the declared terms; they stand for measures that do not depend on the terms."""
     uncertain: Mapping[RecipientTerm, UncertainTerm]
     seen: Sequence[Seen]
     """The file alone, and as each coalition sees it."""
@@ -170,20 +167,14 @@ class UncertainRelease:
         return {name: term for name, term in self.uncertain.items() if is_drawn(term)}
 
     @cached_property
-    def dependent(self) -> tuple[Gate, ...]:
+    def gates(self) -> tuple[Gate, ...]:
         """Gates whose figures depend on the terms."""
-        return tuple(gate for gate in self.gates if gate.measure in DEPENDENT)
+        return tuple(gate for gate in self.request.policy.gates if gate.measure in DEPENDENT)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Their measures."""
-        return tuple(gate.measure for gate in self.dependent)
-
-    @cached_property
-    def fixed_passed(self) -> bool:
-        """Whether the gates pass that do not depend on the terms; one without a figure does not."""
-        fixed = [gate for gate in self.gates if gate.measure not in DEPENDENT]
-        return all(passes(gate, self.declared.get(gate.measure, np.nan)) for gate in fixed)
+        return tuple(gate.measure for gate in self.gates)
 
     @cached_property
     def profile(self) -> AdversaryProfile:
@@ -200,8 +191,8 @@ class UncertainRelease:
         corners = list(self._corners())
         found = np.array([[self.figures({**values, **corner}) for corner in corners] for values in sets])
         found = found.reshape(len(sets), len(corners), len(self.measures))
-        passed = np.full(found.shape[:-1], self.fixed_passed)
-        for place, gate in enumerate(self.dependent):
+        passed = np.ones(found.shape[:-1], dtype=np.bool_)
+        for place, gate in enumerate(self.gates):
             values = found[..., place]
             passed &= np.reshape([passes(gate, float(value)) for value in values.ravel()], values.shape)
         worst = np.max(found * self._signs, axis=1) * self._signs
@@ -287,8 +278,6 @@ def uncertain_release(
     return UncertainRelease(
         request=request,
         recipient=recipient,
-        gates=tuple(gate for gate in request.policy.gates if gate.measure in DEPENDENT),
-        declared={},
         uncertain={RecipientTerm(name): term for name, term in recipient.uncertain.given.items()},
         seen=seen,
     )

@@ -157,7 +157,7 @@ def assess(release: UncertainRelease, draws: int, rng: np.random.Generator) -> U
         approved=chance(outcomes.approved),
         possible=chance(outcomes.possible),
         certain=_certain(release),
-        figures=tuple(_figure(release, gate, outcomes) for gate in release.dependent),
+        figures=tuple(_figure(release, gate, outcomes) for gate in release.gates),
         deciding=influences,
         unsolved=int(np.isnan(outcomes.worst).any(axis=1).sum()),
     )
@@ -209,11 +209,9 @@ def gate_intervals(fact: UncertaintyFact | None) -> dict[Measure, tuple[Interval
 
 
 def _certain(release: UncertainRelease) -> bool | None:
-    if not release.fixed_passed or not release.measures:
-        return release.fixed_passed
     monotone = [release.monotone(measure) for measure in release.measures]
     at_worst, at_best = (
-        [passes(gate, figure) for gate, figure in zip(release.dependent, release.figures(terms), strict=True)]
+        [passes(gate, figure) for gate, figure in zip(release.gates, release.figures(terms), strict=True)]
         for terms in release.extremes
     )
     if all(monotone) and all(at_worst):

@@ -1,0 +1,44 @@
+"""Blocks of the document model as a terminal shows them."""
+
+from rich.console import Console
+
+from reports.document import Block, Paragraph, Table, digest_text, failed, lines, strong, text
+from reports.terminal import show, styled
+
+
+def shown(*blocks: Block, width: int = 40) -> str:
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as captured:
+        show(blocks, console)
+    return captured.get()
+
+
+def test_inline_markup_becomes_style_and_text_stays_text() -> None:
+    drawn = styled(text("**{}** of {}, {}", "<b>3</b>", failed("[4]"), digest_text("ab")))
+    assert drawn.plain == "<b>3</b> of [4], ab"
+    assert [(drawn.plain[span.start : span.end], span.style) for span in drawn.spans] == [
+        ("<b>3</b>", "bold"),
+        ("[4]", "red"),
+    ]
+    assert styled("a <b> c & [red]").plain == "a <b> c & [red]"
+    assert styled(lines("one", strong("two"))).plain == "one\ntwo"
+
+
+def test_a_path_is_never_broken_and_styled_sentences_break_between_words() -> None:
+    path = "/a/very/long/path/" + "x" * 60
+    assert path in shown(Paragraph(path))
+    assert max(map(len, shown(Paragraph("a word " * 20, "note")).splitlines())) <= 40
+
+
+def test_a_title_may_be_wider_than_its_table() -> None:
+    said = shown(Table("A title wider than the table", "name 60 | figure 40r", [("one", "1"), (strong("two"), "22")]))
+    assert [line.rstrip() for line in said.splitlines()] == [
+        "A title wider than the table",
+        "name  figure",
+        "one        1",
+        "two       22",
+    ]
+
+
+def test_a_table_of_few_words_has_no_line_of_headings() -> None:
+    assert shown(Table("", "0 | 0", [("a", "b")])).split() == ["a", "b"]
