@@ -166,7 +166,8 @@ def _proofs(request: ReleaseRequest, played: _Played) -> Iterator[str]:
     by_people = request.policy.generalization.cell_weights == "population"
     proofs: dict[str, list[str]] = {}
     for one, found in played:
-        weighed = "a person of the population" if by_people and one.method not in _PER_RECORD else "a record"
+        people = (by_people and one.method in _PARTITIONS) or one.method is Method.NO_ATTACK_REMAINDER
+        weighed = "a person of the population" if people else "a record"
         if found.division is not None:
             before = "before k-anonymity " if found.played.k_anonymity is not None else ""
             proofs.setdefault(before + proof_in_words(found.division, weighed), []).append(one.policy)
@@ -182,7 +183,7 @@ def proof_in_words(division: DivisionFact, weighed: str) -> str:
     if division.exact:
         return "optimal, no recursive division pays more"
     if division.gap == 0:
-        return "optimal, no division into hierarchical cells pays more"
+        return "optimal, no division into such classes pays more"
     return f"at most {_below(division.gap)} {weighed} below the best"
 
 

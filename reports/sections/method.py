@@ -91,7 +91,12 @@ def method(view: RecordView) -> Iterator[Block]:
         if words.partitions
         else None,
         "Ties between strategies go to the first in lexicographic order of the levels, with a tolerance of 10⁻⁹.",
-        _division(game.division, "person of the population" if by_people else "record", after=bool(game.k_anonymity))
+        _division(
+            game.division,
+            "record" if words.partitions and not by_people else "person of the population",
+            after=bool(game.k_anonymity),
+            whole=words.whole_cells,
+        )
         if game.division
         else None,
     )
@@ -145,20 +150,18 @@ def _sharing(view: RecordView, fact: SharingFact) -> str:
     )
 
 
-def _division(fact: DivisionFact, weighed: str, *, after: bool) -> str:
-    proof = "It is optimal: no division of the population into hierarchical cells pays more."
+def _division(fact: DivisionFact, weighed: str, *, after: bool, whole: bool) -> str:
+    proof = "It is optimal: no division of the population of its kind pays more."
     if fact.exact:
         proof = "It is optimal: all recursive divisions were compared, and none pays more."
     elif fact.gap > 0 and fact.bound is not None:
         proof = (
-            "There were too many cells to compare all divisions. It is proven to be at most "
-            f"{numbers.amount_up(fact.gap)} units per {weighed} below the best: no division of the population into "
-            f"hierarchical cells pays more than {numbers.amount_up(fact.bound)}."
+            f"It is proven to be at most {numbers.amount_up(fact.gap)} units per {weighed} below the best: no "
+            f"division of the population of its kind pays more than {numbers.amount_up(fact.bound)}."
         )
     before = ", before k-anonymity" if after else ""
-    return (
-        f"The partition pays {numbers.amount(fact.payoff)} units per {weighed} by the people who match{before}. {proof}"
-    )
+    what, whom = ("partition", "who match") if whole else ("division into classes", "in each class")
+    return f"The {what} pays {numbers.amount(fact.payoff)} units per {weighed} by the people {whom}{before}. {proof}"
 
 
 def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:
@@ -236,13 +239,17 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
         )
     local = ""
     if fact.local_recoding:
-        local = " or, where that loses less, released at more general levels together (local recoding)"
+        local = (
+            " Local recoding takes its place where it loses less: from the most specific cells on, every cell is "
+            "released in which enough records are left to meet the demands, and they are taken out (remainder classes)."
+        )
     counts = numbers.integer(fact.nodes_evaluated), numbers.integer(fact.nodes_total)
     yield Heading(f"k-anonymity{' after it' if after else ''}")
     yield (
         f"{sought} among all at which every remaining class has {'; '.join(fact.demands)}, and at most "
-        f"{numbers.percent(fact.suppression_limit)} of the records are in other classes, which are suppressed{local}. "
+        f"{numbers.percent(fact.suppression_limit)} of the records are in other classes, which are suppressed. "
         f"No other loses less: {counts[0]} of {counts[1]} combinations were counted, and bounds rule out all others."
+        f"{local}"
     )
     if after:
         chosen = [one.whole_cells for one in view.linkage.policies if one.chosen] if view.linkage else []
@@ -262,6 +269,7 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
         f"{name}: {names[name][level] if level < len(names.get(name, ())) else f'level {level}'}"
         for name, level in fact.levels.items()
     )
+    local_gain = fact.value < fact.value_before_lifting
     yield Table(
         "k-anonymity: the levels chosen, and what they lose",
         "Property 34 | Result 66",
@@ -269,7 +277,7 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
             ("Least level of each attribute", levels),
             ("Measure of loss", f"{fact.metric}: {_METRICS[fact.metric]}"),
             ("Loss of the file, suppressed records included", loss(fact.value)),
-            ("The same without local recoding", loss(fact.value_before_lifting)) if fact.lifted_records else None,
+            ("The same without local recoding", loss(fact.value_before_lifting)) if local_gain else None,
             ("Records suppressed by these demands", suppressed),
             ("Records released by local recoding", lifted) if fact.local_recoding else None,
         ),
@@ -277,7 +285,6 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
 
 
 def _masking(view: RecordView) -> Iterator[Block]:
-    """What a reader who knows each masking can derive."""
     rows: list[Row] = []
     for fact in view.record.masking:
         words, parameters = masking_method(fact.method), masking_parameters(fact.method, fact.parameters)

@@ -8,6 +8,7 @@ written file is compared, before this; risks are rounded up.
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tasks.assessments.identity.facts import UncertaintyFact
@@ -158,15 +159,8 @@ def _colluders(one: dict[str, Any]) -> dict[str, Any]:
     return {**one, **suspects, **{name: nearest(one[name], digits) for name in shares}}
 
 
-def _by(step: float) -> Rule:
-    return lambda value: bound(value, step)
-
-
-def _hundredths(value: float) -> float:
-    return round(value, 2)
-
-
-_up, _near = _all(upward), _all(nearest)
+_up, _near, _hundredths = _all(upward), _all(nearest), partial(round, ndigits=2)
+_to_hundredths, _to_tenths = partial(bound, step=0.01), partial(bound, step=0.1)
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(
         (
@@ -210,12 +204,16 @@ _RULES: dict[str, Rule] = {
     ),
     # What only the decoys change is a bound: the changes themselves follow from the decoys alone.
     "decoys.statistics.columns": _fields(
-        mean=_by(0.01), standard_errors=_by(0.1), spread=_hundredths, total_variation=_by(0.01), largest=_by(0.01)
+        mean=_to_hundredths,
+        standard_errors=_to_tenths,
+        spread=_hundredths,
+        total_variation=_to_hundredths,
+        largest=_to_hundredths,
     ),
     "decoys.statistics": _fields(
-        correlation=_by(0.01),
-        association=_by(0.01),
-        coefficient=_by(0.1),
+        correlation=_to_hundredths,
+        association=_to_hundredths,
+        coefficient=_to_tenths,
         explained_before=_hundredths,
         explained_after=_hundredths,
     ),

@@ -32,7 +32,7 @@ def _table(parts: Any) -> ClassTable:
 
 
 def _lists(table: ClassTable) -> dict[str, Any]:
-    return {"cells": table.cells.tolist(), "records": table.records.tolist(), "people": table.people.tolist()}
+    return {name: values.tolist() for name, values in vars(table).items()}
 
 
 Table = Annotated[ClassTable, PlainValidator(_table), PlainSerializer(_lists)]

@@ -22,7 +22,6 @@ from tasks.decoys.manifest import Record
 from tasks.decoys.value_grid import ValueKind
 from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Column, Columns
-from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import ReleaseRequest, ValueType
 
@@ -200,7 +199,7 @@ class RealRecords:
     @cached_property
     def context(self) -> Floats:
         """An intruder's view of each record's cell, shape (n_records, n_features)."""
-        numbers = cell_numbers(self.release.cells, self.release.axis_sizes)
+        numbers = self.release.number(self.release.cells)
         _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
         return finite(self.release.seen(self.release.cells[first]))[inverse[self.tuple_of_record]]
 

@@ -123,7 +123,7 @@ def partition(
         If the rule leaves no partition: even the cell that holds everybody is attacked. With a worth of the caller's
         own the total of such a partition is minus infinity instead.
     HierarchyError
-        If levels cross; ``wide_partition`` takes such hierarchies.
+        If levels cross.
     """
     check_trees("the exact recursion divides each group into those of the level below", problem.hierarchies)
     if problem.people.form != weights.form:

@@ -14,7 +14,7 @@ from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.partitions import Weighed, budgeted_partition
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.game import Floats, Follower, InformationLoss
-from tasks.generalization.methods.partitions import cells_fit, recursion_fits
+from tasks.generalization.methods.partitions import check_divisible
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.problem import Problem
@@ -105,7 +105,7 @@ def overlapping(table: CountIndex, method: Method) -> bool:
     further, whole cells stay apart if all records had one strategy; others may come to hold each other.
     """
     if table.demands is None:
-        return METHODS[method].per_record
+        return not METHODS[method].whole_cells
     if table.demands.local_recoding:
         return True
     if method is Method.SAFE_HARBOR:
@@ -133,9 +133,7 @@ def _play(table: CountIndex, method: Method, payoffs: Follower, weights: Floats,
     recoded = None if table.demands is None else recode(table, table.demands, made)
     last, released = (made, made.released) if recoded is None else (recoded, recoded.released)
     kept, listed = information_kept(table, payoffs, weights, last.cells), table.listed
-    divided = METHODS[method].partition is not None
-    plain = made.budget is None and recoded is None and listed is None and (not divided or recursion_fits(table))
-    if plain and not overlapping(table, method):
+    if made.budget is None and recoded is None and listed is None and not overlapping(table, method):
         matching = matching_people(table, made.cells)
         return Generalization(method, made.levels, made.cells, kept, matching, matching, division=made.division)
     people = table.population.counts
@@ -143,13 +141,12 @@ def _play(table: CountIndex, method: Method, payoffs: Follower, weights: Floats,
         people = np.where(released, people, 0)
         listed = None if listed is None else np.where(released, listed, 0)
     effective, effective_listed = effective_people(table, last.cells, last.own, people, listed)
-    counted = divided and recoded is None and not cells_fit(table)
     return Generalization(
         method=method,
         levels=last.levels,
         cells=last.cells,
         kept=kept,
-        people=effective if counted else matching_people(table, last.cells),
+        people=matching_people(table, last.cells),
         effective=effective,
         listed=effective_listed,
         withheld=last.withheld if last.withheld is not None and last.withheld.any() else None,
@@ -215,17 +212,10 @@ def _budgeted(table: CountIndex, problem: Problem, method: Method, cell_weights:
         floored = method is Method.SH_FRIENDLY
         floors = (safe_harbor_floor(table, data.codes), safe_harbor_floor(table, population.codes)) if floored else None
         found = budgeted_records(problem, population, data, budget, rule_of(method), floors=floors)
-    elif cells_fit(table):
+    else:
+        check_divisible(table)
         weighed = Weighed(population, data, table.records, by_records=cell_weights == "data")
         found = budgeted_partition(problem, weighed, budget, divided)
-    else:
-        raise StageFailed(
-            "the cells are too many to divide them within a budget",
-            where="policy.generalization.budget",
-            expected="a table whose cells can be counted",
-            got="one for the wide partition, which keeps no budget",
-            fix="allow more memory_limit_mb, use fewer quasi-identifiers, or play basic or no-attack",
-        )
     cells, own = (
         problem.canonical(cells_at(tuples.codes, levels, table.hierarchies))
         for tuples, levels in ((data, found.levels), (population, found.own_levels))

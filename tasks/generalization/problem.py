@@ -61,10 +61,15 @@ class Problem:
         return finest
 
 
+def safe_people(follower: Follower) -> int:
+    """Whole people from whom on no record is attacked; the safe group must be finite."""
+    return max(ceil(follower.safe_group * _EXACT), 1)
+
+
 def all_attacked(what: str, follower: Follower) -> StageFailed:
     """The error of a rule that releases nothing worth an attack, where everything is."""
     least, single = follower.safe_group, isinstance(follower, Payoffs)
-    number = f"{ceil(least * _EXACT):,}" if least < _LARGEST else f"{least:g}"
+    number = f"{safe_people(follower):,}" if least < _LARGEST else f"{least:g}"
     people = f"a population of at least {number} people ({'gain over cost' if single else 'nobody attacks as many'})"
     return StageFailed(
         what,

@@ -1,30 +1,36 @@
-"""After a method: its classes made k-anonymous by the node of the raised lattice that loses least.
+"""After a method: its classes made k-anonymous by the node of the raised lattice that loses least, or more locally.
 
 What a method gives everybody is generalized further, for all records alike, until every class that remains meets the
-demands; records of the other classes are withheld, or lifted back at more general nodes. The search goes over the
-method's own classes (``raised``), so that its optimum is the optimum of what may follow that method, and a node gives
-nobody a more specific cell than the method does. The method k-anonymity is the same after no method at all.
+demands; records of the other classes are withheld. The search goes over the method's own classes (``raised``), so that
+its optimum is the optimum of what may follow that method, and a node gives nobody a more specific cell than the method
+does. The method k-anonymity is the same after no method at all. With local recoding, remainder classes of the records
+take the place of one node for all where they lose less.
 
-The rule holds for everybody in the population: a person's own cell is that of the first node, in the order in which
-records were released, at which it is a class that was released there. People of one cell of the method stay together,
-so that n_T is never less than the method's own.
+The rule holds for everybody in the population: who has the method's cell of a record has its class, and others have the
+first class that holds them, the strategies in the order of their mean loss. People of one cell of the method stay
+together, so that n_T is never less than the method's own.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.constraints.constraint import PeopleConstraint
+from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint
 from tasks.generalization.demands import Demands
-from tasks.generalization.kanonymity.lifting import Lifted, lift
+from tasks.generalization.kanonymity.checks import checked_limit
+from tasks.generalization.kanonymity.classes import compact, number_rows
+from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_counts
 from tasks.generalization.kanonymity.metrics import Metric, Reference
 from tasks.generalization.kanonymity.optimum import Optimum, search
 from tasks.generalization.raised import Raised
+from tasks.generalization.remainder import UNPLACED, Floats, Ints, RemainderSearch
 from tasks.generalization.table import CountIndex, KAnonymityOutcome, MethodCells
 from tasks.generalization.transparency import cell_numbers
+from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, check_trees
 
 Bools = NDArray[np.bool_]
@@ -58,113 +64,153 @@ def recode(table: CountIndex, demands: Demands, method: MethodCells) -> Recoded:
     """
     check_trees("k-anonymity rests on hierarchies that are trees", table.hierarchies)
     raised = Raised.of(table, method.cells, method.own)
-    leaves, people = raised.leaves(method.cells), raised.leaves(method.own)
+    file, people = _File(raised, demands, raised.leaves(method.cells)), raised.leaves(method.own)
     try:
-        stages = _search(raised, demands, leaves)
+        optimum = file.optimum()
     except ParameterError as error:
         raise StageFailed(**error.fields()) from None
-    cells, levels = raised.cells(leaves, stages.optimum.levels), np.empty_like(leaves)
-    levels[:] = stages.optimum.levels
-    own = raised.cells(people, stages.optimum.levels)
-    reached = np.zeros(len(own), dtype=np.bool_)
-    for node, tuples in stages.released():
-        at_node = raised.cells(leaves[tuples], node)
-        cells[tuples], levels[tuples] = at_node, node
-        mine = raised.cells(people, node)
-        numbers = cell_numbers(mine, table.axis_sizes)
-        here = ~reached & np.isin(numbers, cell_numbers(at_node, table.axis_sizes))
-        own[here], reached[here] = mine[here], True
+    alike = file.node_of(optimum)
+    node, value = file.most_local(optimum, alike) if demands.local_recoding else (alike, optimum.value)
+    own = file.node_of_others(people, node)
+    withheld, lattice = node == UNPLACED, file.remainder.lattice
+    fallback = int(lattice.number(np.array([optimum.levels]))[0])
+    levels = lattice.nodes[np.where(withheld, fallback, node)]
+    outcome = KAnonymityOutcome(
+        levels=dict(zip((tree.name for tree in table.hierarchies), optimum.levels, strict=True)),
+        metric=optimum.metric.value,
+        value=value,
+        value_before_lifting=optimum.value,
+        suppressed_records=int(table.data.counts[withheld].sum()),
+        lifted_records=int(table.data.counts[(alike == UNPLACED) & ~withheld].sum()),
+        nodes_evaluated=optimum.nodes_evaluated,
+        nodes_total=optimum.nodes_total,
+    )
     return Recoded(
-        levels=np.maximum(method.levels, raised.true_levels(leaves, levels)),
-        cells=cells,
-        withheld=stages.withheld,
-        own=own,
-        released=reached,
-        outcome=_outcome(table, stages),
+        levels=np.maximum(method.levels, raised.true_levels(file.leaves, levels)),
+        cells=raised.cells(file.leaves, levels),
+        withheld=withheld,
+        own=raised.cells(people, lattice.nodes[np.where(own == UNPLACED, fallback, own)]),
+        released=own != UNPLACED,
+        outcome=outcome,
     )
 
 
 @dataclass(frozen=True)
-class _Stages:
-    """The optimal node and the rounds that lift what it suppresses, by tuple."""
+class _File:
+    """The method's cells of the data, and what is demanded of classes of them."""
 
-    optimum: Optimum
-    lifted: Lifted | None
-    value: float
-    """Metric of the released file."""
-    tuple_of_record: NDArray[np.int32]
-    n_tuples: int
+    raised: Raised
+    demands: Demands
+    leaves: Codes
+    """Leaf codes, in the raised hierarchies, of each data tuple."""
 
-    @property
-    def withheld(self) -> Bools:
-        """Whether each tuple is suppressed in the end."""
-        return self._by_tuple(self.optimum.suppressed if self.lifted is None else self.lifted.suppressed)
+    @cached_property
+    def whole(self) -> Reference:
+        """Cost of records by the metric."""
+        return self.raised.reference(self.demands.metric, self.leaves)
 
-    def released(self) -> Iterator[tuple[tuple[int, ...], NDArray[np.intp]]]:
-        """Each node at which tuples are released, in order, with these tuples."""
-        out = self._by_tuple(self.optimum.suppressed)
-        yield self.optimum.levels, np.flatnonzero(~out)
-        if self.lifted is not None:
-            levels = np.empty((self.n_tuples, len(self.optimum.levels)), dtype=np.int32)
-            levels[self.tuple_of_record] = self.lifted.levels
-            back = out & ~self.withheld
-            for one in self.lifted.rounds:
-                yield one.levels, np.flatnonzero(back & (levels == one.levels).all(axis=1))
+    @cached_property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """With the people of the raised hierarchies' cells."""
+        return tuple(
+            replace(one, people=self.raised) if isinstance(one, PeopleConstraint) else one
+            for one in self.demands.constraints
+        )
 
-    def _by_tuple(self, of_record: Bools) -> Bools:
-        flags = np.zeros(self.n_tuples, dtype=np.bool_)
-        flags[self.tuple_of_record] = of_record
-        return flags
+    @cached_property
+    def remainder(self) -> RemainderSearch:
+        """Search for remainder classes of the data."""
+        return RemainderSearch(
+            codes=self.leaves,
+            counts=self.raised.table.data.counts.astype(np.float64),
+            hierarchies=self.raised.hierarchies,
+            lost=tuple(self._lost()),
+            least=self.demands.k,
+            admissible=self.admissible if self.constraints else None,
+        )
 
+    def _lost(self) -> Iterator[Floats]:
+        """Share lost in each attribute by leaf and level, mean over the records of a group.
 
-def _search(raised: Raised, demands: Demands, leaves: Codes) -> _Stages:
-    whole = raised.reference(demands.metric, leaves)
-    constraints = [
-        replace(one, people=raised) if isinstance(one, PeopleConstraint) else one for one in demands.constraints
-    ]
-    codes = leaves[demands.tuple_of_record]
-    optimum = search(
-        codes,
-        raised.hierarchies,
-        demands.k,
-        demands.suppression_limit,
-        demands.metric,
-        constraints=constraints,
-        whole=whole,
-    )
-    lifted, value = None, optimum.value
-    if demands.local_recoding and optimum.suppressed_records:
-        found = lift(codes, raised.hierarchies, demands.k, optimum, constraints=constraints, whole=whole)
-        lower = _value(raised, whole, codes, found)
-        if lower < optimum.value:
-            lifted, value = found, lower
-    return _Stages(optimum, lifted, value, demands.tuple_of_record, len(leaves))
+        By discernibility what a record costs depends on its class alone, and the sizes of groups stand for it.
+        """
+        metric, counts = self.demands.metric, self.raised.table.data.counts
+        whole = self.raised.reference(Metric.LOSS, self.leaves) if metric is Metric.DISCERNIBILITY else self.whole
+        for axis, tree in enumerate(self.raised.hierarchies):
+            costs, values = whole.axes[axis], np.bincount(self.leaves[:, axis], counts, tree.n_leaves)
+            if costs is None:
+                yield np.zeros((tree.n_leaves, tree.n_levels))
+                continue
+            lost = np.empty_like(costs.released)
+            for level, group in enumerate(tree.groups.T):
+                records = np.maximum(np.bincount(group, values), 1)
+                lost[:, level] = (np.bincount(group, values * costs.released[:, level]) / records)[group]
+            yield lost * (counts.sum() / len(whole.used))
 
+    @cached_property
+    def _sensitive(self) -> tuple[SensitiveCounts, ...]:
+        of_record = self.demands.tuple_of_record.astype(np.int64)
+        return tuple(sensitive_counts(one, of_record) for one in self.constraints if isinstance(one, ValueConstraint))
 
-def _value(raised: Raised, whole: Reference, codes: Codes, lifted: Lifted) -> float:
-    """The metric of a lifted file, by its released cells.
+    def admissible(self, rows: Ints, classes: Ints, number: int, strategies: Ints) -> Bools:
+        """Whether classes satisfy the constraints (``remainder.Admissible``)."""
+        allowed, counts = np.ones(number, dtype=np.bool_), self.remainder.counts
+        first = np.empty(number, dtype=np.int64)
+        first[classes] = np.arange(len(rows))
+        levels = self.remainder.lattice.nodes[strategies[first]]
+        for one in self.constraints:
+            if isinstance(one, PeopleConstraint) and one.people is not None:
+                people = one.people.count(cells_at(self.leaves[rows[first]], levels, self.raised.hierarchies))
+                allowed &= one.met(np.bincount(classes, counts[rows], number).astype(np.float64), people)
+        class_of_row = np.full(len(self.leaves), -1, dtype=np.int64)
+        class_of_row[rows] = classes
+        for sensitive in self._sensitive:
+            allowed &= sensitive.constraint.met(sensitive.counts(class_of_row, number), sensitive.whole)
+        return allowed
 
-    One group can be several of the raised hierarchy: the method's own at one level, and at a higher one that with all
-    it holds. Their classes are one in the file, which changes what depends on the sizes of classes.
-    """
-    if whole.metric is not Metric.DISCERNIBILITY:
-        return lifted.value
-    kept = ~lifted.suppressed
-    numbers = cell_numbers(raised.cells(codes[kept], lifted.levels[kept]), raised.table.axis_sizes)
-    _, sizes = np.unique(numbers, return_counts=True)
-    return float(np.square(sizes, dtype=np.float64).sum() + whole.n_records * np.count_nonzero(lifted.suppressed))
+    def optimum(self) -> Optimum:
+        """The node for all records that loses least."""
+        demands = self.demands
+        terms = demands.k, demands.suppression_limit, demands.metric
+        codes = self.leaves[demands.tuple_of_record]
+        return search(codes, self.raised.hierarchies, *terms, constraints=self.constraints, whole=self.whole)
 
+    def node_of(self, optimum: Optimum) -> Ints:
+        """Node of each tuple where all records are recoded alike."""
+        node = np.full(len(self.leaves), self.remainder.lattice.number(np.array([optimum.levels]))[0])
+        node[self.demands.tuple_of_record[optimum.suppressed]] = UNPLACED
+        return node
 
-def _outcome(table: CountIndex, stages: _Stages) -> KAnonymityOutcome:
-    optimum, lifted = stages.optimum, stages.lifted
-    names = (hierarchy.name for hierarchy in table.hierarchies)
-    return KAnonymityOutcome(
-        levels=dict(zip(names, optimum.levels, strict=True)),
-        metric=optimum.metric.value,
-        value=stages.value,
-        value_before_lifting=optimum.value,
-        suppressed_records=int(table.data.counts[stages.withheld].sum()),
-        lifted_records=0 if lifted is None else lifted.lifted_records,
-        nodes_evaluated=optimum.nodes_evaluated,
-        nodes_total=optimum.nodes_total,
-    )
+    def most_local(self, optimum: Optimum, alike: Ints) -> tuple[Ints, float]:
+        """Remainder classes of all, or of those the node suppresses, within the limit and if they lose less."""
+        limit, counts = checked_limit(self.demands.suppression_limit, self.whole.n_records), self.remainder.counts
+        for start in (None, alike):
+            found = self.remainder.find(start)
+            if counts[found == UNPLACED].sum() > limit and not self.constraints:
+                found = self.remainder.find(start, everybody=True)
+            if counts[found == UNPLACED].sum() <= limit and (value := self._value(found)) < optimum.value:
+                return found, value
+        return alike, optimum.value
+
+    def _value(self, node: Ints) -> float:
+        """The metric of the file, by its released cells."""
+        of_record, out = self.demands.tuple_of_record, node == UNPLACED
+        levels = self.remainder.lattice.nodes[node]
+        numbers = cell_numbers(self.raised.cells(self.leaves, levels), self.raised.table.axis_sizes)[of_record]
+        released = ~out[of_record]
+        _, sizes = np.unique(numbers[released], return_counts=True)
+        codes = self.leaves[of_record].astype(np.int64)
+        parts = self.whole.released(codes[released], levels[of_record][released], sizes)
+        return self.whole.value(self.whole.cost(parts + self.whole.withheld(codes[~released])))
+
+    def node_of_others(self, people: Codes, node: Ints) -> Ints:
+        """Node of each leaf code of the population by the same rule, ``UNPLACED`` where it would be withheld."""
+        both = np.concatenate([self.leaves, people]).astype(np.int64)
+        sizes = [tree.n_leaves for tree in self.raised.hierarchies]
+        number, many = compact(*number_rows(list(both.T), sizes, len(both)))
+        known = np.full(many, UNPLACED - 1)
+        known[number[: len(node)]] = node
+        found = known[number[len(node) :]]
+        others = np.flatnonzero(found < UNPLACED)
+        found[others] = self.remainder.holding(people[others], node)
+        return found

@@ -20,12 +20,12 @@ from tasks.request.model import Method
 
 
 class KAnonymityOutcome(Fact):
-    """The node that the search for k-anonymity chose, and what it loses; no node within the demands loses less."""
+    """The node that loses least of all within the demands, and what the file loses, by it or recoded locally."""
 
     metric: str
-    levels: dict[str, int] = Field(description="Least level of each attribute; lifted records have others.")
+    levels: dict[str, int] = Field(description="Least level of each attribute at the node; local recoding has others.")
     value: float = Field(description="What the file loses by the metric, suppressed records included.")
-    value_before_lifting: float = Field(description="Loss without local recoding.")
+    value_before_lifting: float = Field(description="Loss of the node, without local recoding.")
     suppressed_records: int = Field(description="By these demands; a minimum class size may suppress more.")
     lifted_records: int = Field(description="Released by local recoding though the node suppresses them.")
     nodes_evaluated: int

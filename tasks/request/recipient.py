@@ -247,6 +247,7 @@ class Method(StrEnum):
     COMMON = "common"
     BASIC_PARTITION = "basic-partition"
     NO_ATTACK_PARTITION = "no-attack-partition"
+    NO_ATTACK_REMAINDER = "no-attack-remainder"
     K_ANONYMITY = "k-anonymity"
 
 

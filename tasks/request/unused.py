@@ -13,7 +13,7 @@ OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith(
 """Measures that depend on a recipient's terms, as in ``tasks.assessments.identity.uncertain.terms``."""
 _MISSED = 0.025
 """Error of an exact 95 % interval on each side; its lower end is this root where all draws pass."""
-_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION})
+_NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_ATTACK_REMAINDER})
 
 
 def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
@@ -104,10 +104,6 @@ def _of_k_anonymity(demands: KAnonymity, place: str) -> _Notes:
         (
             trivial and given,
             f"{place} ({given}) is not used; every class has one record, and nothing else is demanded",
-        ),
-        (
-            not trivial and demands.local_recoding and demands.suppression_limit == 0,
-            f"{place}.local_recoding is not used; no record may be suppressed, so that none is released again",
         ),
     ]
 

@@ -89,7 +89,7 @@ def test_the_gap_of_a_partition_is_told_and_never_too_small(tmp_path: Path) -> N
     by_records = changed(*GENERALIZATION, "cell_weights", to="data")
     assert "at most 1.51 a record below the best." in notes(shown(tmp_path, by_records, basic_partition=gap))
     bounded = DivisionFact(payoff=9.0, bound=9.0, exact=False, gap=0.0)
-    assert proof_in_words(bounded, "a record") == "optimal, no division into hierarchical cells pays more"
+    assert proof_in_words(bounded, "a record") == "optimal, no division into such classes pays more"
     tiny = DivisionFact(payoff=9.0, bound=9.0, exact=False, gap=0.0012341)
     assert proof_in_words(tiny, "a record") == "at most 0.001235 a record below the best"
 
@@ -98,16 +98,16 @@ def test_a_budget_is_kept_by_some_and_said_of_the_others(tmp_path: Path) -> None
     text = notes(shown(tmp_path, changed(*GENERALIZATION, "budget", to={"reidentifications": 0.5, "suppression": 0.2})))
     held = "basic, no-attack, sh-friendly, basic-partition, no-attack-partition, fmdp-partition-basic, fmdp-partition"
     assert f"{held}: optimal within the budget." in text
-    assert "Not held to the budget: safe-harbor, k-anonymity, common." in text
+    assert "Not held to the budget: safe-harbor, k-anonymity, common, no-attack-remainder, fmdp-remainder." in text
 
 
 def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
     text = shown(tmp_path, changed(*GENERALIZATION, "adversary", to="sequential"))
     assert "all policies, against a sequential adversary (access shared)" in text
     assert "against one attempt a record:" not in text
-    again = "fmdp-partition-basic is basic-partition, fmdp-partition is no-attack-partition: every game here is against"
+    again = "fmdp-partition is no-attack-partition, fmdp-remainder is no-attack-remainder: every game here is against"
     assert again in notes(text)
-    rows = {name: line for line in text.splitlines()[3:13] for name in line[2:].split()[:1]}
+    rows = {name: line for line in text.splitlines()[3:15] for name in line[2:].split()[:1]}
     assert rows["fmdp-partition"].split()[1:] == rows["no-attack-partition"].split()[2:]
 
 
@@ -163,5 +163,5 @@ def test_a_request_whose_own_method_cannot_be_played_is_compared_all_the_same(wo
 
 def test_all_rows_are_in_the_document(world: World, releasegate: Any) -> None:
     rows = releasegate("assess", "game", world.request, "--json").document["recipients"]["university"]
-    assert rows[-1]["policy"] == "fmdp-partition"
+    assert rows[-1]["policy"] == "fmdp-remainder"
     assert all(len(one["p_reid"]) == 3 and one["not_played"] is None for one in rows)

@@ -22,9 +22,8 @@ from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.kanonymity.optimum import search
-from tasks.generalization.methods.partitions import cells_fit, recursion_fits
 from tasks.generalization.partition import partition
-from tasks.generalization.play import CountIndex, overlapping, play, population_cells
+from tasks.generalization.play import CountIndex, play, population_cells
 from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared
@@ -105,42 +104,6 @@ def test_a_request_is_counted_and_played_as_plain_loops_do(world: World, dense: 
     assert own_cells(table, request, method) == [own(value) for value in values_of(table, table.population.codes)]
 
 
-@QUICK
-@given(
-    world=worlds(max_attributes=2, max_count=5, crossing=True),
-    dense=st.booleans(),
-    method=st.sampled_from(sorted(PARTITIONS)),
-)
-def test_cells_of_a_partition_hold_those_who_are_released_in_them(world: World, dense: bool, method: Method) -> None:
-    table, request = table_asked(world, dense=dense)
-    payoffs = payoffs_of(request.recipients[0])
-    if method in NO_ATTACK and payoffs.cost * sum(world.people.values()) < payoffs.gain:
-        with pytest.raises(StageFailed):
-            play(table, method, payoffs, weights_of(request))
-        return
-    played = play(table, method, payoffs, weights_of(request))
-    own = dict(zip(values_of(table, table.population.codes), own_cells(table, request, method), strict=True))
-    for row, cell in enumerate(cells_as_sets(table, played)):
-        matching = slow.count(world.people, cell)
-        assert played.people[row] == played.effective[row] == matching
-        assert matching == sum(number for value, number in world.people.items() if own[value] == cell)
-    assert not overlapping(table, method)
-    paid = sum(number * slow.payoff(world, own[value]) for value, number in world.people.items())
-    division = played.division
-    assert division is not None
-    assert division.payoff == pytest.approx(paid, abs=1e-6)
-    if recursion_fits(table):
-        assert division.exact
-        return
-    finer = replace(world, rows=tuple(slow.refined(rows) for rows in world.rows))
-    best = slow.crossing_partition(finer, world.people, no_attack=method in NO_ATTACK)
-    assert division.exact or not dense
-    assert paid <= best + 1e-6
-    assert paid >= best - 1e-6 or not division.exact
-    assert division.upper_bound is not None
-    assert division.upper_bound >= best - 1e-6
-
-
 CROSSING_AGES = changed(
     "attributes", "age", "hierarchy",
     to={"intervals": {"minimum": 88, "maximum": 93, "widths": [2, 3]}, "levels_may_cross": True},
@@ -187,16 +150,20 @@ def test_what_needs_trees_refuses_levels_that_cross(tiny: Tiny, name: str) -> No
     assert caught.value.exit_code == 2
 
 
-def test_all_cells_can_be_counted_and_the_recursion_is_not_run(tiny: Tiny) -> None:
-    assert cells_fit(tiny[2])
-    assert not recursion_fits(tiny[2])
+@pytest.mark.parametrize("method", sorted(PARTITIONS))
+def test_a_partition_into_whole_cells_refuses_levels_that_cross(tiny: Tiny, method: Method) -> None:
+    with pytest.raises(StageFailed, match="whole cells") as caught:
+        played(tiny, method)
+    assert caught.value.got == "levels that cross"
+    assert "no-attack-remainder" in caught.value.fix
 
 
 def test_the_comparison_says_that_k_anonymity_cannot_be_played(tiny: Tiny) -> None:
     loaded, prepared, table = tiny
     compared = {one.policy: one for one in Comparison(loaded.request, prepared, table).of(loaded.request.recipients[0])}
     assert compared["k-anonymity"].because.startswith("k-anonymity rests on hierarchies that are trees")
-    assert [name for name, one in compared.items() if one.figures is None] == ["k-anonymity"]
+    unplayed = {name for name, one in compared.items() if one.figures is None}
+    assert unplayed == {"k-anonymity", *PARTITIONS, "fmdp-partition-basic", "fmdp-partition"}
 
 
 def changed_points(request: ReleaseRequest) -> ReleaseRequest:
@@ -204,10 +171,10 @@ def changed_points(request: ReleaseRequest) -> ReleaseRequest:
     return request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
 
 
-def test_a_partition_is_not_played_again_at_other_stakes(tiny: Tiny) -> None:
+def test_remainders_are_not_played_again_at_other_stakes(tiny: Tiny) -> None:
     loaded, _, table = tiny
     (recipient,) = loaded.request.recipients
-    for method, reaches in ((Method.BASIC_PARTITION, False), (Method.BASIC, True)):
+    for method, reaches in ((Method.NO_ATTACK_REMAINDER, False), (Method.BASIC, True)):
         problem = problem_of(tiny)
         own = play(table, method, problem.payoffs, problem.loss.weights)
         everything = np.ones(len(table.data), dtype=np.bool_)

@@ -13,8 +13,6 @@ from tasks.generalization.paper_searches import lattice_search
 from tasks.generalization.partition import partition
 from tasks.generalization.play import play
 from tasks.generalization.problem import all_attacked
-from tasks.generalization.wide_partition import wide_partition
-from tasks.microdata.cube import cells_at
 from tests.generalization.test_exact_solver import check_against_loops
 from tests.reference.continued_search import continued_search
 from tests.support import slow
@@ -51,30 +49,6 @@ def test_partition(world: World, rule: Rule, sparse: bool) -> None:
     for value, at in zip(world.all_values, split.levels(world.codes(world.all_values)), strict=True):
         leaf = slow.cell_of(world, value, (0,) * len(value))
         assert slow.cell_of(world, value, tuple(at)) == released[leaf]
-
-
-@settings(deadline=None, max_examples=examples(20))
-@given(world=worlds_with_followers(), rule=st.sampled_from(Rule), room=st.sampled_from([0, 100 * MEBIBYTE]))
-def test_partition_past_the_cube(world: World, rule: Rule, room: int) -> None:
-    problem, people = world.problem(), world.tuples(world.people)
-    best, _ = slow.partition(world, world.people, no_attack=rule is Rule.NO_ATTACK)
-    if not np.isfinite(best):
-        with pytest.raises(StageFailed, match="nobody would attack"):
-            wide_partition(problem, people, people, rule, room)
-        return
-    try:
-        found = wide_partition(problem, people, people, rule, room)
-    except StageFailed:
-        assert room == 0
-        return
-    assert found.total <= best + 1e-6
-    assert found.bound >= best - 1e-6
-    if found.complete:
-        assert found.total == pytest.approx(best, abs=1e-6)
-    levels = found.levels(people.codes)
-    sizes = problem.people.count(cells_at(people.codes, levels, problem.hierarchies))
-    if rule is Rule.NO_ATTACK:
-        assert not world.payoffs.attacked(sizes).any()
 
 
 @QUICK

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.assessments.identity.facts import BudgetFact, ChanceFact, LimitFact, UncertaintyFact
+from tasks.assessments.identity.facts import BudgetFact, ChanceFact, UncertaintyFact
 from tasks.decision.measures import write_result
+from tasks.generalization.budget.limits import LimitFact
 from tasks.generalization.game import Payoffs
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import budget_gates, not_measured, used_today

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from reports.determination import determination_html
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
+from tests.support.rendered import determination_html
 
 EXACT = DivisionFact(payoff=737.6249, bound=832.99, exact=True, gap=0.0)
 
@@ -35,4 +35,4 @@ def test_a_bounded_partition_says_how_far_below_the_best_it_may_be_and_never_too
     assert "pays more than 814.16." in text
     assert "optimal" not in text
     closed = section(DivisionFact(payoff=548.06, bound=548.06, exact=False, gap=0.0))
-    assert "It is optimal: no division of the population into hierarchical cells pays more." in closed
+    assert "It is optimal: no division of the population of its kind pays more." in closed

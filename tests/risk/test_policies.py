@@ -60,7 +60,7 @@ def gain(units: float) -> Change:
 
 def test_every_policy_is_there_and_the_recipients_is_marked() -> None:
     _, _, rows = clinic()
-    fmdp = ["fmdp-partition-basic", "fmdp-partition"]
+    fmdp = ["fmdp-partition-basic", "fmdp-partition", "fmdp-remainder"]
     assert list(rows) == [one.name for one in POLICIES]
     assert sorted(rows) == sorted([*(method.value for method in Method), *fmdp])
     assert [name for name, one in rows.items() if one.chosen] == ["no-attack-partition"]
@@ -160,7 +160,14 @@ def test_a_policy_that_cannot_be_played_says_why_and_stops_no_other(tmp_path: Pa
     """With a gain of 600 groups of 60 would be needed; there are 27 people, and 6 records."""
     rows = compared(tmp_path, gain(600))
     reasons = {name: one.because for name, one in rows.items() if one.figures is None}
-    assert set(reasons) == {"k-anonymity", "no-attack", "no-attack-partition", "fmdp-partition"}
+    assert set(reasons) == {
+        "k-anonymity",
+        "no-attack",
+        "no-attack-partition",
+        "no-attack-remainder",
+        "fmdp-partition",
+        "fmdp-remainder",
+    }
     assert "at most 6 records, got 60" in reasons["k-anonymity"]
     assert "at least 60 people" in reasons["no-attack"]
     assert "at least 60 people" in reasons["no-attack-partition"]
@@ -202,26 +209,29 @@ def test_a_plan_that_cannot_be_solved_leaves_the_other_figures(tmp_path: Path) -
     assert "reasonable time" in rows["fmdp-partition"].because
 
 
-def test_a_partition_too_wide_to_count_tells_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_too_wide_to_count_is_refused_and_remainder_classes_tell_their_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Memory for no cube and no list of cells; the bound may be above what is best, never below."""
     exact = compared(tmp_path)
     monkeypatch.setattr("tasks.generalization.methods.partitions._SPARSE_AT_LEAST", 0)
     loaded = tiny_request(tmp_path)
     prepared = tiny_prepared(loaded)
     table = replace(game_table(loaded.request, prepared), memory_limit=1)
-    found = {
-        one.policy: figures(one).division
-        for one in Comparison(loaded.request, prepared, table).of(loaded.request.recipients[0])
-    }
+    found = {one.policy: one for one in Comparison(loaded.request, prepared, table).of(loaded.request.recipients[0])}
     for name in ("basic-partition", "no-attack-partition", "fmdp-partition-basic", "fmdp-partition"):
-        wide, best = found[name], figures(exact[name]).division
-        assert wide is not None
-        assert best is not None
-        assert wide.bound is not None
-        assert wide.payoff <= best.payoff + DIGITS <= wide.bound + 2 * DIGITS
-        assert wide.gap == (0 if wide.exact else pytest.approx(wide.bound - wide.payoff))
-        assert wide.payoff + wide.gap >= best.payoff - DIGITS
-    assert found["basic"] is None
+        assert "whole cells" in found[name].because
+    for name in ("no-attack-remainder", "fmdp-remainder"):
+        classes, whole = figures(found[name]).division, figures(exact[name.replace("remainder", "partition")]).division
+        with_cells = figures(exact[name]).division
+        assert classes is not None
+        assert whole is not None
+        assert with_cells is not None
+        assert classes.bound is not None
+        assert classes.payoff <= with_cells.payoff + DIGITS <= classes.bound + 2 * DIGITS
+        assert whole.payoff <= with_cells.payoff + DIGITS
+        assert classes.gap == pytest.approx(classes.bound - classes.payoff)
+    assert figures(found["basic"]).division is None
 
 
 def test_the_document_has_everything_unrounded() -> None:

@@ -10,7 +10,7 @@ from math import inf, isfinite, log
 import numpy as np
 
 from tasks.generalization.game import Payoffs
-from tests.support.worlds import People, Rows, World
+from tests.support.worlds import People, World
 
 Cell = tuple[frozenset[str], ...]
 Values = tuple[str, ...]
@@ -142,55 +142,6 @@ def partition(world: World, weights: People, *, no_attack: bool) -> tuple[float,
     if isfinite(total):
         walk(top, whole)
     return total, released
-
-
-def crossing_partition(world: World, weights: People, *, no_attack: bool) -> float:
-    """Best total over all recursive splits into the groups of any lower level that lie inside what is divided."""
-    memory: dict[tuple[tuple[int, ...], Cell], float] = {}
-
-    def best(levels: tuple[int, ...], cell: Cell) -> float:
-        if count(world.people, cell) == 0:
-            return 0.0
-        if (levels, cell) not in memory:
-            most = -inf if no_attack and attacked(world, cell) else count(weights, cell) * payoff(world, cell)
-            for axis, level in enumerate(levels):
-                for lower in range(level):
-                    parts = {group(world, axis, value, lower) for value in cell[axis]}
-                    if all(part <= cell[axis] for part in parts):
-                        down = (*levels[:axis], lower, *levels[axis + 1 :])
-                        most = max(most, sum(best(down, (*cell[:axis], part, *cell[axis + 1 :])) for part in parts))
-            memory[levels, cell] = most
-        return memory[levels, cell]
-
-    whole = tuple(frozenset(row[0] for row in rows) for rows in world.rows)
-    return best(tuple(height - 1 for height in heights(world)), whole)
-
-
-def refined(rows: Rows) -> Rows:
-    """Rows with a further level for every two that cross: groups of the lower one that the upper one does not cut.
-
-    What is left is in groups of the levels below it that are cut by neither. Levels go from many groups to few.
-    """
-    leaves = [row[0] for row in rows]
-    levels = [
-        {
-            leaf: frozenset(row[0] for row in rows if row[level] == own[level])
-            for leaf, own in zip(leaves, rows, strict=True)
-        }
-        for level in range(len(rows[0]))
-    ]
-    found = list(levels)
-    for above in range(len(levels)):
-        for below in range(above):
-            meet: dict[str, frozenset[str]] = {}
-            for level in range(below, -1, -1):
-                for part in set(levels[level].values()):
-                    if not part & meet.keys() and any(part <= whole for whole in levels[above].values()):
-                        meet.update(dict.fromkeys(part, part))
-            if meet not in found and meet != levels[below]:
-                found.append(meet)
-    found.sort(key=lambda level: -len(set(level.values())))
-    return [[row[0], *(",".join(sorted(level[row[0]])) for level in found[1:])] for row in rows]
 
 
 def informed(world: World, own: Callable[[Values], Cell]) -> Callable[[Cell], int]:

@@ -33,17 +33,15 @@ class BudgetFact(BudgetOutcome):
 
 
 class DivisionFact(Fact):
-    """The chosen division of the population, before any demand of k-anonymity.
+    """The chosen division of the population into classes, before any demand of k-anonymity.
 
-    Figures are means of a person of the population, or of a record where cells are weighted by the records.
+    Figures are means of a person of the population, or of a record where a partition is weighted by the records.
     """
 
-    payoff: float = Field(description="Publisher's payoff by the people who match.")
-    bound: float | None = Field(
-        description="No division into hierarchical cells, recursive or not, pays more; None where none was needed."
-    )
+    payoff: float = Field(description="Publisher's payoff by the people in each class.")
+    bound: float | None = Field(description="No division into such classes pays more; None where none was needed.")
     exact: bool = Field(description="Whether every recursive division was compared.")
-    gap: float = Field(ge=0, description="What the best recursive division may pay more at most; 0 where exact.")
+    gap: float = Field(ge=0, description="What the best division may pay more at most; 0 where exact.")
 
 
 class FrontierPoint(Fact):

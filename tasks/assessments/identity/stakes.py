@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.identity.facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
+from tasks.assessments.identity.other_terms import six_digits
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss, Payoffs
-from tasks.generalization.methods.partitions import recursion_fits
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.play import CountIndex, Generalization, play
@@ -147,13 +147,13 @@ def best_of(
     """The game that made the file, at other stakes.
 
     None where it depends on no stakes of one attempt, or others have a say in the file (k-anonymity, limits of the
-    whole file, recipients who share it), or the exact recursion cannot be run for every game.
+    whole file, recipients who share it).
     """
     one_shot = request.policy.generalization.adversary == "one-shot"
     if table.demands is not None or table.budget is not None or not one_shot or request.sharing(recipient):
         return None
     method, payoffs, factors = METHODS[made_by], payoffs_of(recipient), _factors(made_by)
-    if method.partition is not None and recursion_fits(table):
+    if method.partition is not None:
         rule = method.partition
         weights = table.records if request.policy.generalization.cell_weights == "data" else table.people
         return lambda stakes: sweep_partition(problem, weights, table.data, stakes, rule)
@@ -242,9 +242,8 @@ def _figures(game: Method, means: GameMeans, stakes: StakesPoints) -> GameFigure
 
 def _digits(values: Floats) -> tuple[float, ...]:
     """Values to six digits: they are drawn, and the record is read."""
-    return tuple(float(f"{value:.6g}") for value in values)
+    return tuple(map(six_digits, values.tolist()))
 
 
 def _known(values: Floats) -> tuple[float | None, ...]:
-    """Figures to six digits, None where there is none."""
-    return tuple(float(f"{value:.6g}") + 0.0 if np.isfinite(value) else None for value in values)
+    return tuple(six_digits(value) if np.isfinite(value) else None for value in values.tolist())

@@ -214,7 +214,7 @@ def tally(codes: Ints, hierarchies: Sequence[Hierarchy]) -> Tally:
         One an attribute.
     """
     middle = (len(hierarchies) + 1) // 2
-    halves = [_half(codes[:, :middle], hierarchies[:middle]), _half(codes[:, middle:], hierarchies[middle:])]
+    halves = [half_of(codes[:, :middle], hierarchies[:middle]), half_of(codes[:, middle:], hierarchies[middle:])]
     (left, left_of), (right, right_of) = halves
     numbers, n_tuples = compact(*number_rows([left_of, right_of], [len(left.codes), len(right.codes)], len(codes)))
     member = np.empty(n_tuples, dtype=np.int64)
@@ -224,7 +224,8 @@ def tally(codes: Ints, hierarchies: Sequence[Hierarchy]) -> Tally:
     return Tally(left, right, tuples, numbers, Stock(len(hierarchies)))
 
 
-def _half(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
+def half_of(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
+    """Distinct tuples over some attributes, and the one of each row of leaf codes."""
     sizes = [tree.n_leaves for tree in hierarchies]
     numbers, n_tuples = compact(*number_rows(list(codes.T), sizes, len(codes)))
     member = np.empty(n_tuples, dtype=np.int64)

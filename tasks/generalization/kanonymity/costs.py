@@ -51,19 +51,16 @@ class AdditiveCost:
 
     tally: Tally
     whole: Reference
-    spent: Floats
-    """Cost of the file's records that are not in ``tally``, by attribute that counts."""
     ranked = True
 
     @cached_property
     def released(self) -> list[Floats]:
         """Cost of each attribute that counts at each of its levels, nothing suppressed."""
         codes, records = self.tally.codes(self.tally.tuples), self.tally.tuples.records
-        means = []
-        for spent, (axis, costs) in zip(self.spent, self.whole.used, strict=True):
-            values = np.bincount(codes[:, axis], weights=records, minlength=len(costs.released))
-            means.append(spent + values @ costs.released)
-        return means
+        return [
+            np.bincount(codes[:, axis], weights=records, minlength=len(costs.released)) @ costs.released
+            for axis, costs in self.whole.used
+        ]
 
     def floor(self, heights: Levels) -> Floats:
         """Cost of every node without suppression."""
@@ -121,8 +118,6 @@ class DiscernibilityCost:
 
     tally: Tally
     whole: Reference
-    spent: float
-    """Cost of the file's records that are not in ``tally``."""
     k: int
     ranked = False
 
@@ -133,36 +128,25 @@ class DiscernibilityCost:
 
     def floor(self, heights: Levels) -> Floats:
         """At least k for each record."""
-        return np.full(heights, self.spent + self.n_records * self.k)
+        return np.full(heights, self.n_records * self.k)
 
     def cost(self, levels: Levels, classes: Classes, withheld: Bools) -> float:  # noqa: ARG002
         """Σ size², and N for each suppressed record."""
         kept = classes.records[~withheld]
-        return self.spent + float(kept @ kept) + self.whole.n_records * float(classes.records[withheld].sum())
+        return float(kept @ kept) + self.whole.n_records * float(classes.records[withheld].sum())
 
     def below(self, levels: Levels, classes: Classes, firm: Bools) -> float:  # noqa: ARG002
         """N for each of these suppressed records, k for the others."""
         out = float(classes.records[firm].sum())
-        return self.spent + out * self.whole.n_records + (self.n_records - out) * self.k
+        return out * self.whole.n_records + (self.n_records - out) * self.k
 
     def above(self, classes: Classes) -> float:
         """For each record the size of its class here, and at least k."""
-        return self.spent + float(classes.records @ np.maximum(classes.records, self.k))
+        return float(classes.records @ np.maximum(classes.records, self.k))
 
 
-def cost_of(tally: Tally, whole: Reference, k: int, spent: Floats | None = None) -> Cost:
-    """Costs of the nodes that generalize the records of a tally.
-
-    Parameters
-    ----------
-    tally : Tally
-        All records of the file, or some.
-    whole : Reference
-    k : int
-        Least records of a class, at most the file's.
-    spent : array, optional
-        What the file's other records cost already, as ``Reference.released`` has it.
-    """
+def cost_of(tally: Tally, whole: Reference, k: int) -> Cost:
+    """Costs of the nodes that generalize the records of a tally, at least k in a class."""
     if whole.metric is Metric.DISCERNIBILITY:
-        return DiscernibilityCost(tally, whole, 0.0 if spent is None else float(spent[0]), k)
-    return AdditiveCost(tally, whole, np.zeros(len(whole.used)) if spent is None else spent)
+        return DiscernibilityCost(tally, whole, k)
+    return AdditiveCost(tally, whole)

@@ -105,27 +105,11 @@ def judge(
     hierarchies: Sequence[Hierarchy],
     k: int,
     constraints: Sequence[Constraint],
-    *,
-    n_records: int,
-    rows: Ints | None = None,
 ) -> Judge:
-    """The constraints over a table, or over some records of it.
-
-    Parameters
-    ----------
-    tally : Tally
-        Of the records at ``rows``.
-    hierarchies : sequence of Hierarchy
-    k : int
-    constraints : sequence of Constraint
-        With sensitive values of all ``n_records``.
-    n_records : int
-        Records of the whole file.
-    rows : array of int, optional
-        Records to evaluate; all where not given. Distances are to the whole file's distribution even so.
-    """
+    """The constraints over a table."""
     people = tuple(_fitting(one, hierarchies) for one in constraints if isinstance(one, PeopleConstraint))
-    sensitive = tuple(_counted(one, tally, n_records, rows) for one in constraints if isinstance(one, ValueConstraint))
+    of_record = tally.tuple_of_record
+    sensitive = tuple(sensitive_counts(one, of_record) for one in constraints if isinstance(one, ValueConstraint))
     return Judge(tally, tuple(hierarchies), k, people, sensitive)
 
 
@@ -146,9 +130,9 @@ def _fitting(constraint: PeopleConstraint, hierarchies: Sequence[Hierarchy]) -> 
     return constraint
 
 
-def _counted(constraint: ValueConstraint, tally: Tally, n_records: int, rows: Ints | None) -> SensitiveCounts:
-    values = checked_sensitive(constraint.sensitive, n_records, constraint.name)
+def sensitive_counts(constraint: ValueConstraint, tuple_of_record: Ints) -> SensitiveCounts:
+    """The records of each tuple by sensitive value."""
+    values = checked_sensitive(constraint.sensitive, len(tuple_of_record), constraint.name)
     whole = np.bincount(values).astype(np.float64)
-    own = values if rows is None else values[rows]
-    pairs, records = np.unique(tally.tuple_of_record * len(whole) + own, return_counts=True)
+    pairs, records = np.unique(tuple_of_record * len(whole) + values, return_counts=True)
     return SensitiveCounts(constraint, whole, pairs // len(whole), pairs % len(whole), records.astype(np.float64))

@@ -113,7 +113,7 @@ def search(
     chosen = metric_named(metric)
     table = tally(given, hierarchies)
     whole = reference(chosen, given, hierarchies) if whole is None else whole
-    judged = judge(table, hierarchies, least, constraints, n_records=len(given))
+    judged = judge(table, hierarchies, least, constraints)
     heights = checked_heights(hierarchies)
     found = minimise(cost_of(table, whole, least), judged, heights, limit)
     sizes = found.verdict.classes.records[~found.verdict.withheld].astype(np.int64)

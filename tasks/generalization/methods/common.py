@@ -1,6 +1,7 @@
 """One common strategy for the whole file: the levels that pay most in sum over its records.
 
-Found by branch and bound over boxes of strategies (``boxes``): no strategy of a box releases more value than the most
+Found by branch and bound over boxes of strategies, each all between a most specific and a most general one, which are
+those of one level where levels cross: no strategy of a box releases more value than the most
 specific one, and none of its groups adds more to that than a group of the size at the most general one or of fewer
 people could. Only most general strategies are counted, once each, and of 55,296 strategies a few dozen are enough where
 one of little generalization is the best.
@@ -9,20 +10,25 @@ one of little generalization is the best.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
-from tasks.generalization.boxes import Box, Levels, first_boxes, halves
 from tasks.generalization.game import TIE, Floats
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.problem import Problem
 from tasks.generalization.table import CountIndex
-from tasks.generalization.wide_partition.axes import Axis
-from tasks.generalization.wide_partition.members import caps, table_size
 from tasks.microdata.cube import SparseCube
-from tasks.microdata.hierarchy import Codes
+from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples
 from tasks.request.model import Method
+
+Levels = tuple[int, ...]
+Box = tuple[Levels, Levels]
+"""Levels of the most specific strategy and of the most general one."""
+
+_LARGEST_TRIED = 2**24
+"""A larger group adds what the largest that is tried adds, or nothing is taken off."""
 
 
 def common_strategy(problem: Problem, data: Tuples) -> Codes:
@@ -63,11 +69,10 @@ class _BoxSearch:
             losses.append(leaves @ loss[tree.positions])
         top = np.array([tree.n_levels - 1 for tree in trees], dtype=np.int32)
         everybody = int(problem.evaluate(data.codes[:1], top)[1].max())
-        sizes = np.arange(table_size(problem.payoffs, everybody) + 1)
-        added = problem.payoffs.publisher(np.zeros(len(sizes)), sizes)
-        search = cls(problem, data, losses, caps(added, everybody))
-        crossing = [Axis.of(tree).crossing for tree in trees]
-        for box in first_boxes(problem.lattice.heights, crossing, [False] * len(trees)):
+        sizes = np.arange(min(problem.payoffs.safe_group, everybody, _LARGEST_TRIED) + 1).astype(np.int64)
+        most = np.maximum.accumulate(problem.payoffs.publisher(np.zeros(len(sizes)), sizes))
+        search = cls(problem, data, losses, np.append(most, 0.0) if len(most) <= everybody else most)
+        for box in _first_boxes(trees):
             search._put(box, 0.0, counted=False)
         return search
 
@@ -82,7 +87,7 @@ class _BoxSearch:
         if not counted:
             self._put(box, min(self._count(box[1]), most), counted=True)
         elif box[0] != box[1]:
-            below, above = halves(self.losses, box)
+            below, above = _halves(self.losses, box)
             self._put(below, most, counted=False)
             self._put(above, most, counted=True)
 
@@ -98,6 +103,29 @@ class _BoxSearch:
         self.totals[node] = float(self.data.counts @ self.problem.payoffs.publisher(value, people))
         self.best = max(self.best, self.totals[node])
         return float(self.data.counts @ self.caps[np.clip(people, 1, len(self.caps) - 1)])
+
+
+def _first_boxes(trees: Sequence[Hierarchy]) -> list[Box]:
+    """Boxes that hold all strategies together: one for each way in which levels that cross can lie."""
+    ways = [
+        [(0, tree.n_levels - 1)] if tree.is_tree else [(level, level) for level in range(tree.n_levels)]
+        for tree in trees
+    ]
+    return [(tuple(low for low, _ in way), tuple(high for _, high in way)) for way in product(*ways)]
+
+
+def _halves(losses: Sequence[Floats], box: Box) -> tuple[Box, Box]:
+    """A box of two strategies or more cut in two along the attribute that can lose most, where half of that is lost.
+
+    The first part has the most specific strategy of the box, the second the most general one.
+    """
+    low, high = box
+    ranges = [own[high[axis]] - own[low[axis]] if high[axis] > low[axis] else -1.0 for axis, own in enumerate(losses)]
+    axis = int(np.argmax(ranges))
+    own = losses[axis][low[axis] : high[axis]]
+    middle = (losses[axis][low[axis]] + losses[axis][high[axis]]) / 2
+    cut = low[axis] + max(int(np.searchsorted(own, middle, side="right")) - 1, 0)
+    return (low, (*high[:axis], cut, *high[axis + 1 :])), ((*low[:axis], cut + 1, *low[axis + 1 :]), high)
 
 
 def _uncached(problem: Problem) -> Problem:

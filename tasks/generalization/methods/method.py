@@ -41,6 +41,8 @@ class GeneralizationMethod:
     """Stakes that the choice depends on: all, all but the benefit, or none."""
     per_record: bool = False
     """Whether each record has a strategy of its own, so that whoever knows the rule can rule out people."""
+    remainders: bool = False
+    """Whether a class is a cell less whoever was released before, so that people outside a class match its cell."""
     partition: Rule | None = None
     """The strategies that a partition of the domain may use; None for other methods."""
     safe_harbor: bool = False
@@ -54,4 +56,4 @@ class GeneralizationMethod:
     @property
     def whole_cells(self) -> bool:
         """Whether every person in a released cell is released as that cell, so that knowing the rule gains nothing."""
-        return not self.per_record
+        return not (self.per_record or self.remainders)

@@ -1,16 +1,13 @@
-"""The partitions: whole cells are divided, by the exact recursion where possible, else by the wide partition.
-
-The exact recursion adds up children level by level, so it takes trees whose cells can be counted.
-"""
+"""The partitions: whole cells of trees are divided by the exact recursion, which counts all of them."""
 
 from math import prod
 
+from tasks.core.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
 from tasks.generalization.table import CountIndex, DivisionOutcome
-from tasks.generalization.wide_partition import wide_partition
 from tasks.request.model import Method
 
 _BYTES_A_CELL = 40
@@ -19,26 +16,34 @@ _SPARSE_AT_LEAST = 2**26
 
 
 def _divided(rule: Rule, table: CountIndex, problem: Problem, cell_weights: str) -> Recoding:
-    by_data = cell_weights == "data"
-    if recursion_fits(table):
-        exact = partition(problem, table.records if by_data else table.people, rule)
-        return Recoding(exact.levels, division=DivisionOutcome(payoff=exact.total, upper_bound=None, exact=True))
-    wide = wide_partition(
-        problem, table.population, table.data if by_data else table.population, rule, table.memory_limit
-    )
-    outcome = DivisionOutcome(payoff=wide.total, upper_bound=wide.bound, exact=wide.complete)
-    return Recoding(wide.levels, division=outcome)
+    check_divisible(table)
+    exact = partition(problem, table.records if cell_weights == "data" else table.people, rule)
+    return Recoding(exact.levels, division=DivisionOutcome(payoff=exact.total, upper_bound=None, exact=True))
 
 
-def recursion_fits(table: CountIndex) -> bool:
-    """Whether the exact recursion can be run: no levels cross, and all cells can be counted."""
-    return all(hierarchy.is_tree for hierarchy in table.hierarchies) and cells_fit(table)
+def check_divisible(table: CountIndex) -> None:
+    """Refuse a partition into whole cells where levels cross or the cells are too many to be counted.
+
+    Raises
+    ------
+    StageFailed
+    """
+    trees = all(hierarchy.is_tree for hierarchy in table.hierarchies)
+    if not divisible(table):
+        raise StageFailed(
+            "the domain cannot be divided into whole cells",
+            where="policy.generalization.method",
+            expected="hierarchies that are trees, and cells that can all be counted",
+            got="more cells than policy.generalization.memory_limit_mb holds" if trees else "levels that cross",
+            fix="play no-attack-remainder, which needs neither, or use fewer quasi-identifiers or levels",
+        )
 
 
-def cells_fit(table: CountIndex) -> bool:
-    """Whether all cells can be counted: densely, or those that the population has, strategy by strategy."""
+def divisible(table: CountIndex) -> bool:
+    """Whether no levels cross and all cells can be counted: densely, or those that the population has, one by one."""
     reached = len(table.population) * prod(hierarchy.n_levels for hierarchy in table.hierarchies)
-    return table.people.form == "dense" or reached * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)
+    counted = table.people.form == "dense" or reached * _BYTES_A_CELL <= max(table.memory_limit, _SPARSE_AT_LEAST)
+    return counted and all(hierarchy.is_tree for hierarchy in table.hierarchies)
 
 
 _PROMISE = (

@@ -1,0 +1,70 @@
+"""The No-Attack game by remainder classes: cells less whoever was released before, none worth an attempt."""
+
+import numpy as np
+
+from tasks.generalization.exact import Rule
+from tasks.generalization.methods.method import GeneralizationMethod, Recoding
+from tasks.generalization.methods.partitions import divisible
+from tasks.generalization.partition import partition
+from tasks.generalization.problem import Problem, all_attacked, safe_people
+from tasks.generalization.remainder import UNPLACED, RemainderSearch
+from tasks.generalization.table import CountIndex, DivisionOutcome
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import leaf_keys
+from tasks.request.model import Method
+
+
+def remainder_search(table: CountIndex, problem: Problem) -> RemainderSearch:
+    """The search for classes of the population that nobody attacks.
+
+    Raises
+    ------
+    StageFailed
+        If even the class of everybody is attacked.
+    """
+    follower, population = problem.payoffs, table.population
+    if not np.isfinite(follower.safe_group) or safe_people(follower) > population.total:
+        raise all_attacked("no release exists that nobody would attack", follower)
+    axes = zip(problem.loss.by_axis, problem.hierarchies, strict=True)
+    return RemainderSearch(
+        codes=population.codes,
+        counts=population.counts.astype(np.float64),
+        hierarchies=problem.hierarchies,
+        lost=tuple(loss[tree.positions] / problem.loss.maximum for loss, tree in axes),
+        least=safe_people(follower),
+    )
+
+
+def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
+    search, population = remainder_search(table, problem), table.population
+    node = search.find(everybody=True)
+    if divisible(table):
+        whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)
+        node = max(node, search.lattice.number(whole).astype(np.int64), key=search.worth)
+
+    def levels(codes: Codes) -> Codes:
+        place = population.find(leaf_keys(codes, problem.hierarchies))
+        chosen = np.where(place >= 0, node[place], search.top)
+        held = search.holding(codes[place < 0], node)
+        chosen[place < 0] = np.where(held == UNPLACED, search.top, held)
+        found: Codes = search.lattice.nodes[chosen]
+        return found
+
+    benefit = problem.payoffs.benefit
+    outcome = DivisionOutcome(payoff=benefit * search.worth(node), upper_bound=benefit * search.bound(), exact=False)
+    return Recoding(levels, division=outcome)
+
+
+NO_ATTACK_REMAINDER = GeneralizationMethod(
+    Method.NO_ATTACK_REMAINDER,
+    _recoding,
+    "No-Attack game, remainder classes",
+    "From the most specific cells to the most general ones, every cell is released in which enough people of the "
+    "population are left for nobody to attack, and they are taken out; whoever is left goes on to more general cells. "
+    "Whole cells are released where the best partition into them pays more.",
+    "A class is a cell less the people who were released before. Whoever knows the rule and the population finds the "
+    "class itself: the effective group n_T is its size, which is never worth an attempt. They also learn that nobody "
+    "in a class lies in a cell that was released before it, which narrows values but never the people of a class.",
+    stakes="loss",
+    remainders=True,
+)
