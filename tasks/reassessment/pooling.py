@@ -20,7 +20,7 @@ from tasks.assessments.registry import IDENTITY, SEQUENTIAL
 from tasks.assessments.sequential.assessment import gate_figures as sequential_figures
 from tasks.assessments.sequential.assessment import judged_belief
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
-from tasks.candidate.groups import groups
+from tasks.candidate.groups import densest, groups
 from tasks.core.errors import StageFailed
 from tasks.delivery.kept import Kept
 from tasks.generalization.setting import own_follower
@@ -103,7 +103,7 @@ def held_together(
     for holder in holders:
         follower = own_follower(today.request, holder, population.total)
         informed = transparent_risk(found.people, found.effective, found.records, follower)
-        profile = derive_profile(holder, *_densest(found)).profile
+        profile = derive_profile(holder, *densest(found.effective, found.listed)).profile
         planned = judged_belief(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
         own = risk_figures(residual, informed) | sequential_figures((planned,))
         figures = worst(own, [figures] if figures else [])
@@ -244,18 +244,10 @@ def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> 
     return members
 
 
-def _densest(found: Together) -> tuple[int | None, int]:
-    if found.listed is None:
-        return None, 1
-    people = np.maximum(found.effective, 1)
-    place = int(np.argmax(found.listed / people))
-    return int(found.listed[place]), int(people[place])
-
-
 def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
     return StageFailed(
         "a release cannot be pooled with this one",
-        where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
+        where=f"release {delivered.record.release_id[:12]} to {delivered.record.recipient.id}",
         expected=f"a population that has {expected}",
         got=got,
         fix="name a population with the quasi-identifiers of all of them with --under",

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import HierarchyError, PopulationError, StageFailed, raised_as
 from tasks.delivery.kept import Kept
-from tasks.generalization.safe_harbor import safe_harbor_axis
+from tasks.delivery.released_file import positions_of
+from tasks.generalization.setting import count_index
 from tasks.generalization.table import CountIndex
-from tasks.generalization.zip3 import zip_table
 from tasks.microdata.build import from_prefixes
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.prepared import People, read_register
@@ -27,8 +27,6 @@ from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
 
 Flags = NDArray[np.bool_]
-
-_MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True)
@@ -77,20 +75,9 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
 
 
 def table_of(ground: TodaysPopulation, request: ReleaseRequest, data: Tuples | None = None) -> CountIndex:
-    """A table to count on; without demands, for no game is solved. No data where the originals are not available."""
-    n_attributes = len(ground.hierarchies)
-    nobody = Tuples(np.empty((0, n_attributes), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
-    return CountIndex(
-        hierarchies=tuple(ground.hierarchies.values()),
-        safe_harbor=tuple(
-            safe_harbor_axis(hierarchy, request.attributes[name].safe_harbor, zip_table())
-            for name, hierarchy in ground.hierarchies.items()
-        ),
-        data=nobody if data is None else data,
-        population=ground.population,
-        memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
-        listed=None if ground.register is None else ground.register.listed,
-    )
+    """A table to count on; without data where the originals are not available."""
+    nobody = Tuples(np.empty((0, len(ground.hierarchies)), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
+    return count_index(request, ground, nobody if data is None else data)
 
 
 def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, Flags]:
@@ -161,8 +148,7 @@ def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
     """
     positions = np.empty_like(cells)
     for axis, labels in enumerate(kept.axis_labels):
-        today = {label: position for position, label in reversed(list(enumerate(table.axis_labels[axis])))}
-        positions[:, axis] = np.array([today.get(label, -1) for label in labels], dtype=np.int32)[cells[:, axis]]
+        positions[:, axis] = positions_of(labels, table.axis_labels[axis])[cells[:, axis]]
     if (positions < 0).any():
         strange = "groups of the release are none of its hierarchies'"
         raise not_as_kept(strange, "the groups that it was released in", "others")

@@ -58,11 +58,6 @@ class Delivered:
     """Seed of the order of its rows."""
     key_file: Path
 
-    @property
-    def recipient(self) -> str:
-        """Id of the recipient."""
-        return self.record.recipient.id
-
     def rows(self, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> tuple[Codes, Rows]:
         """Cells of the rows of the file, and the place of each among the released records; past the last for a decoy.
 
