@@ -108,7 +108,7 @@ def score_with_originals(
         The microdata, the same bytes as then.
     context : DecisionContext
     uncertainty : UncertaintyFact or None
-        Facts of today on uncertain terms (``promised_today``), which a gate may judge.
+        Facts of today on uncertain terms (``commitments_today``), which a gate may judge.
 
     Returns
     -------
