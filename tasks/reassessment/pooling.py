@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.registry import IDENTITY, SEQUENTIAL
 from tasks.assessments.sequential.assessment import gate_figures as sequential_figures
