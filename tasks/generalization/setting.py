@@ -14,8 +14,6 @@ from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.coded import Prepared
-from tasks.microdata.prepared import People
-from tasks.microdata.tuples import Tuples
 from tasks.request.model import Recipient, ReleaseRequest
 
 _MEBIBYTE = 2**20
@@ -23,22 +21,22 @@ _MEBIBYTE = 2**20
 
 def game_table(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
     """Data, population and Safe Harbor's grouping of every quasi-identifier."""
-    index = count_index(request, prepared, prepared.data)
+    index = count_index(request, prepared)
     return replace(index, demands=demands_of(request, prepared), budget=budget_of(request))
 
 
-def count_index(request: ReleaseRequest, people: People | Prepared, data: Tuples) -> CountIndex:
+def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
     """Data, population and Safe Harbor's grouping alone, to count on: without demands, for no game is solved."""
     return CountIndex(
-        hierarchies=tuple(people.hierarchies.values()),
+        hierarchies=tuple(prepared.hierarchies.values()),
         safe_harbor=tuple(
             safe_harbor_axis(hierarchy, request.attributes[name].safe_harbor, zip_table())
-            for name, hierarchy in people.hierarchies.items()
+            for name, hierarchy in prepared.hierarchies.items()
         ),
-        data=data,
-        population=people.population,
+        data=prepared.data,
+        population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
-        listed=None if people.register is None else people.register.listed,
+        listed=None if prepared.register is None else prepared.register.listed,
     )
 
 

@@ -19,6 +19,7 @@ from tasks.delivery.released_file import positions_of
 from tasks.generalization.setting import count_index
 from tasks.generalization.table import CountIndex
 from tasks.microdata.build import from_prefixes
+from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.prepared import People, read_register
 from tasks.microdata.read import read_population
@@ -74,10 +75,13 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     return TodaysPopulation(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
 
 
-def table_of(ground: TodaysPopulation, request: ReleaseRequest, data: Tuples | None = None) -> CountIndex:
-    """A table to count on; without data where the originals are not available."""
+def table_of(ground: TodaysPopulation, request: ReleaseRequest) -> CountIndex:
+    """A table to count people on, without data."""
     nobody = Tuples(np.empty((0, len(ground.hierarchies)), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
-    return count_index(request, ground, nobody if data is None else data)
+    no_rows = np.empty(0, np.int32)
+    return count_index(
+        request, Prepared(ground.hierarchies, nobody, ground.population, no_rows, {}, register=ground.register)
+    )
 
 
 def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, Flags]:

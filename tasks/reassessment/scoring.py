@@ -33,7 +33,7 @@ from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, 
 from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
 from tasks.generalization.raised import matching_people
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import count_index, payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
@@ -161,7 +161,7 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     """
     request, kept = today.request, delivered.kept
     prepared = today.ground.with_frame(frame, request)
-    index, then = table_of(today.ground, request, prepared.data), _tuples_then(kept, request, frame, prepared)
+    index, then = count_index(request, prepared), _tuples_then(kept, request, frame, prepared)
     made, released = kept.played, kept.released[then]
     rows = released_rows(prepared.tuple_of_record, released, delivered.order, len(delivered.decoys))
     cells = positions_today(kept, index, made.cells)[then]
