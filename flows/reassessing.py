@@ -19,7 +19,7 @@ reported, not executed.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
@@ -38,7 +38,6 @@ from tasks.decision import bodies
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.reassessment import compare
 from tasks.reassessment.record import Reassessment, TodaysVerdict
 from tasks.reassessment.request import policy_from
 from tasks.request.load import load_request
@@ -223,7 +222,7 @@ class _Session:
                 gates=() if made is None else tuple(gate.id for gate in made.gates if gate.changed),
                 because=because,
                 due=due,
-                next_due=compare.due_on(utc_day(now), days),
+                next_due=utc_day(now) + timedelta(days=days),
                 repeated=repeated,
             )
             ledger.append(
@@ -252,7 +251,7 @@ def _next_due(ledger: Ledger, copy: Left) -> date:
     last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
     if last:
         return date.fromisoformat(last["next_due"])
-    return compare.due_on(utc_day(copy.released.at), _days_then(ledger, copy))
+    return utc_day(copy.released.at) + timedelta(days=_days_then(ledger, copy))
 
 
 def _days_then(ledger: Ledger, copy: Left) -> int:

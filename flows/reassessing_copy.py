@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import combinations, islice
 from math import comb
 from pathlib import Path
@@ -17,6 +17,7 @@ from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
 from tasks.decision.context import DecisionContext
+from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
 from tasks.decision.record import GateResult, NotAssessed, PolicyFact
@@ -210,7 +211,7 @@ class CopyReassessment:
             policy_then=decided.policy,
             every_days=policy.reassessment.every_days,
             due=due,
-            next_due=compare.due_on(today, policy.reassessment.every_days),
+            next_due=today + timedelta(days=policy.reassessment.every_days),
             inputs=inputs,
         )
         return found.model_copy(update={"because": compare.reasons(found)})
@@ -248,7 +249,7 @@ class CopyReassessment:
         if world is not None:
             step("scoring the delivered bytes alone")
             figures = score_alone(self.delivered, world, uncertainty)
-        results = _rounded(judge_gates(policy.gates, figures), decoyed=decided.decoys is not None)
+        results = compare.rounded(judge_gates(policy.gates, figures), decoyed=decided.decoys is not None)
         missing = [gate.id for gate in results if gate.measured is None]
         return compare.compared_gates(decided.gates, self._excused((*self._conditions(), *results)), missing)
 
@@ -273,7 +274,7 @@ class CopyReassessment:
         if self.decided.decoys is None:
             return (agreement,)
         detectable = decoy_gate(self.decided.decoys, self.request.policy.decoys.maximum_detectability)
-        return agreement, compare.rounded(detectable)
+        return agreement, *compare.rounded([detectable], decoyed=True)
 
     def _context(self) -> DecisionContext:
         decided = self.decided
@@ -355,15 +356,15 @@ class CopyReassessment:
             return found.model_copy(update={"cannot": error.in_one_line()})
         decoyed = any(has_decoys for _, _, has_decoys in held)
         gates = [gate for gate in self.request.policy.gates if gate.measure in MEASURED_TOGETHER]
-        now = _rounded(judge_gates(gates, figures), decoyed=decoyed)
+        now = compare.rounded(judge_gates(gates, figures), decoyed=decoyed)
         if decided_with:
             now = self._excused(now)
         then = [gate for gate in self.decided.gates if gate.id in {one.id for one in now}]
         return found.model_copy(
             update={
                 "gates": compare.compared_gates(then, now),
-                "shared": compare.told_count(together.shared, decoyed=decoyed),
-                "narrowed": compare.told_count(together.narrowed, decoyed=decoyed),
+                "shared": count(together.shared) if decoyed else together.shared,
+                "narrowed": count(together.narrowed) if decoyed else together.narrowed,
             }
         )
 
@@ -379,7 +380,3 @@ class CopyReassessment:
             holder = copy.loaded().request.recipient(one.recipient)
         self._laid[one.name] = copy_of(copy.delivered, world.ground, memory), holder, copy.record.decoys is not None
         return self._laid[one.name]
-
-
-def _rounded(gates: Sequence[GateResult], *, decoyed: bool) -> tuple[GateResult, ...]:
-    return tuple(map(compare.rounded, gates)) if decoyed else tuple(gates)

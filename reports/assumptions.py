@@ -167,7 +167,6 @@ def _origin(fact: SequentialFact, name: str) -> str:
 
 
 def _of_scores(view: RecordView) -> Iterator[Assumption]:
-    """Assumptions of the combined score and of the record linkage."""
     combined, linkage = view.combined, view.linkage
     if combined:
         yield (
@@ -208,7 +207,6 @@ def _of_scores(view: RecordView) -> Iterator[Assumption]:
 
 
 def _of_decoys(fact: DecoyFact) -> Iterator[Assumption]:
-    """What the decoys of a copy do not protect against."""
     done = ["what recipients learn who compare their copies"] if fact.collusion else []
     done += ["how well a classifier distinguishes decoys from real classes"] if fact.detectability else []
     measured = f"The tests covered {' and '.join(done)}." if done else "Whether they can be found was not tested."
@@ -252,7 +250,6 @@ def _of_context(view: RecordView) -> Iterator[Assumption]:
 
 
 def _of_copies(risk: RiskFact) -> Assumption:
-    """Recipients who compare their copies."""
     if risk.coalitions:
         members = ", ".join(dict.fromkeys(one for seen in risk.coalitions for one in seen.recipients))
         which = "any two of these copies" if len(risk.coalitions) > 1 else "all of these copies"

@@ -25,7 +25,7 @@ from reports.document import (
     text,
 )
 from reports.pdf import Attachment, write_document
-from reports.templating import document_html, rendering
+from reports.templating import rendering
 from tasks.audit.people import OVERRIDES, REVOCATION
 from tasks.audit.report import AuditReport, ChainResult
 from tasks.core.canonical import canonical_json, digest
@@ -44,11 +44,6 @@ def render_audit(report: AuditReport) -> bytes:
     content = canonical_json(report)
     attachment = Attachment(REPORT_NAME, content, "The audit report that this document renders")
     return write_document(audit(report), [attachment], hashlib.sha256(content).hexdigest()[:32])
-
-
-def audit_html(report: AuditReport) -> str:
-    """The audit as the HTML that the PDF is made from; charts are referred to as ``asset:<name>.svg``."""
-    return document_html(audit(report))
 
 
 def audit(report: AuditReport) -> Document:
@@ -199,7 +194,6 @@ def _summary(report: AuditReport) -> Iterator[Block]:
 
 
 def _lapsing(report: AuditReport) -> str:
-    """Determinations that expire soon."""
     counts = [
         numbers.integer(sum(row.days_left is not None and row.days_left <= days for row in report.certificates))
         for days in (30, 60, 90)

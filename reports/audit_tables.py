@@ -115,7 +115,6 @@ def written(count: RecordRange | None) -> str:
 
 
 def _linked(row: Any) -> str:
-    """The strongest attack of one kind of intruder on a file."""
     if row is None:
         return DASH
     share, words = row.share, numbers.percent(row.share.low)
@@ -127,7 +126,6 @@ def _linked(row: Any) -> str:
 
 
 def _id(release_id: str | None) -> str:
-    """A release by the first digits of its id."""
     return numbers.short(release_id) if release_id else "no release"
 
 
@@ -149,7 +147,6 @@ def _copy(row: Any) -> str:
 
 
 def _recipient(row: Any) -> str:
-    """A recipient with its organisation."""
     return f"{row.organisation} ({row.recipient})"
 
 
@@ -257,7 +254,7 @@ _TABLES: Mapping[str, _Listing] = {
     ),
     "reassessed": _Listing(
         "Re-assessments",
-        "Entry, time 18 | Release 15 | Recipient 15 | Verdict 17 | Before 17 | Gates changed 18 | Days late 10p",
+        "Entry, time 17 | Release 13 | Recipient 14 | Verdict 16 | Before 16 | Gates changed 14 | Days late 10p",
         lambda row, entry: (
             f"{entry} {_time(row.at)}",
             _id(row.release_id),
@@ -338,8 +335,8 @@ _TABLES: Mapping[str, _Listing] = {
     ),
     "attacks": _Listing(
         "Share of people linked by the strongest attack, with its 95 % interval",
-        "Entry, decided 18 | Release, recipient 16 | Linked with the file alone 15p | Linked with rule and maskings "
-        "15p | Linked by masked numbers 15p | Guessing 10p | Verdict 11",
+        "Entry, decided 18 | Release, recipient 16 | Linked with the file alone 14p | Linked with rule and maskings "
+        "14p | Linked by masked numbers 14p | Guessing 12p | Verdict 12",
         lambda rows, entry: (
             f"{entry} {_time(rows[0].decided_at)}",
             _copy(rows[0]),

@@ -29,7 +29,7 @@ from reports.pdf import write_document
 from reports.record_view import RecordView
 from reports.sections.release import delivery_rows
 from reports.sections.statistics import reported_changes
-from reports.templating import document_html, rendering
+from reports.templating import rendering
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
@@ -55,11 +55,6 @@ def render_certificate(record: DecisionRecord, approved_at: datetime | None = No
     document = certificate(record, approved_at)
     identifier = digest([record.release_id, record.recipient.id, record.dataset.output_sha256])[:32]
     return write_document(document, (), identifier)
-
-
-def certificate_html(record: DecisionRecord, approved_at: datetime | None = None) -> str:
-    """The certificate as the HTML that the PDF is made from, which raises as ``render_certificate`` does."""
-    return document_html(certificate(record, approved_at))
 
 
 def certificate(record: DecisionRecord, approved_at: datetime | None = None) -> Document:

@@ -13,7 +13,7 @@ from reports.record_view import RecordView
 from reports.sections import overview
 from reports.sections.contents import determination_sections
 from reports.statements import verdict_box
-from reports.templating import document_html, rendering
+from reports.templating import rendering
 from tasks.core.canonical import canonical_json, digest
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
@@ -50,17 +50,6 @@ def render_determination(record: DecisionRecord, *, evidence: Mapping[str, bytes
         for name, content in evidence.items()
     ]
     return write_document(determination(record, evidence), attachments, digest(record)[:32])
-
-
-def determination_html(record: DecisionRecord, *, evidence: Mapping[str, bytes] | None = None) -> str:
-    """The determination as the HTML that the PDF is made from; charts are referred to as ``asset:<name>.svg``.
-
-    Raises
-    ------
-    StageFailed
-        If the record lacks something that a section shows.
-    """
-    return document_html(determination(record, evidence or {}))
 
 
 def charts(record: DecisionRecord) -> dict[str, Chart]:

@@ -23,8 +23,8 @@ _INLINE = (
     (re.compile(r"\b([A-Za-z]{1,2})_([A-Za-z0-9]{1,4})\b"), r"\1<sub>\2</sub>"),
 )
 
-_MOST_WHOLE = 12
-"""Rows of the longest table that is kept on one page."""
+_MOST_ROWS, _MOST_TEXT = 9, 600
+"""Rows and characters of the longest table that is kept on one page."""
 _STYLES: dict[str, Literal["figure", "pair"]] = {"r": "figure", "p": "pair"}
 _Item = TypeVar("_Item")
 
@@ -103,7 +103,10 @@ class Table:
     @property
     def whole(self) -> bool:
         """Whether it stays on one page; where there are groups, whether each of them does."""
-        return max(map(len, self.groups or (self.rows,)), default=0) <= _MOST_WHOLE
+        return all(
+            len(rows) <= _MOST_ROWS and sum(len(cell) for row in rows for cell in row) <= _MOST_TEXT
+            for rows in self.groups or (self.rows,)
+        )
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from reports.document import (
 )
 from reports.pdf import Attachment, write_document
 from reports.smallcell import SmallCellRule
-from reports.templating import document_html, rendering
+from reports.templating import rendering
 from tasks.core.canonical import canonical_json
 from tasks.reassessment.compare import chances, written
 from tasks.reassessment.record import GateComparison, PooledCopies, Reassessment, TodaysVerdict
@@ -82,11 +82,6 @@ def render_reassessment(record: Reassessment) -> bytes:
     content = canonical_json(record)
     attachment = Attachment(RECORD_NAME, content, "The record that this document renders")
     return write_document(reassessment(record), [attachment], hashlib.sha256(content).hexdigest()[:32])
-
-
-def reassessment_html(record: Reassessment) -> str:
-    """The re-assessment as the HTML that the PDF is made from."""
-    return document_html(reassessment(record))
 
 
 def reassessment(record: Reassessment) -> Document:
@@ -200,7 +195,6 @@ def _gate_row(gate: GateComparison, record: Reassessment, *, judged: bool = True
 def _written(
     gate: GateComparison, measured: float | None, threshold: float | None, record: Reassessment
 ) -> tuple[str, str]:
-    """A measured figure and what is allowed."""
     if threshold is None:
         return DASH, DASH
     figure, asked = written(record, gate, measured, threshold)

@@ -148,10 +148,6 @@ class RecordView:
         gate = self.gate(*measures)
         return gate.asked if gate else "none set"
 
-    def bound(self, measure: str, written: Callable[[float], str]) -> str:
-        """The threshold of a gate as a figure."""
-        return next((written(gate.threshold) for gate in self.record.gates if gate.id == measure), "none set")
-
     def share_in(self, share: float) -> str:
         """A share of the records that came in."""
         return self.cells.share(share, self.rows_in)

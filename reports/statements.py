@@ -40,7 +40,6 @@ entries are known to be about it, and what their absence means."""
 
 
 def _results(record: DecisionRecord) -> dict[str, object]:
-    """Contents of the record on each of the tests."""
     risk = record.risk
     return {
         "sequential": risk and risk.sequential,

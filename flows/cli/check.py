@@ -15,7 +15,6 @@ from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
-from tasks.decoys.records import outbound_columns, refuse_own_values
 from tasks.generalization.setting import check_setting
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskingFact, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
@@ -102,6 +101,8 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
     """Notes on why recipients might not get the required decoys, as far as they show without generalizing."""
     if not any(recipient.decoys for recipient in request.recipients):
         return
+    from tasks.decoys.records import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
+
     try:
         refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))
     except ParameterError as error:

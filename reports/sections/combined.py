@@ -114,7 +114,6 @@ def combined(view: RecordView, fact: CombinedFact) -> Iterator[Block]:
 
 
 def _weight_rows(view: RecordView, fact: CombinedFact) -> list[Row]:
-    """The attributes that are known with some probability or sensitive, in the order of the file."""
     known, weights = fact.known_probabilities, fact.sensitivities
     return [
         (
@@ -129,7 +128,6 @@ def _weight_rows(view: RecordView, fact: CombinedFact) -> list[Row]:
 
 
 def _chart(view: RecordView, fact: CombinedFact) -> Chart:
-    """Combined scores of the records, before above after, on a logarithmic axis (after Orooji and Knapp 2019)."""
     sides = [("Before", fact.initial, BEFORE), ("After", fact.residual, AFTER)]
     drawn = [(name, colour, shown_bins(one.histogram, one.maximum, view.cells)) for name, one, colour in sides]
     every = [part for _, _, bins in drawn for part in bins if part.records]

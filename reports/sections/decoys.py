@@ -96,7 +96,6 @@ def decoys(view: RecordView) -> Iterator[Block]:
 
 
 def _missing_text(view: RecordView, fact: DecoyFact) -> str:
-    """Records that this copy misses."""
     missing, why = view.left_out[1], "for other recipients' kept classes"
     if not fact.missing:
         return f"This copy misses no record {why}."
@@ -154,8 +153,6 @@ def _collusion(fact: DecoyFact) -> Iterator[Block]:
 
 
 def _costs(view: RecordView, fact: DecoyFact, choice: ChoiceFact) -> Iterator[Block]:
-    """Records that the worst-off copy misses, the least possible, and those of this copy."""
-
     def row(title: str, count: int) -> Row:
         return title, view.cells.count(count), view.share_in(count / view.rows_in)
 
@@ -184,7 +181,6 @@ def _costs(view: RecordView, fact: DecoyFact, choice: ChoiceFact) -> Iterator[Bl
 
 
 def _judged_text(view: RecordView, gate: GateResult) -> str:
-    """Threshold of the policy, beside the measured figure."""
     shown = view.gate(DECOYS_DETECTABLE)
     if shown is None or gate.measured is None:
         return (
@@ -225,7 +221,6 @@ def _detectability(view: RecordView, fact: DetectabilityFact, gate: GateResult |
 
 
 def _attempts(view: RecordView, fact: DecoyFact, attempts: AttemptFact) -> Iterator[Block]:
-    """Identity risk of the people in the data, and the risk read by an intruder who takes decoys for real."""
     subjects = numbers.risk(attempts.subjects_mean)
     shown = numbers.risk(attempts.shown_maximum), numbers.risk(attempts.shown_mean)
     yield Heading("Risk of the people in the data")

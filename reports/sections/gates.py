@@ -140,7 +140,6 @@ def _range_row(view: RecordView, one: FigureRangeFact) -> Row:
 
 
 def _deciding_row(one: DecidingFact) -> Row:
-    """A term's influence, and approval where it is in each part of its distribution."""
     first, total = (DASH if index is None else f"{max(index.value, 0):.2f}" for index in (one.first, one.total))
     parts = []
     for part in one.parts:

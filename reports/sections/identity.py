@@ -116,7 +116,6 @@ def tallest(histograms: Sequence[Sequence[Bin]]) -> float:
 
 
 def _risk_chart(view: RecordView) -> Chart:
-    """Prosecutor and journalist risk, before above after, with the policy's threshold."""
     risk, cells = view.risk, view.cells
     sides = [("Before", risk.initial, BEFORE), ("After", risk.residual, AFTER)]
     drawn = [
@@ -190,7 +189,7 @@ def transparency(view: RecordView) -> Iterator[Block]:
     ]
     yield Table(
         "What the method claims, and what holds against a recipient who knows it",
-        "Measure 34 | Unit 24 | Naive claim, 1/n_p (baseline) 21r | Informed recipient, 1/n_T 21r",
+        "Measure 30 | Unit 20 | Naive claim, 1/n_p (baseline) 25r | Informed recipient, 1/n_T 25r",
         [(title, unit, write(one), strong(write(two))) for title, unit, write, one, two in rows],
     )
     verdict = "agree: on these data, knowing the rule gains the recipient nothing"
@@ -266,7 +265,6 @@ def _coalitions(view: RecordView) -> Iterator[Block]:
 
 
 def _transparent_chart(view: RecordView) -> Chart:
-    """Risk from an informed recipient, with the point beyond which an attempt pays."""
     risk, informed = view.risk, view.risk.transparent
     bins = shown_bins(informed.histogram, informed.maximum_risk, view.cells)
     pays = 1 / informed.attack_group_size

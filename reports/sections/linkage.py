@@ -133,7 +133,7 @@ def linkage(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
     ]
     yield Table(
         "Attacks: people linked to their own record, beside what guessing links",
-        "Attack 43 | People attacked 14 | Linked 9r | 95% interval 14r | Guessing links 10r | Certain matches 10r",
+        "Attack 40 | People attacked 14 | Linked 9r | 95% interval 14r | Guessing 12r | Certain matches 11r",
         groups=[group for group in groups if len(group) > 1],
     )
     yield _summary(view, fact)
@@ -199,7 +199,6 @@ def _used(view: RecordView, fact: LinkageFact, used: set[str]) -> str:
 
 
 def _summary(view: RecordView, fact: LinkageFact) -> str:
-    """Links by the strongest attacks."""
     found = {kind: strongest(fact, kind) for kind in _STRONGEST}
     texts = {kind: link_text(attack.figure, view.cells) for kind, attack in found.items() if attack is not None}
     masked = f"; by masked numbers alone, {texts['masked'].share}" if "masked" in texts else ""
@@ -219,7 +218,6 @@ def _summary(view: RecordView, fact: LinkageFact) -> str:
 
 
 def _learned(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
-    """Learned distances: what they link, and the weight that they give each attribute."""
     yield (
         "An intruder with pairs of records that belong together can learn which attributes to trust. Among the people "
         "it was learned from, what a learned distance links is an upper bound; among others it is what the intruder "
@@ -228,7 +226,7 @@ def _learned(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
     kinds = [_FAMILIES.get(one.kind.lower(), one.kind[:1].upper() + one.kind[1:]) for one in fact.learned]
     yield Table(
         "Learned distances: people linked, with 95% intervals",
-        "Distance 23 | Learned from 8r | Equal weights, same people 23p | Learned, same people (upper bound) 23p | "
+        "Distance 20 | Learned from 11r | Equal weights, same people 23p | Learned, same people (upper bound) 23p | "
         "Learned, other people 23p",
         [
             (

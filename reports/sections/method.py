@@ -285,7 +285,6 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
 
 
 def _masking(view: RecordView) -> Iterator[Block]:
-    """What a reader who knows each masking can derive."""
     rows: list[Row] = []
     for fact in view.record.masking:
         words, parameters = masking_method(fact.method), masking_parameters(fact.method, fact.parameters)

@@ -98,7 +98,6 @@ def sequential(view: RecordView, fact: SequentialFact) -> Iterator[Block]:
 
 
 def _profile_rows(fact: SequentialFact) -> list[Row]:
-    """The terms of the profile in the paper's symbols, with the source of each."""
     profile, amount, risk = fact.profile, numbers.amount, numbers.risk
     first = risk(float(expit(profile.detection_intercept)))
     limit = "no limit" if profile.max_penalties is None else numbers.integer(profile.max_penalties)
@@ -169,7 +168,6 @@ def _deterrent_row(fact: DeterrentFact) -> Row:
 
 
 def _written(term: str, value: float) -> str:
-    """A term that deters: an amount, or a probability."""
     return numbers.risk(value) if term == "detection" else numbers.amount(value)
 
 
@@ -238,7 +236,6 @@ def _size_bins(view: RecordView, bins: Sequence[Bin]) -> tuple[Bin, ...]:
 
 
 def _group_chart(view: RecordView, fact: SequentialFact) -> Chart:
-    """Risk by group size, with the thresholds and the file's own groups below."""
     bins, (low, high), curve = _size_bins(view, fact.group_sizes), _own_sizes(view, fact), fact.curve
     right = max(curve[-1].size + _FIRST, high)
     # Beyond the last threshold all values are 0, so that they reach to the edge.
@@ -296,7 +293,6 @@ def _group_chart(view: RecordView, fact: SequentialFact) -> Chart:
 
 
 def _sensitivity_chart(view: RecordView, fact: SequentialFact) -> Chart:
-    """Threshold group sizes as one term varies (after Xia et al. 2015, Fig. 10), with the file's groups."""
     own = _own_sizes(view, fact)
     points = [one for series in fact.sensitivity for one in series.points]
     sizes = [size for one in points for size in (one.known_threshold, one.linked_threshold)]

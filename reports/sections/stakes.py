@@ -169,7 +169,6 @@ def robustness(reaches: Sequence[ReachFact]) -> str:
 
 
 def _holding(reach: ReachFact) -> str:
-    """Within which factors of a stake one figure of the file holds."""
     subject, low, high = _JUDGED[reach.figure], _factor(reach.low), _times(reach.high)
     if reach.order_of_magnitude:
         return f"{subject} holds over the whole order of magnitude"
@@ -225,7 +224,6 @@ def _payoff(view: RecordView, point: PenaltyPoint) -> str:
 
 
 def _units(value: float) -> str:
-    """Units, whole where they are many."""
     return numbers.integer(round(value)) if abs(value) >= 100 else numbers.risk(float(f"{value:.3g}"))
 
 
@@ -237,7 +235,6 @@ def _grid(caption: str, corner: str, columns: Sequence[str], names: Sequence[str
 
 
 def _frontier(view: RecordView, fact: FrontierFact) -> Table:
-    """Publisher's payoff and records worth attacking, a row a benefit and a column a loss."""
     wide, game = len(fact.loss_factors), view.risk.game
     one_gain = all(point.gain == point.loss for point in fact.points)
     own = wide * fact.benefit_factors.index(1.0) + fact.loss_factors.index(1.0)
@@ -267,7 +264,6 @@ def _frontier(view: RecordView, fact: FrontierFact) -> Table:
 
 
 def _penalties(view: RecordView, fact: PenaltiesFact) -> Table:
-    """Payoff, groups not attacked, and records attacked where some are, a row a penalty and a column a detection."""
     some, title = any(point.attacked_share for point in fact.points), method_text(fact.method).title
 
     def is_own(point: PenaltyPoint) -> bool:
@@ -308,7 +304,6 @@ def _percent(share: float) -> str:
 
 
 def _map_chart(view: RecordView, fact: StakesMap) -> Chart:
-    """Four maps over benefit and loss (after Wan et al. 2015, Fig. 10), in steps that darken as figures rise."""
     found, cells, shape = fact.figures, view.cells, (len(fact.benefits), len(fact.losses))
     attacked, intensity, gained, earned = (
         _floats(one).reshape(shape)
@@ -383,8 +378,6 @@ def _shaded(
 
 
 def _curves_chart(view: RecordView, fact: StakesFact) -> Chart:
-    """Payoffs, GI and attacks of every game as one stake moves (after Wan et al. 2015, Fig. 11)."""
-
     def earned(game: GameFigures, curve: StakesCurve) -> Floats:
         benefits = np.array(curve.values) if curve.stake == "benefit" else view.record.recipient.benefit
         return np.asarray(100 * _floats(game.publisher_payoff) / benefits)

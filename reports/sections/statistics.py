@@ -10,6 +10,7 @@ from reports.document import DASH, Block, Row, Table, listed, said
 from reports.record_view import RecordView
 from tasks.decision.decoy_facts import StatisticsFact
 
+_NOTHING = 1e-9
 _FINEST = 0.01
 """Finest change that is reported to a recipient, of standard deviations and of shares alike."""
 
@@ -27,7 +28,8 @@ def statistics_table(view: RecordView, fact: StatisticsFact, caption: str) -> It
         else [
             one
             for one in fact.columns
-            if not (one.mean or one.total_variation or one.largest) and (one.spread is None or one.spread == 1)
+            if max(abs(one.mean or 0.0), one.total_variation or 0.0, one.largest or 0.0) < _NOTHING
+            and abs((one.spread or 1.0) - 1.0) < _NOTHING
         ]
     )
     if len(same) < len(fact.columns):

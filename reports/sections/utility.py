@@ -100,7 +100,6 @@ def utility(view: RecordView) -> Iterator[Block]:
 
 
 def _levels(view: RecordView, field: FieldFact) -> list[Row]:
-    """An attribute's records by level; its name and the information kept in the first row."""
     kept = "" if field.information_kept is None else f", {numbers.percent(field.information_kept)} kept"
     first = text("{}{}", strong(field.name), kept)
     rows = level_rows(view, field) if field.records_per_level else [(DASH,) * 3]
@@ -199,7 +198,6 @@ def _losses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
 
 
 def _curve(view: RecordView, curve: MaskingCurve) -> list[Row]:
-    """Risk and loss of a masking as its parameter varies."""
     rows: list[Row] = [(strong(f"{masking_method(curve.method).title}: {', '.join(curve.attributes)}"),)]
     for one in sorted(curve.points, key=lambda point: point.displacement):
         row = (
@@ -216,7 +214,6 @@ def _change(fact: AssociationFact) -> float:
 
 
 def _analyses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
-    """Results of analyses of both files."""
     shown = sorted(fact.associations, key=_change, reverse=True)[:_ASSOCIATIONS]
     if shown or fact.clustering or fact.classification:
         yield Heading("Analyses of both files")

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
 
 from tasks.adversary.adversary import Floats
 from tasks.core.errors import ParameterError, row_positions
@@ -156,7 +155,7 @@ def truncated_binomial(external_size: int, density: float, *, smallest: float = 
     mean = external_size * density
     reach = 10 * math.sqrt(mean * (1 - density)) + 40
     sizes = np.arange(max(0, math.floor(mean - reach)), min(external_size, math.ceil(mean + reach)) + 1)
-    probabilities = binom.pmf(sizes, external_size, density)
+    probabilities = scipy.stats.binom.pmf(sizes, external_size, density)
     held = probabilities >= smallest
     return Belief(sizes[held], probabilities[held])
 

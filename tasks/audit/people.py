@@ -169,7 +169,6 @@ def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[Excep
 
 
 def _figures(entry: Entry, case: AuditCase | None) -> tuple[str, ...]:
-    """Figures that an officer answers for, as the gates of the decision have them."""
     gates = entry.body.get("gates")
     named = [gate.get("id") for gate in gates if isinstance(gate, dict)] if isinstance(gates, list) else []
     kept = {gate.id: gate for gate in case.kept.gates} if case else {}

@@ -103,6 +103,5 @@ def _row(request: Entry, recipient: str | None, outcome: str, at: object, reason
 
 
 def _problem(end: Entry) -> tuple[str, ...]:
-    """The problem and its place, as the gate reported them."""
     parts = (text(end, "what"), text(end, "where"))
     return tuple(part for part in parts if part)

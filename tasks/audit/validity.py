@@ -164,7 +164,6 @@ def _by_data(cases: Sequence[AuditCase]) -> Mapping[tuple[str, str], list[AuditC
 
 
 def _successions(cases: Sequence[AuditCase]) -> list[tuple[AuditCase, AuditCase]]:
-    """Each decision with the one before it on the same data for the same recipient."""
     pairs = [pair for own in _by_data(cases).values() for pair in pairwise(own)]
     return sorted(pairs, key=lambda pair: pair[1].decided.sequence)
 
@@ -174,5 +173,4 @@ def _agreement(case: AuditCase) -> tuple[str, str]:
 
 
 def _ends(cases: Sequence[AuditCase]) -> dict[tuple[str, str], date]:
-    """Last day of each agreement, as the latest decision under it has it."""
     return {_agreement(case): case.kept.agreement.expires for case in cases}

@@ -14,11 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.adversary.profile import DerivedProfile
-from tasks.candidate.coalition import Coalition, coalitions_of
+from tasks.candidate.coalition import Coalition, coalitions_of, own_cells
 from tasks.candidate.groups import Groups, recipient_profile, released_groups, released_tuples
 from tasks.core.fact import Fact
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.play import CountIndex, Generalization, population_cells
+from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import follower_of, game_table, own_follower, played_against, weights_of
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
@@ -116,10 +116,7 @@ class Candidate:
     @cached_property
     def own_cells(self) -> Codes:
         """Cell that the generalization gives each population tuple, shape (n_population_tuples, n_attributes)."""
-        if self.generalization.own is not None:
-            return self.generalization.own
-        cell_weights = self.request.policy.generalization.cell_weights
-        return population_cells(self.index, self.generalization.method, self.game, self.weights, cell_weights)
+        return own_cells(self.index, self.generalization, self.request, self.recipient)
 
     @cached_property
     def adversary(self) -> DerivedProfile:

@@ -143,19 +143,11 @@ def coalitions_of(
     sets = request.coalitions(recipient)
     if not sets:
         return ()
-    mine = _pooled(table, played, kept, request, recipient)
-    copies: dict[str, PooledCopy | None] = {recipient.id: mine}
-    return tuple(_coalition(table, played, kept, members, _copies(table, request, members, copies)) for members in sets)
-
-
-def _copies(
-    table: CountIndex, request: ReleaseRequest, members: Sequence[Recipient], known: dict[str, PooledCopy | None]
-) -> list[PooledCopy]:
-    """The copies of some recipients, each made once."""
-    for member in members:
-        if member.id not in known:
-            known[member.id] = _of_another(table, request, member)
-    return [copy for copy in (known[member.id] for member in members) if copy is not None]
+    others = {member.id: member for members in sets for member in members}
+    copies = {name: _of_another(table, request, one) for name, one in others.items() if name != recipient.id}
+    copies[recipient.id] = PooledCopy(played.cells, kept, own_cells(table, played, request, recipient), played.counted)
+    made = ([copy for member in members if (copy := copies[member.id]) is not None] for members in sets)
+    return tuple(_coalition(table, played, kept, *one) for one in zip(sets, made, strict=True))
 
 
 def _coalition(
@@ -183,18 +175,16 @@ def _of_another(table: CountIndex, request: ReleaseRequest, recipient: Recipient
         kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     except StageFailed:
         return None
-    return _pooled(table, played, kept, request, recipient)
+    return PooledCopy(played.cells, kept, own_cells(table, played, request, recipient), played.counted)
 
 
-def _pooled(
-    table: CountIndex, played: Generalization, kept: Flags, request: ReleaseRequest, recipient: Recipient
-) -> PooledCopy:
-    own = played.own
-    if own is None:
-        game = follower_of(request, recipient, table.population.total)
-        weights, policy = weights_of(request), request.policy.generalization
-        own = population_cells(table_under(table, request), played.method, game, weights, policy.cell_weights)
-    return PooledCopy(played.cells, kept, own, played.counted)
+def own_cells(table: CountIndex, played: Generalization, request: ReleaseRequest, recipient: Recipient) -> Codes:
+    """Cell that the rule of a recipient's copy gives each population tuple, (n_population_tuples, n_attributes)."""
+    if played.own is not None:
+        return played.own
+    game, policy = follower_of(request, recipient, table.population.total), request.policy.generalization
+    under = table_under(table, request)
+    return population_cells(under, played.method, game, weights_of(request), policy.cell_weights)
 
 
 def worst(alone: Figures, by_coalition: Iterable[Figures]) -> dict[Measure, float]:

@@ -62,14 +62,19 @@ def released_groups(table: CountIndex, played: Generalization, kept: NDArray[np.
 
 
 def densest_group(played: Generalization, kept: NDArray[np.bool_]) -> tuple[int | None, int]:
-    """Size of the released group with the largest share listed in the register: people listed, and all people.
+    """``densest`` of the released groups; ``kept`` says of each tuple whether it is released."""
+    return densest(played.effective[kept], None if played.listed is None else played.listed[kept])
+
+
+def densest(people: Counts, listed: Counts | None) -> tuple[int | None, int]:
+    """Size of the group with the largest share listed in the register: people listed, and all people.
 
     None listed where there is no register. The share is what a prior must not fall below: with a smaller one the
     group's candidates would count as less likely to be the target than they are.
     """
-    if played.listed is None:
+    if listed is None:
         return None, 1
-    listed, people = played.listed[kept], np.maximum(played.effective[kept], 1)
+    people = np.maximum(people, 1)
     place = int(np.argmax(listed / people))
     return int(listed[place]), int(people[place])
 

@@ -7,7 +7,7 @@ Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -157,13 +157,18 @@ def read_cells(path: Source, names: Sequence[str], axis_labels: Sequence[Sequenc
     released = read_columns(path, names)
     cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
     for axis, name in enumerate(names):
-        position_of = {label: place for place, label in reversed(list(enumerate(axis_labels[axis])))}
         codes, labels = pd.factorize(released[name].to_pandas())
-        positions = np.array([position_of.get(label, -1) for label in labels], dtype=np.int32)
+        positions = positions_of(labels, axis_labels[axis])
         if (positions < 0).any():
             raise _not_as_written(path, f"unknown labels in column {name}")
         cells[:, axis] = positions[codes]
     return cells
+
+
+def positions_of(labels: Iterable[str], axis: Sequence[str]) -> Codes:
+    """First position of each label on an axis; −1 for one that it does not have."""
+    position_of = {label: place for place, label in reversed(list(enumerate(axis)))}
+    return np.array([position_of.get(label, -1) for label in labels], dtype=np.int32)
 
 
 def read_numbers(source: Source, names: Sequence[str]) -> NDArray[np.float64]:

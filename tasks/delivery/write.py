@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tasks.assessments.assessment import save_figure
 from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.sequential.assessment import beliefs
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups

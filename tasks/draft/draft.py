@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,9 +79,9 @@ def draft_request(
     """
     names = [str(name) for name in frame.columns]
     _check_header(names, len(frame), data_path)
-    columns = {name: encode(frame.iloc[:, position]) for position, name in enumerate(names)}
-    marks = sorted({str(mark) for column in columns.values() for mark in MISSING_MARKS.intersection(column.values)})
-    columns = {name: _without(column, ("", *marks)) for name, column in columns.items()}
+    given = {name: frame.iloc[:, position] for position, name in enumerate(names)}
+    marks = sorted({str(mark) for column in given.values() for mark in MISSING_MARKS.intersection(column.unique())})
+    columns = {name: encode(column.mask(column.isin(["", *marks]))) for name, column in given.items()}
     shared = _shared_columns(names, population)
     suggestions = tuple(
         suggest(profile(name, column), None if population is None else name in shared)
@@ -115,9 +115,8 @@ def _check_header(names: Sequence[str], records: int, path: str) -> None:
     if not names or records == 0:
         raise no_records(Path(path))
     header = pd.Series(names, dtype="string[pyarrow]")
-    like_data = matches(header, NUMBER) | matches(header, DATE_AND_TIME)
-    for pattern in TEXT_PATTERNS.values():
-        like_data |= matches(header, pattern)
+    patterns = (NUMBER, DATE_AND_TIME, *TEXT_PATTERNS.values())
+    like_data = np.logical_or.reduce([matches(header, pattern) for pattern in patterns])
     bad = [
         str(position)
         for position, name in enumerate(names, start=1)
@@ -133,13 +132,6 @@ def _check_header(names: Sequence[str], records: int, path: str) -> None:
             got="empty, repeated or very long names, numbers, dates or something that identifies a person",
             fix="add or correct the header line",
         )
-
-
-def _without(column: EncodedColumn, marks: Iterable[str]) -> EncodedColumn:
-    """The column with some of its values taken for missing."""
-    kept = ~column.values.isin(list(marks)).to_numpy(dtype=bool)
-    renumbered = np.append(np.where(kept, kept.cumsum() - 1, -1), -1)
-    return EncodedColumn(column.values[kept].reset_index(drop=True), renumbered[column.codes])
 
 
 def _shared_columns(names: Sequence[str], population: pd.DataFrame | None) -> frozenset[str]:

@@ -44,6 +44,8 @@ _ORDERED_ROWS = 2**23
 _MOST_ORDERS = 24
 """Orders that are tried where tuples times strategies are few, with a share of each attribute's own."""
 _SPREAD = 0.2
+_PAIRS = 2**24
+"""Values of cells that are sorted at most; where there are more, strategies are tried one by one by their mean loss."""
 _COMPACTED = 0.7
 
 
@@ -137,8 +139,10 @@ class RemainderSearch:
         many = np.clip(_ORDERED_ROWS // (len(self.codes) * len(strategies)), len(_BIASES), _MOST_ORDERS)
         biases = [np.full(len(self.lost), bias) for bias in _BIASES]
         biases += list(rng.normal(0.0, _SPREAD, (int(many) - len(biases), len(self.lost))))
-        for bias in biases:
-            node = self._released(self._by_value(strategies, bias), start)
+        sorted_values = len(self._profiles[1]) * len(strategies) <= _PAIRS
+        for bias in biases if sorted_values else biases[:1]:
+            order = self._by_value(strategies, bias) if sorted_values else self._by_mean_loss(strategies)
+            node = self._released(order, start)
             found.append(self._divided(self._joined(node) if everybody else node))
         return max(found, key=self.worth)
 
@@ -237,7 +241,7 @@ class RemainderSearch:
         order = strategies[np.lexsort((strategies, -general, self.mean_loss[strategies]))]
 
         def events(node: Ints) -> Iterator[tuple[int, Ints]]:
-            rows = np.arange(len(node))
+            rows = np.flatnonzero(node == UNPLACED)
             for strategy in order.tolist():
                 yield strategy, rows
                 rows = rows[node[rows] == UNPLACED]

@@ -21,6 +21,12 @@ _MEBIBYTE = 2**20
 
 def game_table(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
     """Data, population and Safe Harbor's grouping of every quasi-identifier."""
+    index = count_index(request, prepared)
+    return replace(index, demands=demands_of(request, prepared), budget=budget_of(request))
+
+
+def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
+    """Data, population and Safe Harbor's grouping alone, to count on: without demands, for no game is solved."""
     return CountIndex(
         hierarchies=tuple(prepared.hierarchies.values()),
         safe_harbor=tuple(
@@ -31,8 +37,6 @@ def game_table(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
         population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
         listed=None if prepared.register is None else prepared.register.listed,
-        demands=demands_of(request, prepared),
-        budget=budget_of(request),
     )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
-from typing import ClassVar, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +55,10 @@ class Strengths:
     stronger_below: bool = False
     """Whether smaller values mask more."""
 
+    def allows(self, value: float) -> bool:
+        """Whether a value is within the range."""
+        return value >= self.least if self.whole else 0 < value <= self.most
+
 
 @dataclass(frozen=True)
 class MaskedRange:
@@ -91,15 +96,13 @@ class MaskingMethod(ABC):
     def __post_init__(self) -> None:
         """Refuse a parameter that is outside its range."""
         name, allowed = fields(self)[0].name, self.strengths  # type: ignore[arg-type]
-        value = getattr(self, name)
-        expected = f"a number greater than 0 and at most {allowed.most:g}"
-        kinds: tuple[type, ...] = (int, np.integer, float, np.floating)
+        value: Any = getattr(self, name)
         if allowed.whole:
-            kinds, expected = kinds[:2], f"a whole number from {allowed.least:g}"
-        if isinstance(value, bool) or not isinstance(value, kinds):
-            raise refused("a parameter is outside its range", name, expected, type(value).__name__)
-        if not (allowed.least <= value if allowed.whole else 0 < value <= allowed.most):
-            raise refused("a parameter is outside its range", name, expected, f"{value:g}")
+            fits, expected = isinstance(value, Integral), f"a whole number from {allowed.least:g}"
+        else:
+            fits, expected = isinstance(value, Real), f"a number greater than 0 and at most {allowed.most:g}"
+        if isinstance(value, bool) or not (fits and allowed.allows(value)):
+            raise refused("a parameter is outside its range", name, expected, str(value))
         object.__setattr__(self, name, int(value) if allowed.whole else float(value))
 
     @classmethod

@@ -186,17 +186,13 @@ def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
     with _opened(path) as stream:
         content = stream.read()
     text = np.frombuffer(content.decode(encoding, errors="replace").removeprefix("\ufeff").encode(), dtype=np.uint8)
-    boundary = np.zeros(256, dtype=bool)
-    boundary[[ord(mark) for mark in (delimiter, "\n", "\r", '"')]] = True
     marks = np.flatnonzero(text == ord('"'))
-    opening, closing = marks[0::2], marks[1::2]
-    wrong = [
-        opening[(opening > 0) & ~boundary[text[opening - 1]]],
-        closing[(closing < len(text) - 1) & ~boundary[text[np.minimum(closing + 1, len(text) - 1)]]],
-        marks[-1:] if len(marks) % 2 else marks[:0],
-    ]
-    first = min((int(places[0]) for places in wrong if len(places)), default=-1)
-    if first >= 0:
+    padded = np.concatenate([[ord("\n")], text, [ord("\n")]])
+    beside = padded[marks + 2 * (np.arange(len(marks)) % 2)]  # before an opening mark, after a closing one
+    wrong = ~np.isin(beside, [ord(mark) for mark in (delimiter, "\n", "\r", '"')])
+    wrong[-1:] |= len(marks) % 2 == 1
+    if wrong.any():
+        first = marks[wrong.argmax()]
         line = 1 + int(np.count_nonzero(text[:first] == ord("\n")))
         raise DataError(
             "a quotation mark is out of place, so that records run together",

@@ -8,12 +8,13 @@ made.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tasks.assessments.identity.facts import BudgetFact, UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import uncertainty
+from tasks.candidate.candidate import Candidate
 from tasks.decision.disclosure_rounding import rounded_uncertainty
 from tasks.decision.measures import BUDGET_ATTACKED, BUDGET_LEAST_PEOPLE, BUDGET_REIDENTIFICATIONS, BUDGET_TEXTS
 from tasks.decision.record import GateResult
@@ -23,6 +24,8 @@ from tasks.microdata.tuples import Counts
 from tasks.reassessment.compare import rounded
 from tasks.reassessment.scoring import Delivered, Today, candidate_of_bytes
 
+_AGEING = {REIDENTIFICATIONS: BUDGET_REIDENTIFICATIONS, ATTACKED: BUDGET_ATTACKED}
+"""Limits on risk, by the gates that show them."""
 _SAME = 1e-9
 """Sums over a file depend on the order of its records by less than this share of them."""
 
@@ -44,11 +47,6 @@ def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateRes
     """
     candidate, _ = candidate_of_bytes(delivered, today)
     record, made, recipient = delivered.record, candidate.generalization, candidate.recipient
-    budget = None if record.risk is None else record.risk.game.budget
-    limits: tuple[GateResult, ...] = ()
-    if budget is not None:
-        used = used_today(budget, candidate.game, made.people, candidate.records)
-        limits = _told(delivered, budget_gates(used, int(made.people.min()), record.dataset.rows_in))
     found = uncertainty(
         candidate.index,
         today.request,
@@ -58,22 +56,24 @@ def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateRes
         delivered.generator(f"uncertain terms {recipient.id}"),
         collected=record.dataset.rows_in,
     )
+    limits = _limits(delivered, made.people, candidate)
     return limits, rounded_uncertainty(found) if record.decoys is not None and found is not None else found
 
 
 def commitments_then(delivered: Delivered) -> tuple[GateResult, ...]:
     """The limits of a budget as they were kept when a copy was made."""
-    record, kept = delivered.record, delivered.kept
-    budget = None if record.risk is None else record.risk.game.budget
-    if budget is None:
+    kept = delivered.kept
+    return _limits(delivered, kept.played.people[kept.released])
+
+
+def _limits(delivered: Delivered, people: Counts, candidate: Candidate | None = None) -> tuple[GateResult, ...]:
+    """The limits of a budget by the people who match each released cell; used as recorded, or by a candidate."""
+    record = delivered.record
+    if record.risk is None or record.risk.game.budget is None:
         return ()
-    least_people = int(kept.played.people[kept.released].min())
-    return _told(delivered, budget_gates(budget, least_people, record.dataset.rows_in))
-
-
-def _told(delivered: Delivered, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
-    """Gates, their figures rounded where the copy has decoys."""
-    return tuple(map(rounded, gates)) if delivered.record.decoys is not None else tuple(gates)
+    used = {} if candidate is None else used_today(candidate.game, people, candidate.records)
+    gates = budget_gates(record.risk.game.budget, int(people.min()), record.dataset.rows_in, used)
+    return rounded(gates, decoyed=record.decoys is not None)
 
 
 def not_measured(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
@@ -81,50 +81,45 @@ def not_measured(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
     return tuple(gate.model_copy(update={"measured": None, "passed": False}) for gate in gates)
 
 
-def used_today(then: BudgetFact, follower: Follower, people: Counts, records: Counts) -> BudgetFact:
-    """A budget with what a copy uses of its limits on risk today.
+def used_today(follower: Follower, people: Counts, records: Counts) -> Mapping[str, float]:
+    """What a copy uses of each limit on risk.
 
     Parameters
     ----------
-    then : BudgetFact
-        Of the decision.
     follower : Follower
         Adversary of the game as it would be solved today.
     people, records : arrays of shape (n_cells,)
         People of today who match each cell, and released records in it.
     """
-    used = {
+    return {
         REIDENTIFICATIONS: float(records @ follower.reidentified(people)),
         ATTACKED: float(records[follower.attacked(people)].sum()),
     }
-    limits = tuple(
-        limit
-        if math.isclose(used.get(limit.name, limit.used), limit.used, rel_tol=_SAME)
-        else limit.model_copy(update={"used": used[limit.name]})
-        for limit in then.limits
-    )
-    return then.model_copy(update={"limits": limits})
 
 
-def budget_gates(fact: BudgetFact, least_people: int, rows_in: int) -> tuple[GateResult, ...]:
+def budget_gates(
+    fact: BudgetFact, least_people: int, rows_in: int, used: Mapping[str, float]
+) -> tuple[GateResult, ...]:
     """The limits of a budget that age, as gates.
 
     Parameters
     ----------
     fact : BudgetFact
+        Of the decision.
     least_people : int
         Least people who match a released cell.
     rows_in : int
         Records that came in.
+    used : mapping of str to float
+        Use of limits, where it is not as recorded.
     """
-    units = {REIDENTIFICATIONS: (BUDGET_REIDENTIFICATIONS, 1), ATTACKED: (BUDGET_ATTACKED, rows_in)}
-    found = [
-        _gate(
-            name, limit.used / unit, limit.limit / unit, passed=within(np.array([limit.used]), np.array([limit.limit]))
-        )
-        for limit in fact.limits
-        for name, unit in ([units[limit.name]] if limit.name in units else [])
-    ]
+    found = []
+    for limit in fact.limits:
+        if limit.name in _AGEING:
+            now, unit = used.get(limit.name, limit.used), rows_in if limit.name == ATTACKED else 1
+            now = limit.used if math.isclose(now, limit.used, rel_tol=_SAME) else now
+            passed = within(np.array([now]), np.array([limit.limit]))
+            found.append(_gate(_AGEING[limit.name], now / unit, limit.limit / unit, passed=passed))
     if fact.least_people is not None:
         enough = least_people >= fact.least_people
         found.append(_gate(BUDGET_LEAST_PEOPLE, least_people, fact.least_people, passed=enough))

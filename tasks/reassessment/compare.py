@@ -6,17 +6,18 @@ Pure; nothing here measures anything or reads a clock.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from typing import get_args
 
 from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
-from tasks.decision.disclosure_rounding import count, downward, upward
+from tasks.decision.disclosure_rounding import downward, upward
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
-from tasks.decision.verdict import is_excused, is_over
+from tasks.decision.verdict import is_excused
 from tasks.reassessment.record import (
     Cause,
+    EndingTerm,
     Expiry,
     GateComparison,
     PooledCopies,
@@ -28,9 +29,8 @@ from tasks.reassessment.record import (
 )
 from tasks.request.model import Agreement, Policy, Recipient, ReleaseRequest
 
-NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
+_NEXT_CENSUS_PUBLISHED = date(2023, 5, 25)
 """When populations of ZIP code areas of the 2020 Census came out; the table that ships with the program is of 2010."""
-WITHIN: tuple[Within, ...] = get_args(Within)
 _AS_KEPT: Mapping[RequestFrom, str] = {
     "kept, none there": "The request is not where it lay: what is not named otherwise is that of then.",
     "kept, another of other data": "Today's request is of other quasi-identifiers or record ids: what is not named "
@@ -63,33 +63,31 @@ def _pair(known: GateResult, then: GateResult | None, now: GateResult | None, *,
         comparison=known.comparison,
         measured_then=None if then is None else then.measured,
         threshold_then=None if then is None else then.threshold,
-        open_then=None if then is None else is_open(then),
+        open_then=None if then is None else _is_open(then),
         measured=None if now is None else now.measured,
         threshold=None if now is None else now.threshold,
-        open=is_open(now) if now is not None and judged else None,
+        open=_is_open(now) if now is not None and judged else None,
         overridden=now is not None and is_excused(now),
         because="" if now is None else now.because,
     )
 
 
-def is_open(gate: GateResult) -> bool:
-    """Whether a gate has passed, or an officer answers for it."""
+def _is_open(gate: GateResult) -> bool:
     return gate.passed or is_excused(gate)
 
 
-def rounded(gate: GateResult) -> GateResult:
-    """A gate whose figure reveals nothing of how many of a copy's records are decoys; it stays as open as it is."""
+def rounded(gates: Sequence[GateResult], *, decoyed: bool) -> tuple[GateResult, ...]:
+    """Gates whose figures reveal nothing of how many of a copy's records are decoys; each stays as open as it is."""
+    return tuple(map(_rounded, gates)) if decoyed else tuple(gates)
+
+
+def _rounded(gate: GateResult) -> GateResult:
     if gate.measured is None or gate.comparison == "is":
         return gate
     at_most = gate.comparison == "at most"
     figure = upward(gate.measured) if at_most else downward(gate.measured)
     holds = figure <= gate.threshold if at_most else figure >= gate.threshold
     return gate.model_copy(update={"measured": figure if holds or not gate.passed else gate.threshold})
-
-
-def told_count(number: int, *, decoyed: bool) -> int:
-    """A number of records, rounded where it would reveal how many of a copy's are decoys."""
-    return count(number) if decoyed else number
 
 
 def verdict_of(
@@ -203,11 +201,11 @@ def _policy(then: Policy, now: Policy) -> str:
         for name in Policy.model_fields
         if name not in ("id", "version") and getattr(then, name) != getattr(now, name)
     ]
-    named = f"{now.id} {now.version}"
-    other = f"The policy is {named} now, before {then.id} {then.version}"
-    if named == f"{then.id} {then.version}":
+    named, before = (f"{policy.id} {policy.version}" for policy in (now, then))
+    other = f"The policy is {named} now, before {before}"
+    if named == before:
         other = f"The policy {named} reads otherwise than before"
-    return f"{other}{'' if not parts else ' (' + ', '.join(parts) + ')'}."
+    return f"{other} ({', '.join(parts)})." if parts else f"{other}."
 
 
 def _prices(then: Recipient, now: Recipient, *, shares: bool) -> str:
@@ -215,17 +213,12 @@ def _prices(then: Recipient, now: Recipient, *, shares: bool) -> str:
     changed = [
         f"{part}.{name}"
         for part in ("stakes", "agreement", "adversary", "uncertain")
-        for before, after in [(_fields(then, part), _fields(now, part))]
+        for before, after in [(dict(getattr(then, part) or ()), dict(getattr(now, part) or ()))]
         for name in sorted({*before, *after} - {"id", "expires"})
         if before.get(name) != after.get(name)
     ]
     whom = f"{now.id}, who has the same representation," if shares else "the recipient"
     return f"Terms of {whom} are others: {', '.join(changed)}." if changed else ""
-
-
-def _fields(recipient: Recipient, part: str) -> dict[str, object]:
-    value = getattr(recipient, part)
-    return {} if value is None else dict(value)
 
 
 def reasons(record: Reassessment) -> tuple[str, ...]:
@@ -307,7 +300,7 @@ def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[E
     today : date
         In UTC.
     """
-    ends = [
+    ends: list[tuple[EndingTerm, str, date, str]] = [
         ("agreement", agreement.id, agreement.expires, "The copy is to be destroyed, or the agreement renewed."),
         (
             "determination",
@@ -318,14 +311,14 @@ def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[E
     ]
     if record.risk is not None and record.risk.zip_table is not None:
         why = "Safe Harbor asks for the current public census data; those of 2020 are out since this day."
-        ends.append(("ZIP code table", record.risk.zip_table.census, NEXT_CENSUS_PUBLISHED, why))
+        ends.append(("ZIP code table", record.risk.zip_table.census, _NEXT_CENSUS_PUBLISHED, why))
     found = []
     for what, name, last_day, explained in sorted(ends, key=lambda end: end[2]):
         left = (last_day - today).days
-        within = None if is_over(last_day, today) else next((limit for limit in WITHIN if left <= limit), None)
+        within = next((limit for limit in get_args(Within) if 0 <= left <= limit), None)
         if within or left < 0:
-            fields = {"what": what, "name": name, "last_day": last_day, "days_left": left, "within": within}
-            found.append(Expiry.model_validate({**fields, "explained": explained}))
+            ending = Expiry(what=what, name=name, last_day=last_day, days_left=left, within=within, explained=explained)
+            found.append(ending)
     return tuple(found)
 
 
@@ -334,8 +327,3 @@ def named(found: Sequence[Expiry]) -> tuple[str, ...]:
     return tuple(
         f"{one.what} {one.name}: {'ended' if one.within is None else f'within {one.within} days'}" for one in found
     )
-
-
-def due_on(last: date, every_days: int) -> date:
-    """The last day on which a release may be assessed again without being late."""
-    return last + timedelta(days=every_days)

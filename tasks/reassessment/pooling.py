@@ -6,7 +6,7 @@ intersection is a set of values that no level has. Here a cell is therefore what
 attribute, and each copy is laid on the population of the first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,24 +14,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.identity.identity import risk_view, transparent_risk
+from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.registry import IDENTITY, SEQUENTIAL
 from tasks.assessments.sequential.assessment import gate_figures as sequential_figures
 from tasks.assessments.sequential.assessment import judged_belief
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
-from tasks.candidate.groups import groups
+from tasks.candidate.groups import densest, groups
 from tasks.core.errors import StageFailed
 from tasks.delivery.kept import Kept
-from tasks.delivery.released_file import keyed_order, read_cells
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
-from tasks.reassessment.population import TodaysPopulation, found_in, leaves_in, rule_of, table_of
+from tasks.reassessment.population import Flags, TodaysPopulation, leaves_in, rule_on, table_of
 from tasks.reassessment.scoring import Delivered, Today
 from tasks.request.model import Measure, Recipient
-
-Flags = NDArray[np.bool_]
 
 _CHUNK_BYTES = 16 * 2**20
 _MOST_PAIRS = 2 * 10**11
@@ -49,10 +46,8 @@ MEASURED_TOGETHER = SEQUENTIAL.gate_measures | IDENTITY.gate_measures - {
 class LaidCopy:
     """A released copy, laid on the combinations of values of one population."""
 
-    attributes: tuple[int, ...]
-    """Attributes of the population that it has."""
-    members: tuple[Flags, ...]
-    """Of each of these attributes, the values of the population that each of its groups holds; shape (n_groups,
+    members: Mapping[int, Flags]
+    """By attribute of the population that it has, the values that each of its groups holds; shape (n_groups,
     n_values)."""
     cells: Codes
     """Group of each released record on each of these attributes, shape (n_records, n_own_attributes)."""
@@ -108,7 +103,7 @@ def held_together(
     for holder in holders:
         follower = own_follower(today.request, holder, population.total)
         informed = transparent_risk(found.people, found.effective, found.records, follower)
-        profile = derive_profile(holder, *_densest(found)).profile
+        profile = derive_profile(holder, *densest(found.effective, found.listed)).profile
         planned = judged_belief(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
         own = risk_figures(residual, informed) | sequential_figures((planned,))
         figures = worst(own, [figures] if figures else [])
@@ -171,28 +166,24 @@ def _matching(copies: Sequence[LaidCopy], pooled: Sequence[PooledCopy], codes: C
     for start in range(0, n_rows, step):
         part = slice(start, start + step)
         inside = np.ones((len(found[part]), len(codes)), dtype=np.bool_)
-        for copy, rows, members in zip(copies, pooled, held, strict=False):
-            for axis, attribute in enumerate(copy.attributes):
-                holds = members[axis][rows.cells[part, axis]][:, codes[:, attribute]]
+        for members, rows in zip(held, pooled, strict=False):
+            for axis, (attribute, groups_hold) in enumerate(members.items()):
+                holds = groups_hold[rows.cells[part, axis]][:, codes[:, attribute]]
                 inside &= holds | ~rows.present[part, None]
         found[part] = inside @ people
     return found
 
 
-def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[list[list[Flags]], Codes, Counts]:
+def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[list[dict[int, Flags]], Codes, Counts]:
     """Values that every group of all copies holds or lacks alike folded into one, and equal combinations added up."""
-    held, codes = [list(copy.members) for copy in copies], codes.copy()
+    held, codes = [dict(copy.members) for copy in copies], codes.copy()
     for attribute in range(codes.shape[1]):
-        having = [
-            (members, copy.attributes.index(attribute))
-            for members, copy in zip(held, copies, strict=True)
-            if attribute in copy.attributes
-        ]
-        stacked = [members[axis] for members, axis in having] or [np.zeros((1, codes[:, attribute].max() + 1), bool)]
+        having = [members for members in held if attribute in members]
+        stacked = [members[attribute] for members in having] or [np.zeros((1, codes[:, attribute].max() + 1), bool)]
         _, first, atoms = np.unique(np.concatenate(stacked), axis=1, return_index=True, return_inverse=True)
         codes[:, attribute] = atoms.ravel()[codes[:, attribute]]
-        for members, axis in having:
-            members[axis] = members[axis][:, first]
+        for members in having:
+            members[attribute] = members[attribute][:, first]
     codes, place = np.unique(codes, axis=0, return_inverse=True)
     return held, codes, np.bincount(place.ravel(), weights=people, minlength=len(codes)).astype(np.int64)
 
@@ -213,46 +204,32 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
         If the population does not have its attributes, or has them in other values, if the file cannot be read, or its
         groups take more memory.
     """
-    kept, names = delivered.kept, tuple(ground.hierarchies)
+    kept, names = delivered.kept, list(ground.hierarchies)
     missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
     if missing:
         raise _not_pooled(delivered, f"its {', '.join(missing)}", "a population without")
-    values = {name: tree.labels[0] for name, tree in ground.hierarchies.items()}
-    codes = leaves_in(kept, values, ground.population.codes)
-    if (codes.max(axis=0, initial=-1) < 0).any():
+    leaves = leaves_in(kept, ground.hierarchies, ground.population.codes)
+    if (leaves.max(axis=0, initial=-1) < 0).any():
         raise _not_pooled(delivered, "the values of its quasi-identifiers", "others, such as another way to write them")
-    place = found_in(kept, codes)
-    there = place >= 0
-    if kept.played.counted is not None:
-        there[there] = kept.played.counted[place[there]]
-    rule = rule_of(kept)
-    cells = read_cells(delivered.source, tuple(kept.hierarchies), kept.axis_labels)
-    held, people = _real(delivered, len(cells))
-    members, released, own = [], np.empty_like(cells[held]), np.full((len(codes), cells.shape[1]), -1, dtype=np.int32)
+    rule, _, counted = rule_on(kept, leaves)
+    rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
+    real = order < len(kept.people)
+    cells, own, members = rows[real], np.full(rule.shape, -1, dtype=np.int32), {}
     for axis, name in enumerate(kept.hierarchies):
-        used, numbers = np.unique(cells[held, axis], return_inverse=True)
-        released[:, axis] = numbers.ravel()
-        if len(used) * len(values[name]) > memory_limit:
-            raise _too_large(f"{len(used):,} groups, {len(values[name]):,} values", len(used) * len(values[name]))
-        members.append(_members(kept, axis, used, values[name]))
-        own[there, axis] = pd.Index(used).get_indexer(pd.Index(rule[place[there], axis]))
-    return LaidCopy(tuple(names.index(name) for name in kept.hierarchies), tuple(members), released, people, own)
-
-
-def _real(delivered: Delivered, rows: int) -> tuple[NDArray[np.intp], NDArray[np.bytes_]]:
-    """The rows of the file that are records, and whose each is."""
-    named, decoys = len(delivered.kept.people), len(delivered.decoys)
-    if rows != named + decoys:
-        raise StageFailed(
-            "what was kept of the release does not fit its file",
-            where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
-            expected="a name for each record",
-            got="more or fewer",
-            fix="restore .releasegate/kept from a backup",
-        )
-    kept = np.concatenate([np.arange(named), np.full(decoys, -1)])[keyed_order(rows, delivered.order)]
-    real = np.flatnonzero(kept >= 0)
-    return real, delivered.kept.people[kept[real]]
+        values = ground.hierarchies[name].labels[0]
+        used, numbers = np.unique(cells[:, axis], return_inverse=True)
+        if len(used) * len(values) > memory_limit:
+            raise StageFailed(
+                "releases cannot be pooled: an attribute has too many groups of too many values",
+                where=f"{len(used):,} groups, {len(values):,} values",
+                expected="as many as policy.generalization.memory_limit_mb has room for",
+                got=f"{len(used) * len(values) // 2**20:,} MB",
+                fix="raise policy.generalization.memory_limit_mb",
+            )
+        members[names.index(name)] = _members(kept, axis, used, values)
+        cells[:, axis] = numbers.ravel()
+        own[counted, axis] = pd.Index(used).get_indexer(pd.Index(rule[counted, axis]))
+    return LaidCopy(members, cells, kept.people[order[real]], own)
 
 
 def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> Flags:
@@ -267,29 +244,11 @@ def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> 
     return members
 
 
-def _densest(found: Together) -> tuple[int | None, int]:
-    if found.listed is None:
-        return None, 1
-    people = np.maximum(found.effective, 1)
-    place = int(np.argmax(found.listed / people))
-    return int(found.listed[place]), int(people[place])
-
-
 def _not_pooled(delivered: Delivered, expected: str, got: str) -> StageFailed:
     return StageFailed(
         "a release cannot be pooled with this one",
-        where=f"release {delivered.record.release_id[:12]} to {delivered.recipient}",
+        where=f"release {delivered.record.release_id[:12]} to {delivered.record.recipient.id}",
         expected=f"a population that has {expected}",
         got=got,
         fix="name a population with the quasi-identifiers of all of them with --under",
-    )
-
-
-def _too_large(where: str, size: int) -> StageFailed:
-    return StageFailed(
-        "releases cannot be pooled: an attribute has too many groups of too many values",
-        where=where,
-        expected="as many as policy.generalization.memory_limit_mb has room for",
-        got=f"{size // 2**20:,} MB",
-        fix="raise policy.generalization.memory_limit_mb",
     )

@@ -5,7 +5,7 @@ has only now. The rule stays as well: people of combinations of values that it w
 who match a cell, and among nobody's own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import HierarchyError, PopulationError, StageFailed, raised_as
 from tasks.delivery.kept import Kept
-from tasks.generalization.safe_harbor import safe_harbor_axis
+from tasks.delivery.released_file import positions_of
+from tasks.generalization.setting import count_index
 from tasks.generalization.table import CountIndex
-from tasks.generalization.zip3 import zip_table
 from tasks.microdata.build import from_prefixes
+from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.prepared import People, read_register
 from tasks.microdata.read import read_population
@@ -26,7 +27,7 @@ from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
 
-_MEBIBYTE = 2**20
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -74,24 +75,16 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     return TodaysPopulation(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
 
 
-def table_of(ground: TodaysPopulation, request: ReleaseRequest, data: Tuples | None = None) -> CountIndex:
-    """A table to count on; without demands, for no game is solved. No data where the originals are not available."""
-    n_attributes = len(ground.hierarchies)
-    nobody = Tuples(np.empty((0, n_attributes), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
-    return CountIndex(
-        hierarchies=tuple(ground.hierarchies.values()),
-        safe_harbor=tuple(
-            safe_harbor_axis(hierarchy, request.attributes[name].safe_harbor, zip_table())
-            for name, hierarchy in ground.hierarchies.items()
-        ),
-        data=nobody if data is None else data,
-        population=ground.population,
-        memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
-        listed=None if ground.register is None else ground.register.listed,
+def table_of(ground: TodaysPopulation, request: ReleaseRequest) -> CountIndex:
+    """A table to count people on, without data."""
+    nobody = Tuples(np.empty((0, len(ground.hierarchies)), np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
+    no_rows = np.empty(0, np.int32)
+    return count_index(
+        request, Prepared(ground.hierarchies, nobody, ground.population, no_rows, {}, register=ground.register)
     )
 
 
-def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, NDArray[np.bool_]]:
+def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, Flags]:
     """The rule of a release on the population of today.
 
     Returns
@@ -101,52 +94,52 @@ def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, NDArray[np.bool_]]:
     counted : array of shape (n_population_tuples,)
         Whether a record of each would have been released, as far as the rule shows.
     """
-    codes = leaves_in(kept, {tree.name: tree.labels[0] for tree in table.hierarchies}, table.population.codes)
-    place = found_in(kept, codes)
-    own, counted = table.population.codes.copy(), place >= 0
-    own[counted] = positions_today(kept, table, rule_of(kept)[place[counted]])
-    if kept.played.counted is not None:
-        counted[counted] = kept.played.counted[place[counted]]
-    return own, counted
+    codes = table.population.codes
+    cells, applied, counted = rule_on(kept, leaves_in(kept, {tree.name: tree for tree in table.hierarchies}, codes))
+    return np.where(applied[:, None], positions_today(kept, table, cells), codes), counted
 
 
-def rule_of(kept: Kept) -> Codes:
-    """Cell that the rule gives each combination of the population at the release.
+def leaves_in(kept: Kept, hierarchies: Mapping[str, Hierarchy], codes: Codes) -> Codes:
+    """Leaf codes of a release's own hierarchies for leaf codes of others; −1 for a value that it does not have."""
+    names = list(hierarchies)
+    columns = [
+        tree.encode(np.asarray(hierarchies[name].labels[0], dtype=object))[codes[:, names.index(name)]]
+        for name, tree in kept.hierarchies.items()
+    ]
+    return np.column_stack(columns).astype(np.int32)
+
+
+def rule_on(kept: Kept, leaves: Codes) -> tuple[Codes, Flags, Flags]:
+    """The rule of a release on combinations of values.
+
+    Parameters
+    ----------
+    leaves : array of shape (n_tuples, n_attributes)
+        Leaf codes of the release's own hierarchies; −1 for a value that it does not have.
+
+    Returns
+    -------
+    cells : array of shape (n_tuples, n_attributes)
+        Cell that the rule gives each, in axis positions of the release; any cell where it was never applied.
+    applied : array of shape (n_tuples,)
+        Whether each is a combination of the population at the release.
+    counted : array of shape (n_tuples,)
+        Whether a record of each would have been released, as far as the rule shows.
 
     Raises
     ------
     StageFailed
         If the rule was not kept.
     """
-    if kept.played.own is None:
+    played = kept.played
+    if played.own is None:
         all_cells = "the cell of every combination of values of its population"
         raise not_as_kept("the rule of the release was not kept", all_cells, "none")
-    return kept.played.own
-
-
-def leaves_in(kept: Kept, values: Mapping[str, Sequence[str]], codes: Codes) -> Codes:
-    """Leaf codes of a release's own hierarchies for codes into other lists of values; −1 for a value it has not.
-
-    Parameters
-    ----------
-    values : mapping of str to sequence of str
-        By attribute, the values that the columns of ``codes`` number; in that order.
-    codes : array of shape (n_tuples, n_attributes)
-    """
-    axis_of = {name: axis for axis, name in enumerate(values)}
-    return np.column_stack(
-        [
-            tree.encode(np.asarray(values[name], dtype=object))[codes[:, axis_of[name]]]
-            for name, tree in kept.hierarchies.items()
-        ]
-    ).astype(np.int32)
-
-
-def found_in(kept: Kept, codes: Codes) -> NDArray[np.intp]:
-    """Number of each row of leaf codes among the combinations of the population at the release; −1 for none."""
-    known = np.asarray((codes >= 0).all(axis=1))
-    keys = leaf_keys(np.where(known[:, None], codes, 0), list(kept.hierarchies.values()))
-    return np.where(known, kept.population.find(keys), -1)
+    known = np.asarray((leaves >= 0).all(axis=1))
+    keys = leaf_keys(np.where(known[:, None], leaves, 0), list(kept.hierarchies.values()))
+    place = np.where(known, kept.population.find(keys), -1)
+    applied = place >= 0
+    return played.own[place], applied, applied if played.counted is None else applied & played.counted[place]
 
 
 def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
@@ -159,8 +152,7 @@ def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
     """
     positions = np.empty_like(cells)
     for axis, labels in enumerate(kept.axis_labels):
-        today = {label: position for position, label in reversed(list(enumerate(table.axis_labels[axis])))}
-        positions[:, axis] = np.array([today.get(label, -1) for label in labels], dtype=np.int32)[cells[:, axis]]
+        positions[:, axis] = positions_of(labels, table.axis_labels[axis])[cells[:, axis]]
     if (positions < 0).any():
         strange = "groups of the release are none of its hierarchies'"
         raise not_as_kept(strange, "the groups that it was released in", "others")

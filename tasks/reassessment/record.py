@@ -15,6 +15,7 @@ from tasks.core.fact import Fact, Sha256
 from tasks.decision.record import CodeFact, NotAssessed, PolicyFact
 
 SCHEMA_VERSION: Literal["releasegate/reassessment/1"] = "releasegate/reassessment/1"
+EndingTerm = Literal["agreement", "determination", "ZIP code table"]
 Within = Literal[30, 60, 90]
 RequestFrom = Literal[
     "named", "where it lay", "kept, none there", "kept, another of other data", "kept, another unreadable"
@@ -78,7 +79,7 @@ class PooledCopies(Fact):
 class Expiry(Fact):
     """Something that ends, or has ended."""
 
-    what: Literal["agreement", "determination", "ZIP code table"]
+    what: EndingTerm
     name: str
     last_day: date
     days_left: int = Field(description="Negative once it has ended.")

@@ -98,13 +98,10 @@ def policy_from(path: Path) -> Policy:
         return Policy.model_validate_json(json.dumps(part), strict=True)
     except ValidationError as error:
         places = sorted({".".join(map(str, one["loc"])) or "policy" for one in error.errors(include_input=False)})
-        raise _no_policy(path, f"mistakes in {', '.join(places[:5])}") from None
+        got = f"mistakes in {', '.join(places[:5])}"
     except (OSError, NotYaml, ValueError, TypeError) as error:
-        raise _no_policy(path, type(error).__name__) from None
-
-
-def _no_policy(path: Path, got: str) -> RequestError:
-    return RequestError(
+        got = type(error).__name__
+    raise RequestError(
         "the policy cannot be used",
         where=str(path),
         expected="a YAML document with the keys of policy, as a request has them",

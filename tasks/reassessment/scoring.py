@@ -22,7 +22,6 @@ from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
 from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
-from tasks.core.errors import StageFailed
 from tasks.core.seed import derive_seed, masking_generator
 from tasks.decision.assemble import Findings, Output, assemble
 from tasks.decision.context import DecisionContext
@@ -34,7 +33,7 @@ from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, 
 from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
 from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
 from tasks.generalization.raised import matching_people
-from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.generalization.setting import count_index, payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
@@ -59,10 +58,18 @@ class Delivered:
     """Seed of the order of its rows."""
     key_file: Path
 
-    @property
-    def recipient(self) -> str:
-        """Id of the recipient."""
-        return self.record.recipient.id
+    def rows(self, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> tuple[Codes, Rows]:
+        """Cells of the rows of the file, and the place of each among the released records; past the last for a decoy.
+
+        Raises
+        ------
+        StageFailed
+            If the file cannot be read, or does not fit what was kept.
+        """
+        cells = read_cells(self.source, names, axis_labels)
+        if len(cells) != len(self.kept.people) + len(self.decoys):
+            raise not_as_kept("what was kept of the release does not fit its file", "a name for each record", "others")
+        return cells, keyed_order(len(cells), self.order)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Generator that a measurement draws from; the same as when the release was decided."""
@@ -101,7 +108,7 @@ def score_with_originals(
         The microdata, the same bytes as then.
     context : DecisionContext
     uncertainty : UncertaintyFact or None
-        Facts of today on uncertain terms (``promised_today``), which a gate may judge.
+        Facts of today on uncertain terms (``commitments_today``), which a gate may judge.
 
     Returns
     -------
@@ -154,11 +161,13 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     """
     request, kept = today.request, delivered.kept
     prepared = today.ground.with_frame(frame, request)
-    index, then = table_of(today.ground, request, prepared.data), _tuples_then(kept, request, frame, prepared)
+    index, then = count_index(request, prepared), _tuples_then(kept, request, frame, prepared)
     made, released = kept.played, kept.released[then]
     rows = released_rows(prepared.tuple_of_record, released, delivered.order, len(delivered.decoys))
     cells = positions_today(kept, index, made.cells)[then]
-    _take_delivered(delivered, request, index, cells, np.where(rows >= 0, prepared.tuple_of_record[rows], -1))
+    found, _ = delivered.rows(request.quasi_identifiers, index.axis_labels)
+    if (found[rows >= 0] != cells[prepared.tuple_of_record[rows[rows >= 0]]]).any():
+        raise not_as_kept("the rows of the delivered file are not those that were kept", "the cells of each", "others")
     candidate = Candidate(
         request=request,
         recipient=today.recipient,
@@ -190,8 +199,8 @@ def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, N
     """
     request, ground = today.request, today.ground
     index = table_of(ground, request)
-    found = read_cells(delivered.source, request.quasi_identifiers, index.axis_labels)
-    real = keyed_order(len(found), delivered.order) < len(found) - len(delivered.decoys)
+    found, order = delivered.rows(request.quasi_identifiers, index.axis_labels)
+    real = order < len(delivered.kept.people)
     numbers, first, place, counts = np.unique(
         cell_numbers(found[real], index.axis_sizes), return_index=True, return_inverse=True, return_counts=True
     )
@@ -221,23 +230,6 @@ def _tuples_then(kept: Kept, request: ReleaseRequest, frame: pd.DataFrame, prepa
     then = np.empty(len(prepared.data), dtype=np.intp)
     then[prepared.tuple_of_record] = tuple_of_record
     return then
-
-
-def _take_delivered(
-    delivered: Delivered, request: ReleaseRequest, index: CountIndex, cells: Codes, tuples: Rows
-) -> None:
-    """Take the cells of the released records from the file; every row must agree with what was kept."""
-    found = read_cells(delivered.source, request.quasi_identifiers, index.axis_labels)
-    real = tuples >= 0
-    if len(found) != len(tuples) or (found[real] != cells[tuples[real]]).any():
-        raise StageFailed(
-            "the rows of the delivered file are not those that were recorded",
-            where=f"release to {delivered.recipient}",
-            expected="the cell of each record, row by row",
-            got="other rows or cells",
-            fix="restore .releasegate from a backup; the file itself has the recorded SHA-256",
-        )
-    cells[tuples[real]] = found[real]
 
 
 def _generalization(kept: Kept, today: Today, index: CountIndex, cells: Codes) -> Generalization:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from tasks.request.part import EachOnce, Probability, RelativePath, RequestPart, Rule, Text, all_of
+from tasks.request.part import EachOnce, Probability, RelativePath, RequestPart, Rule, Text, listed
 
 
 class Role(StrEnum):
@@ -118,7 +118,7 @@ class HierarchySource(RequestPart):
         Rule(
             "give exactly one of file, intervals, prefixes, groups",
             lambda one: len(_given(one, _SOURCES)) != 1,
-            got=lambda one: all_of(_given(one, _SOURCES)),
+            got=lambda one: listed(_given(one, _SOURCES)),
             fix="keep one of them",
         ),
         Rule(
@@ -307,7 +307,7 @@ class Masking(RequestPart):
         Rule(
             lambda one: f"{one.method.value} takes the parameter {PARAMETER_OF[one.method]} and no other",
             lambda one: _given(one, PARAMETER_OF.values()) != [PARAMETER_OF[one.method]],
-            got=lambda one: all_of(_given(one, PARAMETER_OF.values())),
+            got=lambda one: listed(_given(one, PARAMETER_OF.values())),
             fix="give the method its own parameter and remove the others",
         ),
         Rule(

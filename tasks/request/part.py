@@ -96,23 +96,10 @@ EachOnce = AfterValidator(_each_once)
 """Refuses a list that repeats an item."""
 
 
-def all_of(names: list[str]) -> str:
+def listed(names: list[str], last: str = "and") -> str:
     """Names as a list in a sentence.
 
-    >>> all_of(["a", "b", "c"]), all_of([])
-    ('a, b and c', 'none')
+    >>> listed(["a", "b", "c"]), listed(["a", "b"], "or"), listed([])
+    ('a, b and c', 'a or b', 'none')
     """
-    return _listed(names, "and")
-
-
-def one_of(names: list[str]) -> str:
-    """Names as alternatives in a sentence.
-
-    >>> one_of(["a", "b", "c"])
-    'a, b or c'
-    """
-    return _listed(names, "or")
-
-
-def _listed(names: list[str], last: str) -> str:
     return f"{', '.join(names[:-1])} {last} {names[-1]}" if len(names) > 1 else "".join(names) or "none"

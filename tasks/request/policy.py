@@ -17,8 +17,8 @@ from tasks.request.part import (
     RequestPart,
     Rule,
     Text,
-    all_of,
     first_repeated,
+    listed,
 )
 from tasks.request.recipient import Method
 
@@ -301,7 +301,7 @@ class Gate(RequestPart):
         Rule(
             lambda one: f"{one.measure.value} takes {one.side} and only that",
             lambda one: one.sides != [one.side],
-            got=lambda one: all_of(one.sides) if one.sides else "neither at_most nor at_least",
+            got=lambda one: listed(one.sides) if one.sides else "neither at_most nor at_least",
             fix="set “at_least” where more is better, as for a class size or kept information; “at_most” for every "
             "risk",
         ),

@@ -27,7 +27,7 @@ from tasks.request.document import (
     read_document,
 )
 from tasks.request.form import Form, Model, described, printable, value_at
-from tasks.request.part import BROKEN_RULE, IDENTIFIER, RELEASE_ID, all_of, one_of
+from tasks.request.part import BROKEN_RULE, IDENTIFIER, RELEASE_ID, listed
 
 _KINDS: dict[Any, str] = {
     str: "text",
@@ -140,7 +140,7 @@ def _unknown_key(location: Location, form: Form[Any], position: Position) -> Mis
     got = f"“{printable(key)}”" if form.shows_key(location) else "a key that is not among them"
     closest = difflib.get_close_matches(key, names, n=1)
     fix = f"did you mean “{closest[0]}”?" if closest else "remove the key, or move it to where it belongs"
-    return Mistake(location, "an unknown key", one_of(names), got, fix, position)
+    return Mistake(location, "an unknown key", listed(names, "or"), got, fix, position)
 
 
 def _suggestion(value: object, choices: list[str]) -> str:
@@ -159,10 +159,12 @@ def _described_type(location: Location, form: Form[Any]) -> str:
 def _kind_of(annotation: Any) -> str:
     choices = _choices(annotation)
     if choices:
-        return one_of(choices)
+        return listed(choices, "or")
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         names = [name for name, field in annotation.model_fields.items() if field.is_required()]
-        return "a mapping" + (f" with {all_of(names)}" if names else f" of {one_of(list(annotation.model_fields))}")
+        return (
+            f"a mapping with {listed(names)}" if names else f"a mapping of {listed([*annotation.model_fields], 'or')}"
+        )
     return _KINDS.get(get_origin(annotation) or annotation, "a value")
 
 

@@ -16,7 +16,7 @@ from tasks.request.part import (
     RequestPart,
     Rule,
     Text,
-    all_of,
+    listed,
 )
 from tasks.request.public_key import PublicKey
 
@@ -118,7 +118,7 @@ class UncertainTerm(RequestPart):
         Rule(
             "an uncertain term has the parameters of its kind",
             lambda one: set(one.given) != _PARAMETERS[one.kind],
-            got=lambda one: all_of(one.given),
+            got=lambda one: listed(one.given),
             fix="give low and high, and the kind's other parameters: mode; mean and deviation; for points, values "
             "and weights",
         ),

@@ -18,7 +18,7 @@ _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_
 
 def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
     """One sentence for each term of a request that has no effect, in the order of the request."""
-    notes = (*_of_attributes(request), *_of_recipients(request), *_of_policy(request), *_of_review(request))
+    notes = (*_of_columns_and_recipients(request), *_of_policy(request), *_of_review(request))
     return tuple(sentence for applies, sentence in notes if applies)
 
 
@@ -26,7 +26,7 @@ _Notes = Iterable[tuple[object, str]]
 """Whether a note applies, and the note."""
 
 
-def _of_attributes(request: ReleaseRequest) -> _Notes:
+def _of_columns_and_recipients(request: ReleaseRequest) -> _Notes:
     preset = request.policy.generalization.information_loss
     why = f"policy.generalization.information_loss: {preset} has weights of its own"
     if preset == "declared":
@@ -36,17 +36,16 @@ def _of_attributes(request: ReleaseRequest) -> _Notes:
         for name, attribute in request.attributes.items()
         if "weight" in attribute.model_fields_set and (preset != "declared" or attribute.role is not Role.QUASI)
     ]
-    return [(unweighted, f"weight ({_listed(unweighted)}) is not used; {why}")]
-
-
-def _of_recipients(request: ReleaseRequest) -> _Notes:
     return [
-        (
-            recipient.prior_release_ids,
-            f"recipients[{recipient.id}].prior_release_ids is shown in the determination, and compared when the "
-            "release is assessed again; the gate compares no releases",
-        )
-        for recipient in request.recipients
+        (unweighted, f"weight ({_listed(unweighted)}) is not used; {why}"),
+        *(
+            (
+                recipient.prior_release_ids,
+                f"recipients[{recipient.id}].prior_release_ids is shown in the determination, and compared when the "
+                "release is assessed again; the gate compares no releases",
+            )
+            for recipient in request.recipients
+        ),
     ]
 
 

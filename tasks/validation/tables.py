@@ -35,7 +35,6 @@ _TOP_CATEGORY = re.compile(
 _AGE = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9]+)?(?![0-9])")
 _DISTINCTIVE = r"(?s)^(?:.{7,}|.*[^0-9 .,:/_()+-].*)\z"
 _LEAST_DISTINCTIVE = 3
-_MOST_PIECES = 200_000
 
 
 @dataclass(frozen=True)
@@ -175,35 +174,17 @@ def named(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np
     """
     found = np.zeros(len(column), dtype=np.int64)
     cells = pc.utf8_lower(_arrow(column))
-    within = _pieces(cells)
     for identifier in identifiers:
         names = pc.utf8_lower(pc.utf8_trim_whitespace(_arrow(identifier)))
         distinctive = pc.and_(
             pc.match_substring_regex(names, _DISTINCTIVE), pc.greater_equal(pc.utf8_length(names), _LEAST_DISTINCTIVE)
         )
         fits = pc.greater_equal(pc.utf8_length(cells), pc.utf8_length(names))
-        if within is not None:
-            fits = pc.and_(fits, pc.is_in(names, value_set=within))
         rows = np.flatnonzero(_mask(pc.and_(distinctive, fits)))
         pairs = zip(rows.tolist(), cells.take(rows).to_pylist(), names.take(rows).to_pylist(), strict=True)
         hits = [row for row, cell, name in pairs if name in cell and _stands_alone(name, cell)]
         found[hits] = 1
     return found
-
-
-def _pieces(cells: pa.Array) -> pa.Array | None:
-    """Every text that some cell contains, so that names that none does are passed over; None where they are many."""
-    distinct = pc.unique(cells).drop_null()
-    lengths = pc.utf8_length(distinct).to_numpy().astype(np.int64)
-    if int((lengths**2).sum()) > _MOST_PIECES:
-        return None
-    found = {
-        cell[start:end]
-        for cell in distinct.to_pylist()
-        for start in range(len(cell))
-        for end in range(start + _LEAST_DISTINCTIVE, len(cell) + 1)
-    }
-    return pa.array(sorted(found), type=cells.type)
 
 
 def _age(cell: str) -> float:

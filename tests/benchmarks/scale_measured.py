@@ -70,7 +70,7 @@ def gate(request: Path) -> dict[str, Any]:
 
 def count(request: Path) -> dict[str, Any]:
     """A file's quasi-identifiers counted, generalized by the first recipient's method, and scored."""
-    from tasks.assessments.identity.identity import risk_view
+    from tasks.assessments.identity.outcome import risk_view
     from tasks.assessments.identity.score import residual_risk
     from tasks.candidate.groups import released_tuples
     from tasks.generalization.play import play

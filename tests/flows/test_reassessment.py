@@ -18,7 +18,7 @@ from flows.reassessing import Reassessed, reassess, reassess_all
 from flows.reassessing_copy import TodaysFiles
 from flows.schemas import schema_files
 from flows.workspace import Workspace
-from reports.reassessment import reassessment_html, render_reassessment
+from reports.reassessment import render_reassessment
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.decision.record import DecisionRecord
@@ -28,6 +28,7 @@ from tasks.reassessment.record import Reassessment, TodaysVerdict
 from tasks.reassessment.scoring import score_with_originals
 from tests.support.decoyed_world import POLICY as DECOYED_POLICY
 from tests.support.decoyed_world import STAKES, make_decoyed_world, the_same_decoys, with_decoys
+from tests.support.rendered import reassessment_html
 from tests.support.search import files_holding_each
 from tests.support.world import (
     ID_MARK,

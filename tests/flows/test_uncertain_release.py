@@ -10,10 +10,10 @@ import pytest
 
 from flows.reassessing import Reassessed, reassess
 from flows.reassessing_copy import TodaysFiles
-from reports.reassessment import reassessment_html
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict
 from tasks.request.model import DEFAULT_GATES, Gate, Measure
+from tests.support.rendered import reassessment_html
 from tests.support.world import (
     NOW,
     QUASI_IDENTIFIERS,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.assessments.identity.identity import transparent_risk
-from tasks.assessments.identity.outcome import policy_outcome
+from tasks.assessments.identity.outcome import policy_outcome, transparent_risk
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.paper_searches import backward_induction, lattice_search

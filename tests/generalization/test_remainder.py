@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
+from tasks.generalization import remainder
 from tasks.generalization.play import CountIndex, play, population_cells
 from tasks.generalization.remainder import UNPLACED, RemainderSearch
 from tasks.microdata.hierarchy import hierarchy_from_rows
@@ -132,3 +133,13 @@ def test_k_anonymous_classes_lose_less_than_arx_local_recoding() -> None:
     node = search.find()
     assert (node != UNPLACED).all()
     assert 1 - search.worth(node) / tuples.total < 0.9 * 0.0569
+
+
+def test_where_the_values_are_too_many_to_sort_strategies_come_by_their_mean_loss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remainder, "_PAIRS", 0)
+    made = play(adult_eight.table(0.0001, records=200, memory_limit=2**20), REMAINDER, adult.PAYOFFS, EIGHT)
+    assert made.effective.min() >= 75
+    assert made.division is not None
+    assert made.division.payoff / adult_eight.table(0.0001, records=200).population.total > 200

@@ -54,28 +54,32 @@ def uncertain(count: int, draws: int = 64) -> UncertaintyFact:
 
 def test_only_limits_that_depend_on_population_and_terms_are_measured_again() -> None:
     # Four records in a group of 4 and six in one of 5 are attacked: 4/4 + 6/5; those in a group of 10 are not.
-    found = used_today(BUDGET, STAKES, np.array([4, 5, 10]), np.array([4, 6, 30]))
-    assert [one.used for one in found.limits] == [pytest.approx(2.2), 10.0, 4.0]
-    assert [one.limit for one in found.limits] == [2.0, 8.0, 4.0]
-    assert (found.payoff, found.bound) == (BUDGET.payoff, BUDGET.bound)
+    used = used_today(STAKES, np.array([4, 5, 10]), np.array([4, 6, 30]))
+    assert used == {"reidentifications": pytest.approx(2.2), "attacked records": 10.0}
+    found = budget_gates(BUDGET, 4, 40, used)
+    assert [(one.id, one.measured, one.threshold) for one in found] == [
+        ("budget.reidentifications", pytest.approx(2.2), 2.0),
+        ("budget.attacked_share", 0.25, 0.2),
+        ("budget.least_people", 4, 3),
+    ]
 
 
 def test_the_order_of_a_sum_is_no_change() -> None:
     # 3/4 + 3/4: what was recorded differs in the last digit.
-    recorded = BUDGET.model_copy(update={"limits": (limit("reidentifications", 2.0, 1.5 + 2e-16 * 2),)})
-    (same,) = used_today(recorded, STAKES, np.array([4]), np.array([6])).limits
-    assert same.used == recorded.limits[0].used
+    recorded = 1.5 + 2e-16 * 2
+    fact = BUDGET.model_copy(update={"limits": (limit("reidentifications", 2.0, recorded),), "least_people": None})
+    (same,) = budget_gates(fact, 4, 40, used_today(STAKES, np.array([4]), np.array([6])))
+    assert same.measured == recorded
 
 
 def test_limits_are_gates_then_and_today() -> None:
-    then = budget_gates(BUDGET, 4, rows_in=40)
+    then = budget_gates(BUDGET, 4, 40, {})
     assert [(gate.id, gate.measured, gate.threshold, gate.passed) for gate in then] == [
         ("budget.reidentifications", 1.5, 2.0, True),
         ("budget.attacked_share", 0.15, 0.2, True),
         ("budget.least_people", 4, 3, True),
     ]
-    used = used_today(BUDGET, STAKES, np.array([2, 5]), np.array([4, 6]))
-    today = budget_gates(used, 2, rows_in=40)
+    today = budget_gates(BUDGET, 2, 40, used_today(STAKES, np.array([2, 5]), np.array([4, 6])))
     assert [(gate.measured, gate.passed) for gate in today] == [(pytest.approx(3.2), False), (0.25, False), (2, False)]
     assert write_result(today[1], records=40, small_cell=3) == ("25%", "at most 20%")
     pairs = compare.compared_gates(then, today)
@@ -94,12 +98,13 @@ def test_a_limit_that_is_used_up_is_kept() -> None:
         BUDGET.model_copy(update={"limits": (limit("reidentifications", 2.0, 2.0 + 1e-12),), "least_people": None}),
         4,
         40,
+        {},
     )
     assert gate.passed
 
 
 def test_limits_that_cannot_be_measured_are_not_judged_and_do_not_hold() -> None:
-    then = budget_gates(BUDGET, 4, rows_in=40)
+    then = budget_gates(BUDGET, 4, 40, {})
     pairs = compare.compared_gates(then, not_measured(then), [gate.id for gate in then])
     assert [(gate.measured, gate.threshold, gate.open, gate.open_then) for gate in pairs] == [
         (None, 2.0, None, True),

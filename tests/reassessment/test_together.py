@@ -34,8 +34,8 @@ def slow(
             for copy, row in zip(copies, rows, strict=True):
                 if row is None:
                     continue
-                for axis, attribute in enumerate(copy.attributes):
-                    fits &= bool(copy.members[axis][copy.cells[row, axis]][tuple_[attribute]])
+                for axis, (attribute, holds) in enumerate(copy.members.items()):
+                    fits &= bool(holds[copy.cells[row, axis]][tuple_[attribute]])
                 place = next(i for i, one in enumerate(codes) if (one == tuple_).all())
                 gives &= bool((copy.own[place] == copy.cells[row]).all())
             matching += int(count) if fits else 0
@@ -63,7 +63,10 @@ def crossing_copy(generator: np.random.Generator, codes: np.ndarray, names: np.n
     """A copy whose groups are any partition of the values, so that those of two copies cross."""
     chosen = sorted(generator.choice(len(VALUES), size=generator.integers(1, len(VALUES) + 1), replace=False).tolist())
     groups = [generator.integers(0, 2, size=VALUES[attribute]) for attribute in chosen]
-    members = tuple(np.array([group == number for number in range(2)]) for group in groups)
+    members = {
+        attribute: np.array([group == number for number in range(2)])
+        for attribute, group in zip(chosen, groups, strict=True)
+    }
     own = np.column_stack([group[codes[:, attribute]] for group, attribute in zip(groups, chosen, strict=True)])
     own[generator.random(len(own)) < 0.1] = -1
     kept = np.flatnonzero(generator.random(len(names)) < 0.7)
@@ -71,7 +74,7 @@ def crossing_copy(generator: np.random.Generator, codes: np.ndarray, names: np.n
     cells = np.column_stack(
         [group[codes[tuples[kept], attribute]] for group, attribute in zip(groups, chosen, strict=True)]
     )
-    return LaidCopy(tuple(chosen), members, cells.astype(np.int32), names[kept], own.astype(np.int32))
+    return LaidCopy(members, cells.astype(np.int32), names[kept], own.astype(np.int32))
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -97,10 +100,8 @@ def test_two_cuts_of_one_attribute_leave_what_both_hold() -> None:
     low = np.array([[True] * 4 + [False] * 2, [False] * 4 + [True] * 2])
     high = np.array([[True] * 3 + [False] * 3, [False] * 3 + [True] * 3])
     name = np.array([b"somebody"], dtype="S16")
-    one = LaidCopy((0,), (low,), np.array([[0]], dtype=np.int32), name, np.array([[0]] * 4 + [[1]] * 2, dtype=np.int32))
-    two = LaidCopy(
-        (0,), (high,), np.array([[1]], dtype=np.int32), name, np.array([[0]] * 3 + [[1]] * 3, dtype=np.int32)
-    )
+    one = LaidCopy({0: low}, np.array([[0]], dtype=np.int32), name, np.array([[0]] * 4 + [[1]] * 2, dtype=np.int32))
+    two = LaidCopy({0: high}, np.array([[1]], dtype=np.int32), name, np.array([[0]] * 3 + [[1]] * 3, dtype=np.int32))
     alone, both = laid_together([one], ages, people), laid_together([one, two], ages, people)
     assert (alone.people.tolist(), alone.effective.tolist(), alone.narrowed) == ([5], [5], 0)
     assert (both.people.tolist(), both.effective.tolist(), both.shared, both.narrowed) == ([2], [2], 1, 1)
@@ -110,12 +111,9 @@ def test_two_cuts_of_one_attribute_leave_what_both_hold() -> None:
 def test_a_copy_of_other_people_tells_nothing() -> None:
     ages = np.arange(6, dtype=np.int32)[:, None]
     whole, half = np.ones((1, 6), dtype=bool), np.array([[True] * 3 + [False] * 3, [False] * 3 + [True] * 3])
-    one = LaidCopy(
-        (0,), (whole,), np.zeros((2, 1), np.int32), np.array([b"a", b"b"], "S16"), np.zeros((6, 1), np.int32)
-    )
+    one = LaidCopy({0: whole}, np.zeros((2, 1), np.int32), np.array([b"a", b"b"], "S16"), np.zeros((6, 1), np.int32))
     two = LaidCopy(
-        (0,),
-        (half,),
+        {0: half},
         np.zeros((2, 1), np.int32),
         np.array([b"c", b"d"], "S16"),
         np.repeat([[0], [1]], 3, 0).astype("i4"),
@@ -129,6 +127,6 @@ def test_more_intersections_than_can_be_compared_are_refused(monkeypatch: pytest
     ages = np.arange(6, dtype=np.int32)[:, None]
     low = np.array([[True] * 4 + [False] * 2, [False] * 4 + [True] * 2])
     own = np.array([[0]] * 4 + [[1]] * 2, dtype=np.int32)
-    one = LaidCopy((0,), (low,), np.array([[0]], dtype=np.int32), np.array([b"somebody"], dtype="S16"), own)
+    one = LaidCopy({0: low}, np.array([[0]], dtype=np.int32), np.array([b"somebody"], dtype="S16"), own)
     with pytest.raises(StageFailed, match="too many intersections"):
         laid_together([one], ages, np.ones(6, dtype=np.int64))

@@ -7,12 +7,13 @@ import pytest
 
 from reports.assumptions import assumptions
 from reports.determination import charts as figures
-from reports.determination import determination, determination_html
+from reports.determination import determination
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin
 from tasks.decision.record import DecisionRecord
 from tests.support import adversary_records, records, texts
+from tests.support.rendered import determination_html
 
 
 def with_facts(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.audit import audit, audit_html, render_audit, verdict_box
+from reports.audit import audit, render_audit, verdict_box
 from reports.audit_csv import csv_files, harmless
 from reports.audit_tables import MOST_ROWS, listing
 from tasks.audit.build import audit_report
@@ -24,6 +24,7 @@ from tasks.ledger.chain import Examination
 from tasks.ledger.entry import Head
 from tests.support.audited import NOW, QUARTER, START, Chronicle, busy_quarter
 from tests.support.examples import examples
+from tests.support.rendered import audit_html
 
 BROKEN = ChainProblem(entry=30, what="an entry of the ledger was edited", expected="its SHA-256", got="a different one")
 

@@ -1,10 +1,10 @@
 """What a determination says of a budget over the whole file; small counts stay hidden."""
 
-from reports.determination import determination_html
 from tasks.assessments.identity.facts import BudgetFact
 from tasks.decision.record import DecisionRecord
 from tasks.generalization.budget.limits import LimitFact
 from tests.support import records, texts
+from tests.support.rendered import determination_html
 
 BUDGET = BudgetFact(
     limits=(

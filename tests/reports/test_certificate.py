@@ -4,11 +4,12 @@ import re
 import pikepdf
 import pytest
 
-from reports.certificate import certificate_html, render_certificate
+from reports.certificate import render_certificate
 from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact, StatisticChange
 from tasks.decision.record import DecisionRecord, DeliveryFact
 from tests.support import decoy_records, records, texts
+from tests.support.rendered import certificate_html
 
 TELLING = re.compile(
     r"threshold|decoy|risk|\bgate|attack|attempt pays|payoff|population|suppress|0\.09|0\.01333|policy “", re.I

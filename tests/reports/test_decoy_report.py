@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from reports.determination import charts as figures
-from reports.determination import determination_html
 from reports.record_view import RecordView, gate_rows
 from reports.sections.reference import cited
 from reports.smallcell import HIDDEN
@@ -15,6 +14,7 @@ from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, Stati
 from tasks.decision.gates import DECOYS_DETECTABLE, decoy_gate
 from tasks.decision.record import DecisionRecord
 from tests.support import decoy_records, records, texts
+from tests.support.rendered import determination_html
 
 
 def section(record: DecisionRecord, key: str = "decoys") -> str:

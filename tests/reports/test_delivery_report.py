@@ -2,9 +2,9 @@
 
 import pytest
 
-from reports.determination import determination_html
 from tasks.decision.record import DecisionRecord, DeliveryFact
 from tests.support import records, texts
+from tests.support.rendered import determination_html
 
 
 def told(record: DecisionRecord) -> str:

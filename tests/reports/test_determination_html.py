@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from reports.determination import charts as figures
-from reports.determination import determination, determination_html
+from reports.determination import determination
 from reports.smallcell import SmallCellRule
 from reports.templating import environment, render
 from tasks.core.canonical import digest
@@ -14,6 +14,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.record import DecisionRecord, NotAssessed, Review
 from tests.support import records, texts
+from tests.support.rendered import determination_html
 
 PLACEHOLDER = re.compile(r"\b(None|nan|NaN|inf|TODO|FIXME|lorem|ipsum|Undefined|True|False)\b|\{\{|\}\}|\{%|%\}|\?\?")
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from reports.determination import determination_html
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
+from tests.support.rendered import determination_html
 
 EXACT = DivisionFact(payoff=737.6249, bound=832.99, exact=True, gap=0.0)
 

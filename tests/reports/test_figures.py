@@ -4,7 +4,6 @@ import pytest
 
 from reports.charts import ALARM, PARTLY
 from reports.determination import charts as figures
-from reports.determination import determination_html
 from reports.document import Table
 from reports.record_view import RecordView
 from reports.sections.identity import risk_axis, shown_bins
@@ -14,6 +13,7 @@ from tasks.core.errors import StageFailed
 from tasks.core.fact import Bin
 from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
+from tests.support.rendered import determination_html
 
 NAMES = [
     "risk",

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from reports.determination import determination_html
 from reports.record_view import RecordView
 from reports.sections.reference import cited
 from tasks.assessments.identity.facts import KAnonymityFact
 from tasks.decision.record import DecisionRecord
 from tests.support import linkage_records, records, texts
+from tests.support.rendered import determination_html
 
 FACT = KAnonymityFact(
     k=5,

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from reports.determination import charts as figures
-from reports.determination import determination_html
 from reports.record_view import gate_rows
 from reports.sections.linkage import FEW, GUESSING, link_text
 from reports.smallcell import HIDDEN, SmallCellRule
@@ -17,6 +16,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure
 from tests.support import linkage_records, records, texts
 from tests.support.linkage_records import ROWS, SAMPLED, attack, figure
+from tests.support.rendered import determination_html
 
 ELEVEN = SmallCellRule(11)
 

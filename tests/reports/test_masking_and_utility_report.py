@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from reports.determination import determination_html
 from reports.methods import masking_method
 from reports.record_view import RecordView
 from reports.sections.reference import cited
@@ -15,6 +14,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.masking.masked_columns import MaskingFact
 from tasks.request.model import MaskingName
 from tests.support import linkage_records, records, texts
+from tests.support.rendered import determination_html
 
 
 def section(record: DecisionRecord, key: str = "utility") -> str:

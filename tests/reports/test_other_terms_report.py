@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reports.determination import charts as figures
-from reports.determination import determination_html
 from reports.record_view import RecordView
 from reports.sections.gates import chance_text
 from reports.sections.reference import cited
@@ -24,6 +23,7 @@ from tasks.request.model import Gate, Measure, UncertainTerms
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, table
 from tests.support.other_terms import with_other_terms
+from tests.support.rendered import determination_html
 
 UNCERTAIN = {
     "loss": {"kind": "log-uniform", "low": 80, "high": 180},

@@ -4,13 +4,14 @@ import io
 
 import pikepdf
 
-from reports.certificate import certificate_html, render_certificate
-from reports.determination import determination_html, render_determination
+from reports.certificate import render_certificate
+from reports.determination import render_determination
 from tasks.decision.record import Verdict
 from tests.reports.test_certificate import TELLING
 from tests.support import records, texts
 from tests.support.brief_reports import brief_reports
 from tests.support.overridden_records import GATE, OFFICER, REASON, overridden
+from tests.support.rendered import certificate_html, determination_html
 
 
 def test_the_first_page_says_that_it_is_an_exception_and_whose() -> None:

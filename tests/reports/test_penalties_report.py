@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from reports.determination import determination_html
 from reports.document import Table
 from reports.record_view import RecordView
 from reports.sections.stakes import fines, other_stakes
@@ -17,6 +16,7 @@ from tasks.request.model import Method, PenaltyGrid
 from tests.support import decoy_records, records, texts
 from tests.support.explaining import asked, table
 from tests.support.other_terms import with_other_terms
+from tests.support.rendered import determination_html
 
 GRID = PenaltyGrid(penalties=(0, 1000, 100_000), detections=(0.001, 0.1))
 FINED = {"penalty": 1000, "detection_rate": 0.1}

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from reports.determination import determination_html
 from tasks.assessments.identity.facts import CoalitionFact, SharingFact
 from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
+from tests.support.rendered import determination_html
 
 SHARING = SharingFact(
     recipients={"university": 1.0, "insurer": 1.0},

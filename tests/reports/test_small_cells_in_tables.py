@@ -11,12 +11,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reports.determination import determination_html
 from tasks.decision.record import DecisionRecord
 from tests.reports.test_kanonymity_report import made
 from tests.support import records
 from tests.support.examples import examples
 from tests.support.linkage_records import figure
+from tests.support.rendered import determination_html
 
 LIMIT = 11
 PEOPLE_COLUMNS = {

@@ -14,8 +14,7 @@ from tasks.assessments.combined.disclosure import (
     mean_contributions,
 )
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
-from tasks.assessments.combined.known_set_tree import Floats
-from tasks.assessments.combined.known_sets import KnownSet
+from tasks.assessments.combined.known_sets import Floats, KnownSet
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Bin

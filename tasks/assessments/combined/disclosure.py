@@ -11,8 +11,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks.assessments.combined.known_set_tree import Floats, KnownSetTree, Tuples, product, totals
-from tasks.assessments.combined.known_sets import KnownSet, checked_probabilities, known_sets, weights_of
+from tasks.assessments.combined.known_sets import (
+    Floats,
+    KnownSet,
+    KnownSetTree,
+    Tuples,
+    checked_probabilities,
+    known_sets,
+    product,
+    totals,
+    weights_of,
+)
 from tasks.core.errors import ParameterError
 
 __all__ = [

@@ -1,14 +1,17 @@
-"""The sets of attributes an adversary may know, and how likely each is to be known.
+"""The sets of attributes an adversary may know, how likely each is to be known, and how likely it finds each record.
 
 A known set is a node of the tree of subsets in which every child adds an attribute of a greater index (Orooji & Knapp
 2019, section 2.2). Its probability only falls from the root to the leaves, so whole subtrees are left out at once.
+Records are counted down the same sets, in a tree of their own order.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import ParameterError
@@ -125,3 +128,175 @@ def _tree(chances: list[float], epsilon: float) -> Iterator[KnownSet]:
             for place in range(len(chances) - 1, start - 1, -1)
             if chance * chances[place] > epsilon
         )
+
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.integer]
+
+_SPREAD, _FEW_GROUPS = 4, 4096
+"""Groups are numbered afresh where their numbers are more than so many for each tuple, unless they are so few."""
+_DENSE = 16
+"""Numbers for each tuple up to which those present are marked; more are hashed."""
+_WORTH = 0.9
+"""Share of the tuples that must remain at most for them to be folded, or those that are alone to be left out."""
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """Distinct tuples of the attributes that a part of the tree of known sets looks at."""
+
+    counts: Floats
+    """Records of each tuple, shape (n_tuples,)."""
+    groups: Numbers
+    """Group of each tuple by the attributes known so far, shape (n_tuples,)."""
+    n_groups: int
+    """A number above all groups."""
+    columns: Mapping[int, Numbers]
+    """Codes of each attribute that may be known besides, shape (n_tuples,)."""
+    widths: Mapping[int, int]
+    """A number above all codes of each attribute."""
+    secrets: Mapping[int, Floats]
+    """Sum of W(A)·W(r(A)) over the records of a tuple, shape (n_tuples,), of each sensitive attribute that may be known
+    and is not, and of those that are never known together."""
+    alone: Mapping[int, float]
+    """The same of tuples left out for being alone, each divided by its records, added up."""
+
+    def known(self, place: int) -> "Tuples":
+        """The tuples grouped by one attribute more, which is no secret then."""
+        groups, size = _refined(self.groups, self.n_groups, self.columns[place], self.widths[place])
+        secrets = {name: secret for name, secret in self.secrets.items() if name != place}
+        return replace(self, groups=groups, n_groups=size, secrets=secrets)
+
+    def numbered(self, sizes: Floats) -> "Tuples":
+        """The tuples with groups numbered without gaps where most of the numbers have no record."""
+        if _SPREAD * np.count_nonzero(sizes) > len(sizes):
+            return self
+        groups, distinct = _numbered(self.groups, self.n_groups)
+        return replace(self, groups=groups, n_groups=len(distinct))
+
+    def several(self, alone: NDArray[np.bool_]) -> tuple["Tuples", NDArray[np.intp]]:
+        """Tuples that are not alone in their group, and their places."""
+        left = np.flatnonzero(~alone)
+        share = alone / self.counts
+        return Tuples(
+            self.counts[left],
+            self.groups[left],
+            self.n_groups,
+            {place: column[left] for place, column in self.columns.items()},
+            self.widths,
+            {place: secret[left] for place, secret in self.secrets.items()},
+            {place: self.alone[place] + product(secret, share) for place, secret in self.secrets.items()},
+        ), left
+
+    def folded(self, places: Collection[int]) -> tuple["Tuples", Numbers | slice]:
+        """Distinct tuples of the group and some attributes, and the place of each tuple among them.
+
+        The tuples stay as they are where combinations are too many to number, or hardly any are equal.
+        """
+        shape = [self.n_groups, *(self.widths[place] for place in places)]
+        if math.prod(shape) > _SPREAD * len(self.groups):
+            return self, slice(None)
+        number = self.groups
+        for place in places:
+            number = number * self.widths[place] + self.columns[place]
+        number, distinct = _numbered(number, math.prod(shape))
+        if len(distinct) > _WORTH * len(number):
+            return self, slice(None)
+        groups, *columns = (codes.astype(np.int32) for codes in np.unravel_index(distinct, shape))
+        return Tuples(
+            totals(number, self.counts),
+            groups,
+            self.n_groups,
+            dict(zip(places, columns, strict=True)),
+            self.widths,
+            {place: totals(number, secret) for place, secret in self.secrets.items()},
+            self.alone,
+        ), number
+
+
+class KnownSetTree:
+    """Known sets as a tree, in which every set adds an attribute of fewer values to its parent.
+
+    Tuples are grouped by one attribute after the other. One that is alone in its group is alone in every larger set,
+    and left out there; attributes that no further set knows are folded away. So tuples become fewer and fewer.
+    """
+
+    def __init__(self, weights: Mapping[KnownSet, float], widths: Mapping[int, int]) -> None:
+        self.parts: dict[KnownSet, float] = {}
+        """What each set adds to the sum of all risks, once it was visited."""
+        order = sorted(widths, key=lambda place: -widths[place])
+        self._weights = {tuple(place for place in order if place in known): weight for known, weight in weights.items()}
+        self._children: dict[KnownSet, list[KnownSet]] = {known: [] for known in self._weights}
+        self._reach = {known: set(known[-1:]) for known in self._weights}
+        self._below = {known: np.zeros(max(widths, default=0) + 2) for known in self._weights}
+        for known in sorted(self._weights, key=len, reverse=True)[:-1]:
+            parent, unknown = known[:-1], np.ones(max(widths) + 2)
+            unknown[list(known)] = 0
+            self._children[parent].append(known)
+            self._reach[parent] |= self._reach[known]
+            self._below[parent] += self._below[known] + self._weights[known] * unknown
+        for children in self._children.values():
+            children.sort(key=lambda known: order.index(known[-1]))
+
+    def found(self, tuples: Tuples, known: KnownSet = ()) -> dict[int, Floats]:
+        """Sum of w/count over the set and all below it that leave a secret unknown, of each tuple, by secret."""
+        sizes = totals(tuples.groups, tuples.counts, tuples.n_groups)
+        matching = sizes[tuples.groups]
+        chances, weight = 1.0 / matching, self._weights[known]
+        learned = (product(secret, chances) + tuples.alone[place] for place, secret in tuples.secrets.items())
+        self.parts[tuple(sorted(known))] = weight * sum(learned)
+        found = {place: np.multiply(chances, weight) for place in tuples.secrets}
+        if self._children[known]:
+            inner, alone = tuples.numbered(sizes), matching == tuples.counts
+            left: NDArray[np.intp] | slice = slice(None)
+            if np.count_nonzero(alone) > (1 - _WORTH) * len(alone):
+                inner, left = inner.several(alone)
+                chances *= alone
+                for place in found:
+                    found[place] += self._below[known][place] * chances
+            for place, more in self._found_below(inner, self._children[known]).items():
+                found[place][left] += more
+        return found
+
+    def _found_below(self, tuples: Tuples, children: Sequence[KnownSet]) -> dict[int, Floats]:
+        folded, number = tuples.folded(set().union(*(self._reach[child] for child in children)))
+        first, *others = children
+        found = self.found(folded.known(first[-1]), first)
+        if others:
+            for place, more in self._found_below(folded, others).items():
+                found[place] = found[place] + more if place in found else more
+        return {place: own[number] for place, own in found.items()}
+
+
+def _refined(groups: Numbers, n_groups: int, column: Numbers, width: int) -> tuple[Numbers, int]:
+    """Groups by one column more, numbered afresh where the numbers outgrow the tuples, and a number above all."""
+    n_groups *= width
+    kind: type[np.integer] = np.int32 if n_groups < 2**31 else np.int64
+    groups = groups.astype(kind, copy=False) * width + column
+    if n_groups <= max(_SPREAD * len(groups), _FEW_GROUPS):
+        return groups, n_groups
+    groups, distinct = _numbered(groups, n_groups)
+    return groups, len(distinct)
+
+
+def _numbered(groups: Numbers, n_groups: int) -> tuple[Numbers, Numbers]:
+    """Groups numbered from 0 without gaps, and the number that each had."""
+    if n_groups > _DENSE * len(groups):
+        codes, found = pd.factorize(groups)
+        return codes, np.asarray(found)
+    present = np.zeros(n_groups, dtype=np.bool_)
+    present[groups] = True
+    distinct = np.flatnonzero(present)
+    numbers = np.empty(n_groups, dtype=np.int32)
+    numbers[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return numbers[groups], distinct
+
+
+def totals(numbers: Numbers, values: Floats, least: int = 0) -> Floats:
+    """Sum of the values of each number."""
+    return np.bincount(numbers, values, least).astype(np.float64, copy=False)
+
+
+def product(left: Floats, right: Floats) -> float:
+    """Sum of products, the same on every number of processors."""
+    return float(np.einsum("i,i->", left, right))

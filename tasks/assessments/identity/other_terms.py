@@ -168,14 +168,14 @@ def penalty_map(table: CountIndex, rule: FileRule, follower: SequentialFollower,
             games[key] = rule.apply(table, adversary)
         means = rule.means(table, games[key], adversary)
         names = [field.name for field in fields(FileMeans)]
-        figures = {name: None if means is None else _digits(getattr(means, name)) for name in names}
+        figures = {name: None if means is None else six_digits(getattr(means, name)) for name in names}
         safe = adversary.safe_group
-        known = _digits(safe) if np.isfinite(safe) else None
+        known = six_digits(safe) if np.isfinite(safe) else None
         return PenaltyPoint(penalty=penalty, detection=detection, safe_group=known, **figures)
 
     profile = follower.profile
     detection = float(expit(profile.detection_intercept))
-    own = point(profile.penalty, _digits(detection), follower)
+    own = point(profile.penalty, six_digits(detection), follower)
     points = []
     for fine, chance in product(grid.penalties, grid.detections):
         moved = replace(profile, penalty=float(fine), detection_intercept=float(logit(chance)))
@@ -199,6 +199,6 @@ def _game(follower: SequentialFollower, method: Method) -> Hashable:
     return (risks > 0).tobytes() if METHODS[method].stakes == "loss" else risks.tobytes()
 
 
-def _digits(value: float) -> float:
-    """To six digits, as maps of other stakes are: they are drawn, and the record is read."""
+def six_digits(value: float) -> float:
+    """A figure of a map to six digits, without a sign of zero: maps are drawn, and the record is read."""
     return float(f"{value:.6g}") + 0.0

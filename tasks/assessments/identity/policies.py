@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.identity.facts import DivisionFact, PolicyOutcome
-from tasks.assessments.identity.identity import transparent_risk
-from tasks.assessments.identity.outcome import division_fact, policy_outcome
+from tasks.assessments.identity.outcome import division_fact, policy_outcome, transparent_risk
 from tasks.assessments.identity.score import adversary_of
 from tasks.assessments.sequential.assessment import beliefs, judged_risks
 from tasks.assessments.sequential.facts import BeliefFact

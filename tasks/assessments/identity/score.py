@@ -17,8 +17,14 @@ from tasks.assessments.identity.facts import (
     TransparentRisk,
     ZipTableFact,
 )
-from tasks.assessments.identity.identity import risk_view, transparent_risk
-from tasks.assessments.identity.outcome import coalition_fact, division_fact, policy_outcome, sharing_fact
+from tasks.assessments.identity.outcome import (
+    coalition_fact,
+    division_fact,
+    policy_outcome,
+    risk_view,
+    sharing_fact,
+    transparent_risk,
+)
 from tasks.candidate.coalition import Coalition, coalitions_of, worst
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed

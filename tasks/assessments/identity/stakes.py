@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.identity.facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
+from tasks.assessments.identity.other_terms import six_digits
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss, Payoffs
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
@@ -241,9 +242,8 @@ def _figures(game: Method, means: GameMeans, stakes: StakesPoints) -> GameFigure
 
 def _digits(values: Floats) -> tuple[float, ...]:
     """Values to six digits: they are drawn, and the record is read."""
-    return tuple(float(f"{value:.6g}") for value in values)
+    return tuple(map(six_digits, values.tolist()))
 
 
 def _known(values: Floats) -> tuple[float | None, ...]:
-    """Figures to six digits, None where there is none."""
-    return tuple(float(f"{value:.6g}") + 0.0 if np.isfinite(value) else None for value in values)
+    return tuple(six_digits(value) if np.isfinite(value) else None for value in values.tolist())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.identity.identity import HISTOGRAM_EDGES, histogram, risk_figure, risk_view, transparent_risk
+from tasks.assessments.identity.outcome import HISTOGRAM_EDGES, histogram, risk_figure, risk_view, transparent_risk
 from tasks.generalization.game import Payoffs
 from tests.support.examples import examples
 
