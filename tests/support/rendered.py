@@ -1,7 +1,6 @@
 """Reports as the HTML that their PDFs are made from; charts are referred to as ``asset:<name>.svg``."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 from reports.audit import audit
 from reports.certificate import certificate
@@ -17,8 +16,8 @@ def determination_html(record: DecisionRecord, *, evidence: Mapping[str, bytes] 
     return document_html(determination(record, evidence or {}))
 
 
-def certificate_html(record: DecisionRecord, approved_at: datetime | None = None) -> str:
-    return document_html(certificate(record, approved_at))
+def certificate_html(record: DecisionRecord) -> str:
+    return document_html(certificate(record))
 
 
 def reassessment_html(record: Reassessment) -> str:
