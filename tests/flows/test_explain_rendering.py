@@ -72,7 +72,7 @@ def test_thresholds_together_and_another_method() -> None:
     one = explained(asked("basic", loss=1.0, gain=100.0))
     first, second = sentences(one.explanation)
     assert first.startswith("Smallest change that would pass: ")
-    assert second == "With another method it would pass: no-attack, no-attack-partition."
+    assert second == "With another method it would pass: no-attack, no-attack-partition, no-attack-remainder."
     text = shown(one)
     assert "policy.gates[1].at_most" in text
     assert "0.09 → 0.1" in text

@@ -68,7 +68,7 @@ K_ANONYMOUS: Mapping[str, Any] = {
     "policy": {
         **POLICY,
         "gates": STRICT,
-        "generalization": {"k_anonymity": {"k": 3, "suppression_limit": 0.1, "local_recoding": True}},
+        "generalization": {"k_anonymity": {"k": 5, "suppression_limit": 0.1, "local_recoding": True}},
     },
     "recipients": [recipient("archive", method="k-anonymity", delivery_format="parquet", encrypt_to=[KEY])],
     "masking": [{"attributes": ["visits"], "method": "rank-swapping", "p": 40}],
