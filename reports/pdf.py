@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -129,6 +129,18 @@ def write_document(document: Document, attachments: Sequence[Attachment], identi
     assets = {f"{name}.svg": chart.svg for name, chart in document.charts.items()}
     html = document_html(document)
     return write_pdf(html, assets=assets, attachments=attachments, moment=document.moment, identifier=identifier)
+
+
+def prepare_renderer() -> None:
+    """Read fonts and style sheets, and load what the renderer needs for any document, ahead of the first one.
+
+    Raises
+    ------
+    StageFailed
+        If the native libraries are missing.
+    """
+    html = "<!doctype html><html lang='en'><head><title>None</title></head><body><p>None</p></body></html>"
+    write_pdf(html, assets={}, attachments=(), moment=datetime.fromtimestamp(0, UTC), identifier="0")
 
 
 @cache

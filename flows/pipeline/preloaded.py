@@ -1,7 +1,10 @@
-"""Everything that stages import, imported once in the process that workers are forked from."""
+"""What every stage needs, imported and read once in the process that workers are forked from."""
 
 import gc
+from contextlib import suppress
 from importlib import import_module
+
+from tasks.core.errors import StageFailed
 
 _MODULES = (
     "flows.pipeline.work",
@@ -15,5 +18,7 @@ _MODULES = (
 gc.disable()
 for _name in _MODULES:
     import_module(_name)
+with suppress(StageFailed):  # the report's own stage says so
+    import_module("reports.pdf").prepare_renderer()
 gc.freeze()  # workers share these objects' memory as long as nobody counts them again
 gc.enable()

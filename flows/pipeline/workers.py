@@ -4,9 +4,11 @@ Workers are forked from a process that has only imported what stages need, befor
 recipient's stages share stays in the memory of the worker that the recipient holds meanwhile.
 """
 
+import atexit
 import ctypes
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from multiprocessing import forkserver, popen_forkserver
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from types import ModuleType
@@ -27,6 +30,7 @@ from tasks.core.errors import StageCrashed
 
 _PARENT_DEATH_SIGNAL = 1
 _MOST = 8
+_FOLDER_VARIABLE = "TMPDIR"
 _LONGEST_TEMPORARY_FOLDER = 64
 _SHORT_TEMPORARY_FOLDER = "/tmp"  # noqa: S108 - multiprocessing makes a folder of its own in it
 _starting = threading.Lock()
@@ -131,16 +135,28 @@ def working() -> Iterator[Workers]:
 def start_fork_server() -> None:
     """Let the process that workers are forked from start, and import what stages need, in the background.
 
-    Its socket is at a path that is short enough: systems allow about 100 characters.
+    Its socket is at a path that is short enough: systems allow about 100 characters. Temporary files of workers, such
+    as the renderer's fonts, lie in a folder that this process removes, since workers end without tidying up.
     """
     _WorkerContext().set_forkserver_preload(["flows.pipeline.preloaded"])
-    default = tempfile.gettempdir()
+    default, folder = tempfile.gettempdir(), os.environ.get(_FOLDER_VARIABLE)
     if len(default) > _LONGEST_TEMPORARY_FOLDER and os.access(_SHORT_TEMPORARY_FOLDER, os.W_OK):
         tempfile.tempdir = _SHORT_TEMPORARY_FOLDER
+    os.environ[_FOLDER_VARIABLE] = _folder_of_workers()
     try:
         forkserver.ensure_running()
     finally:
         tempfile.tempdir = default
+        del os.environ[_FOLDER_VARIABLE]
+        if folder is not None:
+            os.environ[_FOLDER_VARIABLE] = folder
+
+
+@cache
+def _folder_of_workers() -> str:
+    folder = tempfile.mkdtemp(prefix="releasegate-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _processors() -> int:
