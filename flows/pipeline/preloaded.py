@@ -1,8 +1,10 @@
 """What every stage needs, imported and read once in the process that workers are forked from."""
 
 import gc
+import os
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
 from tasks.core.errors import StageFailed
 
@@ -18,7 +20,8 @@ _MODULES = (
 gc.disable()
 for _name in _MODULES:
     import_module(_name)
-with suppress(StageFailed):  # the report's own stage says so
-    import_module("reports.pdf").prepare_renderer()
+if Path(os.environ.get("TMPDIR", "/")).is_dir():  # else the command has ended meanwhile
+    with suppress(StageFailed):  # the report's own stage says so
+        import_module("reports.pdf").prepare_renderer()
 gc.freeze()  # workers share these objects' memory as long as nobody counts them again
 gc.enable()
