@@ -177,18 +177,22 @@ def _assess(
     step(f"assessing the copy for {recipient}")
     copy = _copy(found)
 
-    def one(assessment: Mapping[str, str]) -> None:
+    def one(assessment: Mapping[str, str]) -> Any:
         stage = replace(stages.ASSESS, name=assessment["stage"])
         try:
-            found["findings"][assessment["id"]] = runner.call(
-                stage, run, {**copy, "assessment": assessment["id"]}, recipient
-            )
+            return runner.call(stage, run, {**copy, "assessment": assessment["id"]}, recipient)
         except StageCrashed:
             raise
         except (StageFailed, ParameterError) as failure:
-            found["failures"].append(_failure(stage.name, failure))
+            return failure
 
-    runner.at_once([partial(one, assessment) for assessment in assessments])
+    made = runner.at_once([partial(one, assessment) for assessment in assessments])
+    # Added in the order of the assessments, whichever ended first: the record is the same each time.
+    for assessment, finding in zip(assessments, made, strict=True):
+        if isinstance(finding, ReleasegateError):
+            found["failures"].append(_failure(assessment["stage"], finding))
+        else:
+            found["findings"][assessment["id"]] = finding
 
 
 def _write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> None:

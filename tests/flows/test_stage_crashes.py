@@ -1,13 +1,18 @@
 """A crash inside one recipient's stage decides nothing, so that the same command may succeed the next time."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Never
 
 import pytest
 
+from flows.pipeline.sequence import InProcess, take
 from tasks.core.errors import StageCrashed, StageFailed
 from tasks.core.guard import guarded
 from tasks.decision.record import Verdict
 from tasks.ledger.store import Ledger
+from tests.support.engines import SharedEngine
 from tests.support.world import World
 
 CRASHES = {
@@ -65,3 +70,24 @@ def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards
         assert [entry.event.value for entry in ledger.entries()] == ["requested", "failed"] * len(CRASHES)
 
     assert Verdict.APPROVED in {record.decision for record in world.run(engine).records}
+
+
+class Backwards(InProcess):
+    """Does the last of several works first, as may happen where they are done at the same time."""
+
+    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        return super().at_once(works[::-1])[::-1]
+
+
+def test_assessments_that_fail_are_recorded_in_their_order_whichever_ended_first(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> Never:
+        raise StageFailed("made to fail")
+
+    for stage in ("risk", "record linkage", "utility"):
+        monkeypatch.setattr(CRASHES[stage], fail)
+    record, *_ = world.run(SharedEngine(tmp_path, partial(take, runner=Backwards()))).records
+    assert record.decision is Verdict.BLOCKED
+    failed = [one.stage for one in record.not_assessed if "made to fail" in one.reason]
+    assert failed == ["risk", "record linkage", "utility"]
