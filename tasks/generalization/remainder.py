@@ -1,12 +1,12 @@
-"""Remainder classes: cells less whoever was released before, so that a cell that misses k by one drags nobody up.
+"""Remainder classes: cells less the people released before, so that a cell that misses k by one generalizes no other.
 
     left ← everybody (distinct tuples with their counts)
     for every cell of every strategy, the most valuable first:
         if the people of the cell who are left may be released together: they become a class; remove them
 
-A class has the label of its cell, and equal labels are one class. The rule knows the tuples and their counts alone and
-no chance, so whoever replays it finds the class itself and not the cell. It finds no optimum; a bound says how far from
-it the classes can be. Levels may cross, and no count of all cells is needed.
+A class has the label of its cell, and equal labels are one class. The rule is deterministic and uses the tuples and
+their counts alone, so a recipient who replays it finds the class itself and not the cell. It finds no optimum; a bound
+says how far from it the classes can be. Levels may cross, and no count of all cells is needed.
 
 The work is limited in strategies and tuples, never in seconds: the same input gives the same classes.
 """
