@@ -1,14 +1,14 @@
 """After a method: its classes made k-anonymous by the node that loses least, or more locally.
 
 What a method gives everybody is generalized further, for all records alike, until every class that remains meets the
-demands; records of the other classes are withheld. The search goes over the method's own classes (``released_hierarchies``), so that
-its optimum is the optimum of what may follow that method, and a node gives nobody a more specific cell than the method
-does. The method k-anonymity is the same after no method at all. With local recoding, remainder classes of the records
-take the place of one node for all where they lose less.
+demands; records of the other classes are withheld. The search goes over the method's own classes
+(``released_hierarchies``), so its optimum is the optimum of what may follow that method. The method k-anonymity is the
+same after no method at all. With local recoding, remainder classes of the records take the place of one node for all
+where they lose less.
 
-The rule holds for everybody in the population: who has the method's cell of a record has its class, and others have the
-first class that holds them, the strategies in the order of their mean loss. People of one cell of the method stay
-together, so that n_T is never less than the method's own.
+The rule holds for everybody in the population: people with the method's cell of a record have its class, and others
+have the first class that holds them, the strategies in the order of their mean loss. People of one cell of the method
+stay together, so that n_T is never less than the method's own.
 """
 
 from collections.abc import Iterator
