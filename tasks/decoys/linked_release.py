@@ -17,7 +17,7 @@ import pandas as pd
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, sums_of
-from tasks.generalization.play import overlapping
+from tasks.generalization.generalize import overlapping
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy

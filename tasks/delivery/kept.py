@@ -33,8 +33,8 @@ from tasks.core.errors import unreadable_intermediate
 from tasks.core.seed import derive_seed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.vault import Vault
+from tasks.generalization.count_index import Generalization
 from tasks.generalization.generalization_file import load_generalization, save_generalization
-from tasks.generalization.play import Generalization
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples
 
