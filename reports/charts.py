@@ -1,7 +1,7 @@
 """Charts as SVG without a plotting library: panels of boxes, lines, dots and words, with axes and a legend.
 
-A chart is as wide as the text of a page, lengths are points, and the same chart gives the same bytes. Colours are those
-of Okabe and Ito (2008), distinguishable in every common form of colour blindness and in grey print.
+Lengths are points; the same chart gives the same bytes. Colours are those of Okabe and Ito (2008), distinguishable in
+every common form of colour blindness and in grey print.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""The measures that gates judge, as people read them: title, unit and how a figure is written.
-
-Used for reasons, reports and explanations alike, so that one figure is called and written the same everywhere.
-"""
+"""The measures that gates judge, as people read them in reasons, reports and explanations alike."""
 
 from collections.abc import Mapping
 from decimal import Context, Decimal
@@ -65,21 +62,10 @@ def write_pair(measure: Measure, figure: float, threshold: float) -> tuple[str, 
 
 
 def write_result(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> tuple[str, str]:
-    """Measured figure and threshold of a gate result, for any gate of a record.
+    """Measured figure and threshold of any gate: ``"0.125"`` and ``"at most 0.09"``, ``"no"`` and ``"yes"``.
 
-    Parameters
-    ----------
-    result : GateResult
-        The gate.
-    records : int, optional
-        Records that shares refer to, where the gate itself does not say; without any a share is written as it is.
-    small_cell : int
-        Smallest count of records that may be shown; a measured figure that reveals a smaller one is written as a bound.
-
-    Returns
-    -------
-    measured, asked : str
-        Such as ``"0.125"`` and ``"at most 0.09"``; ``"no"`` and ``"yes"`` for a condition.
+    A figure that reveals a count of fewer than ``small_cell`` records is written as a bound. ``records`` are those that
+    shares refer to where the gate itself does not say; without any a share is written as it is.
     """
     if result.comparison == "is":
         words = {1.0: "yes", 0.0: "no", None: "not known"}
@@ -113,10 +99,9 @@ def _text_of(result: GateResult) -> MeasureText:
 
 
 def _bound(text: MeasureText, result: GateResult, records: int | None, small_cell: int) -> str | None:
-    """Bound printed for a figure that reveals a small count, or whose complement does; None for any other.
+    """Bound for a figure that reveals a small count, also a fractional one, or whose complement does; else None.
 
-    Where a sample was measured, the figure is the upper end of an interval, from which the count follows as well.
-    Shared ties make counts fractional; one between 0 and 1 reveals few people too.
+    Of a sample, the figure is the upper end of an interval, from which the count follows as well.
     """
     measured = result.measured
     if not text.counts_people or measured is None:

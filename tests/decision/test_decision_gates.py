@@ -6,14 +6,7 @@ import pytest
 
 from tasks.assessments.measures import MEASURES, is_possible
 from tasks.core.canonical import canonical_json
-from tasks.decision.gates import (
-    ALWAYS_ON,
-    agreement_gate,
-    judge_gates,
-    rescored_gate,
-    stages_gate,
-    validation_gate,
-)
+from tasks.decision.gates import ALWAYS_ON, agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
 from tasks.decision.measures import write_figure, write_pair, write_result
 from tasks.decision.record import CheckFact, GateResult, ValidationFact
 from tasks.request.model import DEFAULT_GATES, LARGER_IS_BETTER, Agreement, Gate, Measure
