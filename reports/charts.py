@@ -17,7 +17,6 @@ from reports import numbers
 
 INK, MUTED, FAINT, BAND = "#1f2933", "#6b7280", "#d5d9de", "#eef2f6"
 BEFORE, AFTER, ALARM, PARTLY = "#9aa1ab", "#0072B2", "#D55E00", "#edb48c"
-LIGHT = "#8dbfe0"
 DASHED, DOTTED = "4 2", "1 1.5"
 EDGE = math.inf
 """As a coordinate, with either sign: the edge of the panel."""

@@ -194,11 +194,6 @@ class RecordView:
         return f"over {numbers.percent(below) if gate.id == Measure.INFORMATION_KEPT else numbers.amount(below)}"
 
 
-def gate_rows(record: DecisionRecord) -> tuple[GateRow, ...]:
-    """The gates of a record in print."""
-    return RecordView(record).gates
-
-
 def _interval(gate: GateResult, interval: Interval) -> str:
     ends = f"{numbers.risk(interval.low)} to {numbers.risk(interval.high)}"
     if gate.unit.startswith("share"):

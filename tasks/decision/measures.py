@@ -32,17 +32,6 @@ OF_ALL_RECORDS = frozenset({Measure.SUPPRESSED_SHARE.value, BUDGET_ATTACKED})
 """Measures that are shares of the records that came in; others are shares of the records released."""
 
 
-def write_figure(measure: Measure, figure: float, digits: int = _FEWEST_DIGITS) -> str:
-    """A figure with its unit, to a number of significant digits (whole parts in full).
-
-    >>> write_figure(Measure.TRANSPARENT_MAXIMUM, 0.09), write_figure(Measure.SUPPRESSED_SHARE, 0.09)
-    ('0.09', '9%')
-    >>> write_figure(Measure.SMALLEST_CLASS, 1), write_figure(Measure.PUBLISHER_PAYOFF, 1146.82)
-    ('1 record', '1,147 per record')
-    """
-    return _write(MEASURES[measure], figure, digits)
-
-
 def write_share(share: float) -> str:
     """A share between 0 and 1 in percent.
 
@@ -50,15 +39,6 @@ def write_share(share: float) -> str:
     ('96.88%', '100%')
     """
     return f"{_plain(Decimal(repr(float(share))) * 100, _FEWEST_DIGITS)}%"
-
-
-def write_pair(measure: Measure, figure: float, threshold: float) -> tuple[str, str]:
-    """A figure and its threshold, with as many digits as it takes to distinguish them.
-
-    >>> write_pair(Measure.TRANSPARENT_MAXIMUM, 0.0900004, 0.09)
-    ('0.0900004', '0.09')
-    """
-    return _pair(MEASURES[measure], figure, threshold)
 
 
 def write_result(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> tuple[str, str]:
@@ -72,8 +52,8 @@ def write_result(result: GateResult, *, records: int | None = None, small_cell: 
         return words.get(result.measured, "unclear"), words.get(result.threshold, "unclear")
     text = _text_of(result)
     if result.measured is None:
-        return "not measured", f"{result.comparison} {_write(text, result.threshold, _FEWEST_DIGITS)}"
-    measured, threshold = _pair(text, result.measured, result.threshold)
+        return "not measured", f"{result.comparison} {write_figure(text, result.threshold)}"
+    measured, threshold = write_pair(text, result.measured, result.threshold)
     return _bound(text, result, records, small_cell) or measured, f"{result.comparison} {threshold}"
 
 
@@ -87,7 +67,7 @@ def write_interval(result: GateResult) -> str:
     if result.interval is None or result.measured is None:
         return ""
     text = _text_of(result)
-    low, high = (_write(text, end, _FEWEST_DIGITS) for end in (result.interval.low, result.interval.high))
+    low, high = (write_figure(text, end) for end in (result.interval.low, result.interval.high))
     return f"{low} to {high}"
 
 
@@ -117,22 +97,32 @@ def _bound(text: MeasureText, result: GateResult, records: int | None, small_cel
 
     low, high = share_of(min(small_cell, people)), share_of(max(people - small_cell, 0))
     if measured < low - _ROUNDING and abs(measured - share_of(0)) > _ROUNDING:
-        return f"under {_write(text, low, _FEWEST_DIGITS)}"
+        return f"under {write_figure(text, low)}"
     if measured > high + _ROUNDING and abs(measured - share_of(people)) > _ROUNDING:
-        return f"over {_write(text, high, _FEWEST_DIGITS)}"
+        return f"over {write_figure(text, high)}"
     return None
 
 
-def _pair(text: MeasureText, figure: float, threshold: float) -> tuple[str, str]:
+def write_pair(text: MeasureText, figure: float, threshold: float) -> tuple[str, str]:
+    """A figure and its threshold, with as many digits as it takes to distinguish them.
+
+    >>> write_pair(MEASURES[Measure.TRANSPARENT_MAXIMUM], 0.0900004, 0.09)
+    ('0.0900004', '0.09')
+    """
     pair = "", ""
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
-        pair = _write(text, figure, digits), _write(text, threshold, digits)
+        pair = write_figure(text, figure, digits), write_figure(text, threshold, digits)
         if pair[0] != pair[1] or figure == threshold:
             break
     return pair
 
 
-def _write(text: MeasureText, figure: float, digits: int) -> str:
+def write_figure(text: MeasureText, figure: float, digits: int = _FEWEST_DIGITS) -> str:
+    """A figure with its unit, to a number of significant digits (whole parts in full).
+
+    >>> write_figure(MEASURES[Measure.SUPPRESSED_SHARE], 0.09), write_figure(MEASURES[Measure.SMALLEST_CLASS], 1)
+    ('9%', '1 record')
+    """
     exact = Decimal(repr(float(figure)))
     if text.scale is Scale.SHARE:
         return f"{_plain(exact * 100, digits)}%"
