@@ -101,10 +101,7 @@ def _of_k_anonymity(demands: KAnonymity, place: str) -> _Notes:
     options = ("suppression_limit", "metric", "local_recoding")
     given = _listed(name for name in options if name in demands.model_fields_set)
     return [
-        (
-            trivial and given,
-            f"{place} ({given}) is not used; every class has one record, and nothing else is demanded",
-        ),
+        (trivial and given, f"{place} ({given}) is not used; every class has one record, and nothing else is demanded")
     ]
 
 
@@ -145,10 +142,7 @@ def _of_review(request: ReleaseRequest) -> _Notes:
             f"policy.review.required: {review.required} keeps every release waiting; policy.review.reviewers names "
             f"{len(able)} {'person' if len(able) == 1 else 'people'} besides whoever asks for it",
         ),
-        (
-            review.reviewers and not review.required,
-            "policy.review.reviewers is not used; policy.review.required is 0",
-        ),
+        (review.reviewers and not review.required, "policy.review.reviewers is not used; policy.review.required is 0"),
         (
             "override_days" in review.model_fields_set and not review.overridable,
             "policy.review.override_days is not used; policy.review.overridable lists no gate",

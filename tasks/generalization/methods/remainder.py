@@ -15,13 +15,7 @@ from tasks.request.model import Method
 
 
 def remainder_search(table: CountIndex, problem: Problem) -> RemainderSearch:
-    """The search for classes of the population that nobody attacks.
-
-    Raises
-    ------
-    StageFailed
-        If even the class of everybody is attacked.
-    """
+    """The search for classes of the population that nobody attacks; StageFailed if even everybody's is."""
     follower, population = problem.payoffs, table.population
     if not np.isfinite(follower.safe_group) or safe_people(follower) > population.total:
         raise all_attacked("no release exists that nobody would attack", follower)
