@@ -25,10 +25,7 @@ _SUM = 1e-9
 
 @dataclass(frozen=True)
 class SharedFollower:
-    """Recipients who share one representation (``tasks.generalization.game.Follower``).
-
-    Made by ``together``, ``published`` or ``types``.
-    """
+    """Recipients who share one representation (``tasks.generalization.game.Follower``)."""
 
     benefit: float
     """Publisher's benefit of the representation in full detail, V."""
@@ -48,11 +45,6 @@ class SharedFollower:
     def together(cls, members: Sequence[Follower]) -> "SharedFollower":
         """All of some recipients, where the publisher benefits from each: V is the sum of their benefits."""
         return cls(sum(member.benefit for member in members), tuple(members), (1.0,) * len(members))
-
-    @classmethod
-    def published(cls, members: Sequence[Follower], benefit: float) -> "SharedFollower":
-        """All of some recipients of a representation whose benefit counts once, however many they are."""
-        return cls(benefit, tuple(members), (1.0,) * len(members))
 
     @classmethod
     def types(cls, members: Sequence[Follower], probabilities: Sequence[float]) -> "SharedFollower":
@@ -100,12 +92,6 @@ class SharedFollower:
             (weight * figure for weight, figure in zip(self.weights, figures, strict=True)), start=np.zeros(1)
         ).reshape(np.shape(figures[0]))
         return total
-
-
-def price_of_sharing(own: Sequence[float], shared: float) -> float:
-    """Cost to the publisher, per record, of one representation: the weighted mean payoffs of ``own`` optima less the shared.
-    """
-    return float(sum(own)) - shared
 
 
 def _refused(where: str, expected: str, got: str) -> ParameterError:

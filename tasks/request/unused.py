@@ -140,7 +140,7 @@ def _of_review(request: ReleaseRequest) -> _Notes:
         (
             review.required > len(able),
             f"policy.review.required: {review.required} keeps every release waiting; policy.review.reviewers names "
-            f"{len(able)} {'person' if len(able) == 1 else 'people'} besides whoever asks for it",
+            f"{len(able)} {'person' if len(able) == 1 else 'people'} besides the requester",
         ),
         (review.reviewers and not review.required, "policy.review.reviewers is not used; policy.review.required is 0"),
         (
@@ -149,11 +149,11 @@ def _of_review(request: ReleaseRequest) -> _Notes:
         ),
         (
             review.overridable and all(same_person(name, request.requested_by) for name in review.officers),
-            "policy.review.overridable is not used; the only officer is whoever asks for the release",
+            "policy.review.overridable is not used; the only officer is the requester",
         ),
         (
             len(able) < len(review.reviewers),
-            "policy.review.reviewers names whoever asks for the release, whose vote is not taken",
+            "policy.review.reviewers names the requester, whose vote is not taken",
         ),
     ]
 
