@@ -26,7 +26,7 @@ class AdditiveNoise(MaskingMethod):
     proportion: float
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Add noise to at least two records of finite numbers up to ±1e140, all attributes varying; else ParameterError."""
+        """Add noise to at least two records of finite numbers up to ±1e140 that vary; else ParameterError."""
         original = checked_values(values, fewest=2, squared=True, varying=True)
         deviations = original.std(axis=0, ddof=1)
         noise = self._standard_noise(original, deviations, generator)

@@ -51,7 +51,7 @@ class LevelComparison:
 
 @dataclass(frozen=True)
 class FittedLevels:
-    """Probability m and u of each level among matches and others, (n_attributes, n_levels); at most 1,000 steps of EM."""
+    """m and u, probabilities of each level among matches and others, (n_attributes, n_levels); steps of EM taken."""
 
     matches: Floats
     others: Floats
