@@ -135,8 +135,8 @@ class InformedView:
             self._files(people, everybody, people), self._bounds(people), self._score(people, everybody, best=False)
         )
 
-    def joint_linkage(self, generator: np.random.Generator) -> tuple[Linkage, bool]:
-        """Link everybody at once, what is one person's record being nobody else's; and whether everybody was attacked.
+    def joint_linkage(self, generator: np.random.Generator) -> Linkage:
+        """Link everybody at once: what is one person's record is nobody else's.
 
         Records of different classes cannot be each other's, so that a sample of whole classes is attacked as hard as
         all; classes too large by themselves are left out. ParameterError if too few people are in those that are small
@@ -157,8 +157,7 @@ class InformedView:
                 fix="let the intruder know more attributes, or attack records one by one",
             )
         files = self._files(people, people, np.arange(len(people)))
-        found = joint_linkage(files, self._bounds(people), self._score(people, people, best=True), _MOST_PAIRS)
-        return found, len(people) == len(self.released)
+        return joint_linkage(files, self._bounds(people), self._score(people, people, best=True), _MOST_PAIRS)
 
     def _files(self, people: Positions, candidates: Positions, truth: Positions) -> Files:
         """Two files of some people and some released records, by position among the released."""
