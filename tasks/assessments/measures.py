@@ -74,16 +74,10 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         ),
         # Where every attacked record has the same risk, the mean discloses how many they are.
         Measure.SEQUENTIAL_MEAN: MeasureText(
-            "Mean risk of the records from a sequential adversary",
-            "probability",
-            Scale.PROBABILITY,
-            counts_people=True,
+            "Mean risk of the records from a sequential adversary", "probability", Scale.PROBABILITY, counts_people=True
         ),
         Measure.SEQUENTIAL_ATTACKED: MeasureText(
-            "Records that a sequential adversary attacks",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
+            "Records that a sequential adversary attacks", "share of records", Scale.SHARE, counts_people=True
         ),
         Measure.SEQUENTIAL_EXPECTED: MeasureText(
             "Expected re-identifications by a sequential adversary", "records", Scale.COUNT, counts_people=True
