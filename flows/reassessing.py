@@ -75,20 +75,9 @@ def reassess(
 ) -> tuple[Reassessed, ...]:
     """Assess again every released copy of a release.
 
-    Parameters
-    ----------
-    reference : str
-        Release id, its first digits, or the bundle's folder.
-    workspace : Workspace
-    options : TodaysFiles
-    clock : callable
-
-    Raises
-    ------
-    BadInput
-        If there is no such release, no copy of it was released, or what is named in `options` cannot be used.
-    TamperingFound
-        If the ledger is not as recorded.
+    `reference` is the release id, its first digits, or the bundle's folder.
+    Raises BadInput if there is no such release, no copy of it was released, or what is named in `options` cannot be
+    used; TamperingFound if the ledger is not as recorded.
     """
     _check(options)
     release_id = find_bundle(reference, workspace).name
@@ -103,9 +92,8 @@ def reassess(
                 got="one that was not",
                 fix="name another; releasegate explain says why it was not approved",
             )
-        session = _Session(workspace, ledger, departures, options, clock)
         _settle(workspace, ledger, release_id)
-        return tuple(session.assess(copy) for copy in copies)
+        return tuple(_assess(ReleasedCopy(workspace, ledger, copy), departures, options, clock) for copy in copies)
 
 
 def reassess_all(
@@ -121,33 +109,16 @@ def reassess_all(
     An error with one copy is reported for that copy and does not hold up the others. A copy whose release another
     process works on is passed over and stays due.
 
-    Parameters
-    ----------
-    workspace : Workspace
-    clock : callable
-    options : TodaysFiles
-    due_only : bool
-        Skip copies whose next re-assessment is not due yet, as a daily schedule does.
-    tell : callable, optional
-        Called with each result as soon as it is recorded, so that notifications do not wait.
-
-    Returns
-    -------
-    tuple of Reassessed
-        Those whose verdict is another than before are ``changed``.
-
-    Raises
-    ------
-    BadInput
-        If `options` name a file that cannot be used; or, after all other copies, if some were passed over.
-    TamperingFound
-        If the ledger is not as recorded.
+    `due_only` skips copies that are not due yet, as a daily schedule does; `tell` is called with each result as soon as
+    it is recorded.
+    Raises BadInput if `options` name a file that cannot be used; or, after all other copies, if some were passed over;
+    TamperingFound if the ledger is not as recorded.
     """
     _check(options)
     found, passed_over = [], None
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
-        session = _Session(workspace, ledger, Departures(ledger), options, clock)
-        for copy in session.departures.copies:
+        departures = Departures(ledger)
+        for copy in departures.copies:
             if due_only and utc_day(clock()) < _next_due(ledger, copy):
                 continue
             try:
@@ -155,7 +126,7 @@ def reassess_all(
             except WorkspaceError as error:
                 passed_over = passed_over or error
                 continue
-            found.append(session.assess(copy))
+            found.append(_assess(ReleasedCopy(workspace, ledger, copy), departures, options, clock))
             if tell is not None:
                 tell(found[-1])
     if passed_over is not None:
@@ -184,66 +155,56 @@ def _check(options: TodaysFiles) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Session:
-    """Circumstances under which copies are assessed again."""
-
-    workspace: Workspace
-    ledger: Ledger
-    departures: Departures
-    options: TodaysFiles
-    clock: Clock
-
-    def assess(self, copy: Left) -> Reassessed:
-        """Assess a copy, keep the record, and name it in the ledger."""
-        step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
-        ledger, now, due = self.ledger, self.clock(), _next_due(self.ledger, copy)
-        made: Reassessment | None = None
-        try:
-            with guarded("re-assessment"):
-                own = ReleasedCopy(self.workspace, ledger, copy)
-                made = CopyReassessment(own, self.departures, self.options, now).record(due)
-        except ReleasegateError as error:
-            because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
-            days = min(_TRY_AGAIN, _days_then(ledger, copy))
-        with ledger.transaction():
-            last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
-            before = TodaysVerdict(last.get("verdict", TodaysVerdict.HOLDS))  # the decision holds, before the first one
-            path, repeated = None, False
-            if made is not None:
-                made, path, repeated = keep_record(self.workspace, ledger, made.model_copy(update={"before": before}))
-                because, days = made.because, made.every_days
-            verdict = TodaysVerdict.CANNOT if made is None else made.verdict
-            body = bodies.ReassessedBody(
-                record_sha256=last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)["record_sha256"],
-                verdict=verdict,
-                before=before,
-                reassessment_sha256=None if path is None else file_sha256(path),
-                gates=() if made is None else tuple(gate.id for gate in made.gates if gate.changed),
-                because=because,
-                due=due,
-                next_due=utc_day(now) + timedelta(days=days),
-                repeated=repeated,
-            )
-            ledger.append(
-                Event.REASSESSED,
-                release_id=copy.release_id,
-                recipient=copy.recipient,
-                actor=actor(),
-                body=bodies.reassessed(body),
-                at=self.clock(),
-            )
-        return Reassessed(
-            copy.release_id,
-            copy.recipient,
-            verdict,
-            before,
-            because,
+def _assess(own: ReleasedCopy, departures: Departures, options: TodaysFiles, clock: Clock) -> Reassessed:
+    """Assess a copy, keep the record, and name it in the ledger."""
+    ledger, copy = own.ledger, own.left
+    step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
+    now, due = clock(), _next_due(ledger, copy)
+    made: Reassessment | None = None
+    try:
+        with guarded("re-assessment"):
+            made = CopyReassessment(own, departures, options, now).record(due)
+    except ReleasegateError as error:
+        because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
+        days = min(_TRY_AGAIN, _days_then(ledger, copy))
+    with ledger.transaction():
+        last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
+        before = TodaysVerdict(last.get("verdict", TodaysVerdict.HOLDS))  # the decision holds, before the first one
+        path, repeated = None, False
+        if made is not None:
+            made, path, repeated = keep_record(own.workspace, ledger, made.model_copy(update={"before": before}))
+            because, days = made.because, made.every_days
+        verdict = TodaysVerdict.CANNOT if made is None else made.verdict
+        body = bodies.ReassessedBody(
+            record_sha256=last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)["record_sha256"],
+            verdict=verdict,
+            before=before,
+            reassessment_sha256=None if path is None else file_sha256(path),
+            gates=() if made is None else tuple(gate.id for gate in made.gates if gate.changed),
+            because=because,
+            due=due,
+            next_due=utc_day(now) + timedelta(days=days),
             repeated=repeated,
-            record=made,
-            path=path,
-            late=max((utc_day(now) - due).days, 0),
         )
+        ledger.append(
+            Event.REASSESSED,
+            release_id=copy.release_id,
+            recipient=copy.recipient,
+            actor=actor(),
+            body=bodies.reassessed(body),
+            at=clock(),
+        )
+    return Reassessed(
+        copy.release_id,
+        copy.recipient,
+        verdict,
+        before,
+        because,
+        repeated=repeated,
+        record=made,
+        path=path,
+        late=max((utc_day(now) - due).days, 0),
+    )
 
 
 def _next_due(ledger: Ledger, copy: Left) -> date:

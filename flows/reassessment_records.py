@@ -5,7 +5,6 @@ next re-assessment puts it aside, and ``releasegate verify ledger`` says that it
 """
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from flows.workspace import Workspace
@@ -28,15 +27,8 @@ _PAUSE = 1.0
 def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> tuple[Reassessment, Path, bool]:
     """Keep a record under the digest of its inputs; one that is there already stays, and is the one reported.
 
-    Within the transaction of the ledger that names it, so that one process at a time keeps one.
-
-    Returns
-    -------
-    told : Reassessment
-        The one that is there with what follows from today, or the record.
-    path : Path
-    repeated : bool
-        Whether one was there.
+    Call it within the transaction of the ledger that names it, so that one process at a time keeps one. Returns the
+    record, or the one that is there with what follows from today; its path; and whether one was there.
     """
     path = workspace.reassessments / record.release_id / record.recipient / f"{digest(record.inputs)}.json"
     if path.is_file():
@@ -50,27 +42,14 @@ def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> t
     return record, path, False
 
 
-@dataclass(frozen=True)
-class VerifiedRecords:
-    """The records of a workspace, compared with its ledger."""
-
-    recorded: int
-    """Records that the ledger names."""
-    aside: int
-    """Files that re-assessments have put aside, since the ledger did not name them."""
-
-
-def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
-    """Compare every record of a re-assessment with the ledger.
+def verify_records(workspace: Workspace, ledger: Ledger) -> dict[str, int]:
+    """Compare every record of a re-assessment with the ledger; returns how many it names, and how many are put aside.
 
     1. Every record that an entry names is there, byte for byte.
     2. Every record that is there is named by an entry of its release and recipient, says their verdict, and bears the
        digest of its inputs as its name.
 
-    Raises
-    ------
-    TamperingFound
-        If anything is wrong; the message lists it by place and entry, without what the records say.
+    Raises TamperingFound if anything is wrong; the message lists it by place and entry, without what the records say.
     """
     try:
         return _compared(workspace, ledger)
@@ -81,7 +60,7 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
         return _compared(workspace, ledger)
 
 
-def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
+def _compared(workspace: Workspace, ledger: Ledger) -> dict[str, int]:
     root = workspace.reassessments
     files = {(*path.parts[-3:-1], file_sha256(path)): path for path in sorted(root.glob("*/*/[!.]*.json"))}
     named: dict[tuple[str, ...], Entry] = {}
@@ -102,7 +81,7 @@ def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
             fix="restore what is missing or changed from a backup and find out who changed it; one that a crash left "
             "before its entry is put aside by the next re-assessment",
         )
-    return VerifiedRecords(len(files), sum(1 for _ in root.glob(f"*/*/*{_ASIDE}*")))
+    return {"as recorded": len(files), "put aside": sum(1 for _ in root.glob(f"*/*/*{_ASIDE}*"))}
 
 
 def _wrong(path: Path, entry: Entry | None) -> str:

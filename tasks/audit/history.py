@@ -65,21 +65,9 @@ class History:
                 grouped[entry.release_id].append(entry)
         return tuple(ReleaseEntries(name, tuple(entries)) for name, entries in grouped.items())
 
-    def count_of(self, kind: str) -> int:
-        """Entries of a kind, whether or not this version knows it."""
-        return self.others.get(kind, 0) + sum(entry.event.value == kind for entry in self.entries)
-
 
 def read_history(rows: Iterable[Row], last_day: date) -> History:
-    """Read rows up to the end of a day in UTC.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        In the order of the chain.
-    last_day : date
-        Entries of later days are passed over.
-    """
+    """Read rows in the order of the chain, up to the end of a day in UTC."""
     entries: list[Entry] = []
     unreadable: list[int] = []
     others: Counter[str] = Counter()
@@ -98,13 +86,7 @@ def read_history(rows: Iterable[Row], last_day: date) -> History:
 
 
 def kept(decided: Entry) -> KeptDecision:
-    """Facts of a decision that its entry keeps.
-
-    Raises
-    ------
-    ValidationError
-        If it keeps none, or others than this version knows.
-    """
+    """Facts of a decision that its entry keeps; a ValidationError where it keeps none that this version knows."""
     return KeptDecision.model_validate(decided.body.get("determined"))
 
 
