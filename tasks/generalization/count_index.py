@@ -32,16 +32,14 @@ class KAnonymityOutcome(Fact):
     nodes_total: int
 
 
-@dataclass(frozen=True)
-class DivisionOutcome:
+class DivisionOutcome(Fact):
     """Quality of the partition, over all that its cells are weighted by."""
 
-    payoff: float
-    """Σ weight · publisher's payoff of the released cells."""
-    upper_bound: float | None
-    """No partition into hierarchical cells pays more; None where the exact recursion leaves it unasked."""
-    exact: bool
-    """Whether no recursive partition pays more."""
+    payoff: float = Field(description="Σ weight · publisher's payoff of the released cells.")
+    upper_bound: float | None = Field(
+        description="No partition into cells pays more; None where the recursion is exact."
+    )
+    exact: bool = Field(description="Whether no recursive partition pays more.")
 
     @property
     def gap(self) -> float:

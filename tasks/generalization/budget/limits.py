@@ -207,7 +207,7 @@ def of_copy(
     missing = float(data.counts[~released].sum())
     axes = {LOST + tree.name: axis for axis, tree in enumerate(hierarchies)}
 
-    def of_copy(use: LimitFact) -> LimitFact:
+    def in_copy(use: LimitFact) -> LimitFact:
         if use.name == SUPPRESSED:
             return use.model_copy(update={"used": missing})
         if use.name not in axes:
@@ -216,7 +216,7 @@ def of_copy(
         used = missing + float(data.counts[released] @ share)
         return use.model_copy(update={"used": used, "kept": 1.0 - used / data.total})
 
-    limits = tuple(map(of_copy, outcome.limits))
+    limits = tuple(map(in_copy, outcome.limits))
     broken = [use for use in limits if not within(np.array(use.used), np.array(use.limit))]
     if broken:
         raise StageFailed(
