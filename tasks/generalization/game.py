@@ -81,8 +81,7 @@ class Payoffs:
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether an attempt pays on a record that ``people`` match; a tie is no attack, and n = 0 counts as 1."""
-        attacked: NDArray[np.bool_] = self.cost * np.maximum(people, 1) < self.gain * _EXACT
-        return attacked
+        return self.cost * np.maximum(people, 1) < self.gain * _EXACT
 
     def reidentified(self, people: Counts) -> Floats:
         """Probability of re-identification at group size n, 1/n where an attempt pays; n = 0 counts as 1."""

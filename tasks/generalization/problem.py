@@ -71,8 +71,7 @@ def all_attacked(what: str, follower: Follower) -> StageFailed:
 
 def allowed_nodes(lattice: Lattice, floor: Codes) -> NDArray[np.bool_]:
     """Strategies at least as general as a floor of levels; shape (n_rows, n_nodes)."""
-    allowed: NDArray[np.bool_] = np.all(lattice.nodes[None, :, :] >= floor[:, None, :], axis=2)
-    return allowed
+    return np.asarray(np.all(lattice.nodes[None, :, :] >= floor[:, None, :], axis=2))
 
 
 def value_profiles(problem: Problem, codes: Codes, floor: Codes | None) -> tuple[Counts, Counts]:

@@ -35,8 +35,7 @@ class ReleasedAxis:
     @cached_property
     def groups(self) -> Codes:
         """Position, on the attribute's own axis, of each leaf's group at each level; shape (n_leaves, n_levels)."""
-        groups: Codes = self.positions[self.hierarchy.positions]
-        return groups
+        return self.positions[self.hierarchy.positions]
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,7 @@ class RemainderSearch:
     def _strategies(self) -> Ints:
         """Strategies that differ in what they lose: an attribute that costs nothing is withheld, and divided later."""
         free = [axis for axis, lost in enumerate(self.lost) if not lost.any()]
-        found: Ints = np.flatnonzero((self.lattice.nodes == self.lattice.nodes[self.top])[:, free].all(axis=1))
-        return found
+        return np.flatnonzero((self.lattice.nodes == self.lattice.nodes[self.top])[:, free].all(axis=1))
 
     @cached_property
     def _halves(self) -> tuple[tuple[Half, Ints], tuple[Half, Ints]]:
