@@ -102,10 +102,7 @@ class Accounts:
     def all(self) -> tuple[Account, ...]:
         """All accounts, by login.
 
-        Raises
-        ------
-        WorkspaceError
-            If the file cannot be read, is not one of accounts, or others may read it.
+        Raises WorkspaceError if the file cannot be read, is not one of accounts, or others may read it.
         """
         return tuple(account for _, account in sorted(self._read().items()))
 
@@ -140,22 +137,8 @@ class Accounts:
     ) -> Account:
         """Add an account.
 
-        Parameters
-        ----------
-        login : str
-            Lower-case letters, digits and ``._@+-``.
-        name : str
-            The person, as policies spell the name.
-        duties : iterable of Duty
-            At least one.
-        password : str or None
-            None if only a proxy signs them in.
-        clock : callable
-
-        Raises
-        ------
-        BadInput
-            If login, name or password is not valid, or login or person have an account already.
+        `name` is the person's as policies spell it; `password` is None if only a proxy signs them in.
+        Raises BadInput if a value is not valid, there is no role, or login or person have an account already.
         """
         wanted = login.casefold()
         chosen = frozenset(duties)
@@ -189,10 +172,7 @@ class Accounts:
     def set_password(self, login: str, password: str) -> Account:
         """Change the password of an account, which ends its sessions.
 
-        Raises
-        ------
-        BadInput
-            If there is no such account, or the password is not valid.
+        Raises BadInput if there is no such account, or the password is not valid.
         """
         hashed = self._hash(password)
         with self._changing() as accounts:
@@ -201,13 +181,7 @@ class Accounts:
         return changed
 
     def remove(self, login: str) -> Account:
-        """Remove an account, which ends its sessions.
-
-        Raises
-        ------
-        BadInput
-            If there is no such account.
-        """
+        """Remove an account, which ends its sessions. Raises BadInput if there is no such account."""
         with self._changing() as accounts:
             return accounts.pop(_known(accounts, login).login)
 

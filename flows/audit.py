@@ -57,28 +57,11 @@ def run_audit(
 ) -> Audited:
     """Write the audit of a period into the folder ``audit-<first>-<last>``.
 
-    Parameters
-    ----------
-    workspace : Workspace
-        Whose ledger is audited.
-    first_day, last_day : str
-        As YYYY-MM-DD, in UTC, both included.
-    output : Path
-        Folder that the audit's folder is made in.
-    force : bool
-        Replace an existing audit of the same days.
-    checkpoints : Checkpoints
-        Heads and keys noted outside the ledger.
-    clock : callable
-
-    Raises
-    ------
-    BadInput
-        If the days cannot be read, or are not a period that has begun.
-    WorkspaceError
-        If there is no ledger, or the folder is there already or cannot be written.
-    TamperingFound
-        If what is in the ledger's place is no ledger at all.
+    Days are in UTC, as YYYY-MM-DD, both included. The folder is made in `output`; `force` replaces an existing audit of
+    the same days; `checkpoints` are heads and keys noted outside the ledger.
+    Raises BadInput if the days cannot be read, or are not a period that has begun; WorkspaceError if there is no
+    ledger, or the folder is there already or cannot be written; TamperingFound if what is in the ledger's place is no
+    ledger at all.
     """
     now = clock()
     period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
@@ -92,13 +75,7 @@ def run_audit(
 
 
 def audit_of(workspace: Workspace, first_day: str, last_day: str, *, clock: Clock = utc_now) -> AuditReport:
-    """The audit of a period, with nothing written.
-
-    Parameters
-    ----------
-    workspace, first_day, last_day, clock
-        As in `run_audit`, which raises the same errors.
-    """
+    """The audit of a period, with nothing written; see `run_audit`."""
     now = clock()
     period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
     with guarded("audit"):

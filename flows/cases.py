@@ -63,10 +63,7 @@ class OpenRelease:
     def case(self, recipient: str | None) -> ReleaseCase:
         """The case of a recipient, or the only one.
 
-        Raises
-        ------
-        BadInput
-            If the release has no such recipient, or several and none is named.
+        Raises BadInput if the release has no such recipient, or several and none is named.
         """
         if recipient is None and len(self.cases) == 1:
             return next(iter(self.cases.values()))
@@ -109,14 +106,9 @@ class ReleaseAction:
     def opened(self, stage: str) -> Iterator[OpenRelease]:
         """The release, verified and locked; internal errors are named after the stage.
 
-        Raises
-        ------
-        WorkspaceError
-            If there is no such release, it is outside its workspace, or another process acts on it.
-        TamperingFound
-            If the bundle or the ledger is not as recorded.
-        StageFailed
-            If the ledger's entries contradict each other.
+        Raises WorkspaceError if there is no such release, it is outside its workspace, or another process acts on it;
+        TamperingFound if the bundle or the ledger is not as recorded; StageFailed if the ledger's entries contradict
+        each other.
         """
         with guarded(stage):
             bundle = find_bundle(self.reference, self.workspace)
@@ -154,10 +146,7 @@ def opened(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime)
 def settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Finish what interrupted commands have recorded of a locked release, and remove what they have not.
 
-    Raises
-    ------
-    TamperingFound
-        If something is not what was recorded.
+    Raises TamperingFound if something is not what was recorded.
     """
     finish_additions(workspace, ledger, release_id)
     recover(workspace.staging / release_id, workspace.bundle(release_id), ledger)
@@ -207,10 +196,7 @@ def case_of(workspace: Workspace, ledger: Ledger, release_id: str, recipient: st
 def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
     """Move recorded additions into their bundle, and remove staged ones that are not recorded; repeating is harmless.
 
-    Raises
-    ------
-    TamperingFound
-        If a recorded addition is not what was recorded.
+    Raises TamperingFound if a recorded addition is not what was recorded.
     """
     staging = workspace.additions(release_id)
     if not staging.is_dir():

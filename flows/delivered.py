@@ -98,12 +98,8 @@ class Departures:
 class ReleasedCopy:
     """A copy as it was released, read again; every part is compared with what was recorded.
 
-    Raises
-    ------
-    TamperingFound
-        When read, if bundle, file or what was kept is not as recorded.
-    StageFailed
-        If there is no bundle.
+    Raises TamperingFound when read, if bundle, file or what was kept is not as recorded; StageFailed if there is no
+    bundle.
     """
 
     workspace: Workspace

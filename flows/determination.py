@@ -51,22 +51,11 @@ class SignedDetermination:
 def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Credentials]) -> SignedDetermination:
     """Sign a recipient's determination.
 
-    Parameters
-    ----------
-    action : ReleaseAction
-        By the person who submits the signature, for the ledger; the login alone where no name is given. Names the
-        recipient where there are several.
-    read_credentials : callable
-        Reads key and certificate; called once the release is found to be in order.
-
-    Raises
-    ------
-    BadInput
-        If the certificate cannot sign, has signed this determination already, or the recipient is not named.
-    StageFailed
-        If the release has ended, or the outcome would not verify.
-    TamperingFound
-        If bundle, ledger or report is not as recorded; nothing else is ever signed.
+    The action is that of the person who submits the signature; the ledger has the login alone where it has no name.
+    `read_credentials` reads key and certificate once the release is found to be in order.
+    Raises BadInput if the certificate cannot sign, has signed this determination already, or the recipient is not
+    named; StageFailed if the release has ended, or the outcome would not verify; TamperingFound if bundle, ledger or
+    report is not as recorded; nothing else is ever signed.
     """
     with action.opened("signature") as release:
         case = release.case(action.recipient)

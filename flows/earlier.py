@@ -48,13 +48,8 @@ def decoys_to_continue(
 ) -> dict[str, str] | None:
     """Release and commitment of the version that a request continues; empty for new decoys, None for none.
 
-    Raises
-    ------
-    RequestError
-        If the version that is named cannot be continued, or copies of the same data were released that the release
-        would have to continue.
-    TamperingFound
-        If that version's bundle is not as recorded.
+    Raises RequestError if the version that is named cannot be continued, or copies of the same data were released that
+    the release would have to continue; TamperingFound if that version's bundle is not as recorded.
     """
     request, where = loaded.request, str(loaded.path)
     found = _Earlier.of(what_was_asked(request, inputs), ledger)
@@ -108,11 +103,8 @@ def check_still_apart(ledger: Ledger, release_id: str) -> None:
 
     Reviews take time, so that other releases may follow those that the request was compared with.
 
-    Raises
-    ------
-    StageFailed
-        If a version was released meanwhile that continues the same one, or copies of the same data that this release
-        does not continue, where either of the two has decoys.
+    Raises StageFailed if a version was released meanwhile that continues the same one, or copies of the same data that
+    this release does not continue, where either of the two has decoys.
     """
     found = _Earlier.of(last_body(ledger, Event.REQUESTED, release_id), ledger, release_id)
     others = [*found.siblings, *found.exposing]
@@ -160,13 +152,9 @@ def what_is_superseded(
 ) -> dict[str, str]:
     """The release that a request supersedes, by recipient; recipients without one are left out.
 
-    Raises
-    ------
-    RequestError
-        If the request names a release that cannot be superseded: unknown, itself, of none of its recipients, revoked
-        or superseded for one of them, or blocked for all.
-    TamperingFound
-        If that release's bundle is not as recorded.
+    Raises RequestError if the request names a release that cannot be superseded: unknown, itself, of none of its
+    recipients, revoked or superseded for one of them, or blocked for all; TamperingFound if that release's bundle is
+    not as recorded.
     """
     request = loaded.request
     if request.supersedes is None and request.continues is None:
@@ -182,10 +170,7 @@ def what_is_superseded(
 def supersede(workspace: Workspace, ledger: Ledger, later: DecisionRecord, at: datetime) -> None:
     """End the release that a later one supersedes; within the transaction in which the later one is released.
 
-    Raises
-    ------
-    StageFailed
-        If it was revoked or superseded in the meantime.
+    Raises StageFailed if it was revoked or superseded in the meantime.
     """
     if later.supersedes is None:
         return

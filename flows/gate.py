@@ -122,39 +122,14 @@ def run_release(
 ) -> Outcome:
     """Run the gate on a request.
 
-    Parameters
-    ----------
-    request_path : Path
-        The request, YAML.
-    workspace_root : Path
-        Folder of ledger, bundles and private files; made if absent.
-    roots : sequence of Path
-        Folders beside the request's own that it may name files in.
-    clock : callable
-        Gives the time of request and decision, in UTC.
-    engine : callable
-        Runs the pipeline: on a Prefect server with worker processes, or in this process.
-    dask : str, optional
-        Address of a running Dask scheduler whose workers code and count the records; not a bit of the release depends
-        on it.
-
-    Returns
-    -------
-    Outcome
-        One decision record a recipient; blocked ones are decisions too.
-
-    Raises
-    ------
-    BadInput
-        If request or data cannot be used, or change before they are copied; only a ledger entry is written.
-    StageFailed
-        If a stage fails that all recipients share; nothing is released, and the ledger says so.
-    TamperingFound
-        If the ledger or an earlier bundle of this release is not as recorded.
-
-    Side effects
-    ------------
     Writes to the workspace as described above.
+
+    `workspace_root` is made if absent; `roots` are folders beside the request's own that it may name files in; `engine`
+    runs the pipeline; `dask` is the address of a running Dask scheduler whose workers code and count the records, on
+    which not a bit of the release depends. The outcome has one decision record a recipient, blocked ones included.
+    Raises BadInput if request or data cannot be used, or change before they are copied: only a ledger entry is written
+    then. Raises StageFailed if a stage fails that all recipients share: nothing is released, and the ledger says so.
+    Raises TamperingFound if the ledger or an earlier bundle of this release is not as recorded.
     """
     workspace = open_workspace(workspace_root)
     workspace.forget_abandoned()
@@ -272,12 +247,8 @@ def _decided(call: _GateCall, *, repeated: bool) -> Outcome:
 def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = utc_now) -> Outcome:
     """State of a decided release by the ledger; nothing is decided, whichever program is installed by now.
 
-    Raises
-    ------
-    WorkspaceError
-        If there is no such release, or another process acts on it.
-    TamperingFound
-        If the bundle or the ledger is not as recorded.
+    Raises WorkspaceError if there is no such release, or another process acts on it; TamperingFound if the bundle or
+    the ledger is not as recorded.
     """
     at = clock()
     with open_ledger(workspace) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):

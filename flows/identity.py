@@ -42,13 +42,7 @@ class Inputs:
 
 
 def read_inputs(loaded: LoadedRequest) -> Inputs:
-    """Hash every file that a request names.
-
-    Raises
-    ------
-    WorkspaceError
-        If one of them cannot be used.
-    """
+    """Hash every file that a request names. Raises WorkspaceError if one of them cannot be used."""
     hashes = {name: file_sha256(loaded.resolve(relative, name)) for name, relative in named_files(loaded)}
     start, end = "attributes.", ".hierarchy.file"
     return Inputs(
@@ -110,10 +104,7 @@ def named(ledger: Ledger, inputs: str, today: date) -> Named:
 def check_unused(ledger: Ledger, overrides: Iterable[GateOverrides], at: datetime) -> None:
     """Refuse a decision under overrides that are no longer in force; within the transaction that records it.
 
-    Raises
-    ------
-    StageFailed
-        If one was used, or its last day has passed, while the gate was running.
+    Raises StageFailed if one was used, or its last day has passed, while the gate was running.
     """
     for one in overrides:
         entries, decided = ledger.entries(event=Event.OVERRIDDEN), ledger.entries(event=Event.DECIDED)
@@ -141,10 +132,7 @@ def code_fact() -> CodeFact:
     The commit carries a digest of the sources where they are not those of a commit, so that two programs never share
     an identity.
 
-    Raises
-    ------
-    StageFailed
-        If the lock file is missing.
+    Raises StageFailed if the lock file is missing.
     """
     lock = ROOT / "requirements.lock"
     if not lock.is_file():

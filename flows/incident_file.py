@@ -58,16 +58,7 @@ class IncidentTable:
 def read_incident(source: IncidentSource, names: Collection[str]) -> IncidentTable:
     """Read an incident, and join the register where it holds ids.
 
-    Parameters
-    ----------
-    source : IncidentSource
-    names : collection of str
-        Quasi-identifiers of the release.
-
-    Raises
-    ------
-    DataError
-        If a file is missing, cannot be read or has no rows, or ids and register do not go together.
+    Raises DataError if a file is missing, cannot be read or has no rows, or ids and register do not go together.
     """
     frame = _read(source.path, "incident")
     sha256 = file_sha256(source.path)

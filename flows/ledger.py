@@ -25,18 +25,9 @@ VARIABLE = "RELEASEGATE_LEDGER"
 def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
     """Open the ledger of a workspace.
 
-    Parameters
-    ----------
-    workspace : Workspace
-    create : bool
-        Begin a ledger where the workspace has none yet. A ledger that is noted and missing is never begun again.
-
-    Raises
-    ------
-    WorkspaceError
-        If there is none, it cannot be used, or the environment names another one than the workspace has.
-    TamperingFound
-        If something else is in its place.
+    `create` begins one where the workspace has none yet; one that is noted and missing is never begun again.
+    Raises WorkspaceError if there is none, it cannot be used, or the environment names another one than the workspace
+    has; TamperingFound if something else is in its place.
     """
     address = ledger_address()
     noted = _noted(workspace)

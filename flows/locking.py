@@ -17,21 +17,8 @@ _POLL_SECONDS = 0.1
 def alone(path: Path, refused: WorkspaceError, *, wait_seconds: float = 0.0, waiting: str = "") -> Iterator[None]:
     """Hold a lock for as long as the block runs.
 
-    Parameters
-    ----------
-    path : Path
-        The lock's file, made where it is missing; its folder must exist. It stays.
-    refused : WorkspaceError
-        What to raise where another process holds the lock and does not let go in time.
-    wait_seconds : float
-        How long to wait for it.
-    waiting : str
-        Progress message, shown once if the lock is held by another process.
-
-    Raises
-    ------
-    WorkspaceError
-        `refused`.
+    The lock's file at `path` is made where it is missing, in an existing folder, and stays. Raises `refused` where
+    another process holds it for longer than `wait_seconds`; `waiting` is shown once as progress meanwhile.
     """
     with held(path, wait_seconds=wait_seconds, waiting=waiting) as taken:
         if not taken:

@@ -46,23 +46,12 @@ class Overridden:
 def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
     """Record that an officer answers for failed gates of a blocked release.
 
-    Parameters
-    ----------
-    action : ReleaseAction
-        By a person in policy.review.officers who did not ask for the release; names the recipient where there are
-        several. The reason is printed in the determination of a release that rests on the override.
-    gates : collection of str
-        Ids of failed gates that policy.review.overridable lists.
-
-    Raises
-    ------
-    BadInput
-        If this person is not an officer or asked for the release, or the reason cannot be kept.
-    StageFailed
-        If the release was not blocked by gates, one of them may not be overridden, another would still fail, a later
-        release of the same inputs has been decided, or copies with decoys were delivered or may yet be.
-    TamperingFound
-        If bundle or ledger is not as recorded.
+    The action is that of a person in policy.review.officers who did not ask for the release; its reason is printed in
+    the determination of a release that rests on the override. `gates` are ids of policy.review.overridable.
+    Raises BadInput if this person is not an officer or asked for the release, or the reason cannot be kept; StageFailed
+    if the release was not blocked by gates, one of them may not be overridden, another would still fail, a later
+    release of the same inputs has been decided, or copies with decoys were delivered or may yet be; TamperingFound if
+    bundle or ledger is not as recorded.
     """
     reason = checked_reason(action.reason)
     with action.opened("override") as release:
@@ -92,17 +81,8 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
 
     A release that a gate has blocked cannot be reopened: no file was written for it. See `override_gates`.
 
-    Parameters
-    ----------
-    action : ReleaseAction
-        As for `override_gates`; the reason is shown with the approval if one follows.
-
-    Raises
-    ------
-    BadInput, TamperingFound
-        As `override_gates`.
-    StageFailed
-        If the release is not blocked, was blocked by a gate, or its last day has passed.
+    The reason is shown with the approval if one follows.
+    Raises as `override_gates`, and StageFailed if a gate has blocked the release or its last day has passed.
     """
     reason = checked_reason(action.reason)
     with action.opened("override") as release:
@@ -118,20 +98,10 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
 def revoke(action: ReleaseAction) -> ChangedRelease:
     """Revoke a release, for good. Delivered files stay in the bundle as evidence.
 
-    Parameters
-    ----------
-    action : ReleaseAction
-        By the requester, or an officer of the policy. Without a recipient, the release is revoked for every recipient
-        for whom it can be.
-
-    Raises
-    ------
-    BadInput
-        If this person may not revoke it, or the reason cannot be kept.
-    StageFailed
-        If the state of the release, or the role of this person in that state, does not allow it.
-    TamperingFound
-        If bundle or ledger is not as recorded.
+    The requester and officers of the policy may; without a recipient, it is revoked for all for whom it can be.
+    Raises BadInput if this person may not revoke it, or the reason cannot be kept; StageFailed if the state of the
+    release, or the role of this person in that state, does not allow it; TamperingFound if bundle or ledger is not as
+    recorded.
     """
     reason, by = checked_reason(action.reason), action.by
     with action.opened("revocation") as release:

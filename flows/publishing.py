@@ -36,20 +36,9 @@ def publish_release(
 ) -> None:
     """Publish a bundle with the decisions of a run.
 
-    Parameters
-    ----------
-    workspace : Workspace
-    ledger : Ledger
-    request : ReleaseRequest
-    finished : mapping
-        Result of the pipeline.
-    context : DecisionContext
-
-    Raises
-    ------
-    StageFailed
-        If a file is not the one that was decided on, or what the decision rests on has changed meanwhile; nothing is
-        recorded then.
+    `finished`: result of the pipeline.
+    Raises StageFailed if a file is not the one that was decided on, or what the decision rests on has changed
+    meanwhile; nothing is recorded then.
     """
     name, at = context.release_id, context.decided_at
     staged = workspace.staging / name

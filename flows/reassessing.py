@@ -75,20 +75,9 @@ def reassess(
 ) -> tuple[Reassessed, ...]:
     """Assess again every released copy of a release.
 
-    Parameters
-    ----------
-    reference : str
-        Release id, its first digits, or the bundle's folder.
-    workspace : Workspace
-    options : TodaysFiles
-    clock : callable
-
-    Raises
-    ------
-    BadInput
-        If there is no such release, no copy of it was released, or what is named in `options` cannot be used.
-    TamperingFound
-        If the ledger is not as recorded.
+    `reference` is the release id, its first digits, or the bundle's folder.
+    Raises BadInput if there is no such release, no copy of it was released, or what is named in `options` cannot be
+    used; TamperingFound if the ledger is not as recorded.
     """
     _check(options)
     release_id = find_bundle(reference, workspace).name
@@ -121,27 +110,10 @@ def reassess_all(
     An error with one copy is reported for that copy and does not hold up the others. A copy whose release another
     process works on is passed over and stays due.
 
-    Parameters
-    ----------
-    workspace : Workspace
-    clock : callable
-    options : TodaysFiles
-    due_only : bool
-        Skip copies whose next re-assessment is not due yet, as a daily schedule does.
-    tell : callable, optional
-        Called with each result as soon as it is recorded, so that notifications do not wait.
-
-    Returns
-    -------
-    tuple of Reassessed
-        Those whose verdict is another than before are ``changed``.
-
-    Raises
-    ------
-    BadInput
-        If `options` name a file that cannot be used; or, after all other copies, if some were passed over.
-    TamperingFound
-        If the ledger is not as recorded.
+    `due_only` skips copies that are not due yet, as a daily schedule does; `tell` is called with each result as soon as
+    it is recorded.
+    Raises BadInput if `options` name a file that cannot be used; or, after all other copies, if some were passed over;
+    TamperingFound if the ledger is not as recorded.
     """
     _check(options)
     found, passed_over = [], None

@@ -124,18 +124,7 @@ class CopyReassessment:
         return tuple(GateOverrides.of(one) for one in found if is_gate_override(one))
 
     def record(self, due: date) -> Reassessment:
-        """Assess the copy under today's terms and compare the result with the decision.
-
-        Parameters
-        ----------
-        due : date
-            When this one was to be made.
-
-        Returns
-        -------
-        Reassessment
-            As the first one, after the decision: which one it follows on is known when it is kept.
-        """
+        """Assess the copy under today's terms and compare the result with the decision."""
         decided, policy, today = self.decided, self.request.policy, utc_day(self.now)
         world = self.world
         originals, gone = self._originals()

@@ -28,15 +28,8 @@ _PAUSE = 1.0
 def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> tuple[Reassessment, Path, bool]:
     """Keep a record under the digest of its inputs; one that is there already stays, and is the one reported.
 
-    Within the transaction of the ledger that names it, so that one process at a time keeps one.
-
-    Returns
-    -------
-    told : Reassessment
-        The one that is there with what follows from today, or the record.
-    path : Path
-    repeated : bool
-        Whether one was there.
+    Call it within the transaction of the ledger that names it, so that one process at a time keeps one. Returns the
+    record, or the one that is there with what follows from today; its path; and whether one was there.
     """
     path = workspace.reassessments / record.release_id / record.recipient / f"{digest(record.inputs)}.json"
     if path.is_file():
@@ -67,10 +60,7 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
     2. Every record that is there is named by an entry of its release and recipient, says their verdict, and bears the
        digest of its inputs as its name.
 
-    Raises
-    ------
-    TamperingFound
-        If anything is wrong; the message lists it by place and entry, without what the records say.
+    Raises TamperingFound if anything is wrong; the message lists it by place and entry, without what the records say.
     """
     try:
         return _compared(workspace, ledger)

@@ -33,17 +33,7 @@ class Recalled:
 def find_bundle(reference: str, workspace: Workspace) -> Path:
     """The bundle that a release id, the beginning of one, or a path names.
 
-    Parameters
-    ----------
-    reference : str
-        Release id or at least its first six digits, or the path of a bundle.
-    workspace : Workspace
-        Where release ids are looked up.
-
-    Raises
-    ------
-    WorkspaceError
-        If it names no bundle, or several.
+    An id needs its first six digits at least. Raises WorkspaceError if no bundle, or several, are meant.
     """
     path = Path(reference)
     if (path / DECISIONS).is_dir():
@@ -69,12 +59,8 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
     2. The request must still be in its place, with the same bytes.
     3. Data, population and hierarchies must have the SHA-256 that the release was named by.
 
-    Raises
-    ------
-    TamperingFound
-        If the bundle or the ledger is not as recorded.
-    BadInput
-        If request, data, population or a hierarchy is missing or has changed since.
+    Raises TamperingFound if the bundle or the ledger is not as recorded; BadInput if request, data, population or a
+    hierarchy is missing or has changed since.
     """
     report = verify_bundle(bundle, ledger)
     record = next(iter(report.records.values()))
@@ -87,12 +73,7 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
 def request_of(record: DecisionRecord, ledger: Ledger) -> LoadedRequest:
     """The request of a release, unchanged, from its original place.
 
-    Raises
-    ------
-    WorkspaceError
-        If it is not there any more.
-    BadInput
-        If it has changed since.
+    Raises WorkspaceError if it is not there any more; BadInput if it has changed since.
     """
     path, roots = place_of_request(ledger, record.release_id)
     if not path.is_file():

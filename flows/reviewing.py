@@ -62,23 +62,11 @@ class Overview:
 def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Voted:
     """Take a reviewer's vote, and decide with the last one.
 
-    Parameters
-    ----------
-    action : ReleaseAction
-        By a person in policy.review.reviewers; names the recipient where the release awaits review for several. The
-        reason is opened with the votes.
-    vote : "approve" or "reject"
-        A single vote to reject rejects the release.
-
-    Raises
-    ------
-    BadInput
-        If the reviewer may not review this release or their key is not available, the reason cannot be kept, or the
-        recipient is not named.
-    StageFailed
-        If the release does not await review, or its file cannot be delivered as it was decided on.
-    TamperingFound
-        If bundle, ledger, a vote or the sealed file is not as recorded.
+    The action is that of a person in policy.review.reviewers; its reason is opened with the votes. A single vote to
+    reject rejects the release.
+    Raises BadInput if the reviewer may not review this release or their key is not available, the reason cannot be
+    kept, or the recipient is not named; StageFailed if the release does not await review, or its file cannot be
+    delivered as it was decided on; TamperingFound if bundle, ledger, a vote or the sealed file is not as recorded.
     """
     reason = checked_reason(action.reason)
     with action.opened("review") as release:

@@ -39,19 +39,9 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     4. With ``drop_old`` every manifest is opened with the new key alone, and then the old keys are removed.
     5. The ledger records the rotation.
 
-    Parameters
-    ----------
-    workspace : Workspace
-    drop_old : bool
-        Whether to remove old keys. Copies of manifests that they sealed, such as backups, cannot be opened afterwards.
-    clock : callable
-
-    Raises
-    ------
-    WorkspaceError
-        If the keys come from the environment, cannot be read or written, or another process is at work.
-    ParameterError, TamperingFound
-        If a manifest cannot be opened; the old keys are kept then.
+    Copies of manifests that dropped keys sealed, such as backups, cannot be opened afterwards.
+    Raises WorkspaceError if the keys come from the environment, cannot be read or written, or another process is at
+    work; ParameterError or TamperingFound if a manifest cannot be opened, and keeps the old keys then.
     """
     if os.environ.get(VARIABLE, "").strip():
         raise WorkspaceError(

@@ -30,13 +30,7 @@ Ask = Callable[[], str]
 
 
 def nobody_to_ask() -> str:
-    """Refuse, in place of asking for a passphrase.
-
-    Raises
-    ------
-    WorkspaceError
-        Always.
-    """
+    """Refuse with a WorkspaceError, in place of asking for a passphrase."""
     raise WorkspaceError(
         "the passphrase of the key is needed",
         where=f"environment variable {PASSPHRASE}",
@@ -85,25 +79,9 @@ def create_key(
     Both happen, or neither: the file is written within the ledger's transaction and removed where that fails. After a
     crash in between there may be a file of a key that is not registered.
 
-    Parameters
-    ----------
-    workspace : Workspace
-    name : str
-        The holder, as the policy of requests names them.
-    roles : iterable of WorkflowRole
-        What the key may sign.
-    key_file : Path
-        Where the private key goes; nothing may be there.
-    ask : callable
-        Asks for the passphrase.
-    clock : callable
-
-    Raises
-    ------
-    BadInput
-        If the name cannot be one, or has a key that is in force.
-    WorkspaceError
-        If the ledger cannot be used, or the file cannot be written.
+    `name` is that of the holder, as policies spell it; `roles` are what the key may sign; nothing may be at `key_file`.
+    Raises BadInput if the name cannot be one, or has a key that is in force; WorkspaceError if the ledger cannot be
+    used, or the file cannot be written.
     """
     if not is_name(name):
         raise BadInput(
@@ -148,10 +126,7 @@ def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> Re
 
     It needs no signature, since keys get lost; the ledger records who did it.
 
-    Raises
-    ------
-    BadInput
-        If no person of this name has a key in force.
+    Raises BadInput if no person of this name has a key in force.
     """
     with open_ledger(workspace) as ledger, ledger.transaction():
         key = key_in_force(ledger, name)
@@ -172,20 +147,8 @@ def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> Re
 def signer_of(ledger: Ledger, name: str, key: PrivateKey | None, ask: Ask) -> Signer | None:
     """The person who signs, with their private key; None where no person of this name has a key in force.
 
-    Parameters
-    ----------
-    ledger : Ledger
-    name : str
-        Who acts.
-    key : Path, SentKey or None
-        Their private key; None for the usual place. With a key that was sent, no file or passphrase is looked for.
-    ask : callable
-        Asks for the passphrase of a file.
-
-    Raises
-    ------
-    WorkspaceError
-        If the private key cannot be opened, or is not the one that is registered.
+    Without a key, the one in the usual place; with a key that was sent, no file or passphrase is looked for.
+    Raises WorkspaceError if the private key cannot be opened, or is not the one that is registered.
     """
     found = key_in_force(ledger, name)
     if found is None:

@@ -73,25 +73,10 @@ def trace_incident(
     4. The manifest is opened and must be the one that was committed to. From here on, the
        outcome is recorded in the ledger before it is reported.
 
-    Parameters
-    ----------
-    bundle : Path
-    ledger : Ledger
-        That of the bundle.
-    vault : Vault
-        Of the workspace that the release was made in.
-    source : IncidentSource
-    level : float
-        Greatest likelihood of chance at which a recipient is named, between 0 and 1.
-    clock, say : callable
-        Gives the time; is called with the name of each step.
-
-    Raises
-    ------
-    BadInput
-        If the release has no decoys, the incident cannot be used, or the manifest cannot be opened.
-    TamperingFound
-        If bundle, ledger or manifest are not as recorded.
+    Ledger and vault are those of the workspace that the release was made in. `level`, between 0 and 1, is the greatest
+    likelihood of chance at which a recipient is named; `say` is called with the name of each step.
+    Raises BadInput if the release has no decoys, the incident cannot be used, or the manifest cannot be opened;
+    TamperingFound if bundle, ledger or manifest are not as recorded.
     """
     say("verifying the bundle")
     report = verify_bundle(bundle, ledger)
@@ -161,10 +146,7 @@ def safe_harbor_groups(
 ) -> dict[str, SafeHarborAxis]:
     """Safe Harbor's groups of each quasi-identifier, some of which no hierarchy has.
 
-    Raises
-    ------
-    BadInput
-        If such groups come from another table of ZIP codes than the one that the release was made with.
+    Raises BadInput if such groups come from another table of ZIP codes than the one that the release was made with.
     """
     record = records[0]
     rules = {field.name: SafeHarborRule(field.safe_harbor) for field in record.fields if field.name in hierarchies}

@@ -88,10 +88,7 @@ class Workspace:
     def alone(self, release_id: str, *, wait_seconds: float = 0.0) -> AbstractContextManager[None]:
         """Let one process at a time work on a release; another waits for it, so long as it may.
 
-        Raises
-        ------
-        WorkspaceError
-            If another one is still at work then.
+        Raises WorkspaceError if another one is still at work then.
         """
         refused = WorkspaceError(
             "this release is being worked on by another process",
@@ -138,10 +135,7 @@ class Workspace:
     def key(self) -> bytes:
         """The workspace's secret, made at first use; every random choice is derived from it.
 
-        Raises
-        ------
-        WorkspaceError
-            If the key file is damaged.
+        Raises WorkspaceError if the key file is damaged.
         """
         path = self.key_file
         if not path.exists():
@@ -179,10 +173,7 @@ def _sweep(workspace: Workspace) -> None:
 def open_workspace(root: Path) -> Workspace:
     """Make a workspace's folders where they are missing, and remove drafts that killed processes left behind.
 
-    Raises
-    ------
-    WorkspaceError
-        If the folder cannot be made or written.
+    Raises WorkspaceError if the folder cannot be made or written.
     """
     workspace = Workspace(root.resolve())
     try:

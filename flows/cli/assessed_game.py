@@ -9,9 +9,9 @@ from reports.document import Paragraph
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
 from tasks.assessments.identity.score import adversary_of
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import TIE
 from tasks.generalization.paper_searches import SOLVERS, GameSearch
-from tasks.generalization.play import CountIndex
 from tasks.request.model import KAnonymity, Method, Recipient, ReleaseRequest
 
 _HEADINGS = (

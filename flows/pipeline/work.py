@@ -31,7 +31,7 @@ from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
-from tasks.generalization.setting import follower_of, played_against
+from tasks.generalization.setting import follower_of, generalized_against
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns, save_masked
 from tasks.microdata.counting import Counting
 from tasks.microdata.prepared import prepare_file, save
@@ -88,7 +88,7 @@ def score_collected(bench: Workbench, inputs: Inputs, _recipient: str | None) ->
 def generalize(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
     """The released cell of every distinct tuple, by the recipient's method."""
     whom, index = bench.request.recipient(str(recipient)), bench.index(inputs["prepared"])
-    generalization = played_against(
+    generalization = generalized_against(
         index, bench.request, whom, follower_of(bench.request, whom, index.population.total)
     )
     return _stored(bench, f"generalization-{recipient}.npz", partial(save_generalization, generalization))

@@ -15,8 +15,8 @@ from tasks.assessments.combined.facts import ScoreFigure
 from tasks.candidate.candidate import Candidate
 from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.generalization_file import load_generalization
-from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared

@@ -28,14 +28,7 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 def requests_router(service: Service, token: str | None = None) -> APIRouter:
-    """``POST /api/requests`` and ``GET /api/requests/{id}``.
-
-    Parameters
-    ----------
-    service : Service
-    token : str, optional
-        Bearer token of callers; that of the environment if omitted.
-    """
+    """``POST /api/requests`` and ``GET /api/requests/{id}``; the token of callers is by default the environment's."""
     expected = token if token is not None else os.environ.get(TOKEN, "")
     router = APIRouter(prefix="/api/requests", dependencies=[Depends(_bearing(expected))])
 

@@ -52,10 +52,7 @@ class Service:
     def ledger_end(self) -> int:
         """Sequence number of the ledger's last entry; 0 if there is none.
 
-        Raises
-        ------
-        ReleasegateError
-            If the ledger cannot be read.
+        Raises ReleasegateError if the ledger cannot be read.
         """
         if not has_ledger(self.workspace):
             return 0
@@ -78,12 +75,8 @@ _IN_ENVIRONMENT = TypeAdapter(Service)
 def service_of(workspace: Path, roots: tuple[Path, ...] = (), inbox: Path | None = None) -> Service:
     """The service of a workspace, which is created if missing.
 
-    Raises
-    ------
-    WorkspaceError
-        If a folder does not exist, or the inbox lies in the workspace's private folder.
-    RequestError
-        If the settings are not valid.
+    Raises WorkspaceError if a folder does not exist, or the inbox lies in the workspace's private folder; RequestError
+    if the settings are not valid.
     """
     opened = open_workspace(workspace)
     for folder in (*roots, *([] if inbox is None else [inbox])):
@@ -114,13 +107,7 @@ def service_of(workspace: Path, roots: tuple[Path, ...] = (), inbox: Path | None
 
 
 def of_environment(environment: Mapping[str, str] | None = None) -> Service:
-    """The service that started this process.
-
-    Raises
-    ------
-    WorkspaceError
-        If no service did.
-    """
+    """The service that started this process. Raises WorkspaceError if no service did."""
     text = (os.environ if environment is None else environment).get(VARIABLE)
     try:
         service = _IN_ENVIRONMENT.validate_json(text or "")

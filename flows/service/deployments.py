@@ -107,15 +107,7 @@ def run_environment(service: Service, settings: Mapping[str, str]) -> dict[str, 
 
 
 def register(service: Service, pool: str, settings: Mapping[str, str]) -> None:
-    """Register the deployments of a service for a pool, or renew them.
-
-    Raises
-    ------
-    WorkspaceError
-        If the pool does not exist.
-    Exception
-        As raised by Prefect's client.
-    """
+    """Register the deployments of a service for a pool, or renew them; a WorkspaceError if there is no such pool."""
     try:
         with get_client(sync_client=True) as client:
             client.read_work_pool(pool)
@@ -145,13 +137,7 @@ def is_served(pool: str) -> bool:
 
 @flow(name="release-request", flow_run_name="{request}", persist_result=False, retries=0)
 def release_request(request: str) -> RunState[None]:
-    """Take an accepted request to its verdict, or to its reviewers.
-
-    Parameters
-    ----------
-    request : str
-        Its id in the queue.
-    """
+    """Take an accepted request to its verdict, or to its reviewers."""
     # The claim is held until the outcome is written, which shows that the run is alive.
     with (
         _run() as service,
@@ -169,13 +155,7 @@ def release_request(request: str) -> RunState[None]:
 
 @flow(name="receive-request", persist_result=False, retries=0)
 def receive_request(request: str) -> RunState[None]:
-    """Take in a request that an event names.
-
-    Parameters
-    ----------
-    request : str
-        Its path below one of the service's roots.
-    """
+    """Take in a request that an event names by its path below one of the service's roots."""
     with _run() as service, guarded("service"):
         path = _below_roots(service, request)
         if path is None:

@@ -68,11 +68,8 @@ class Arrival:
 def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Received:
     """Take a request in, as an entry that is accepted, or refused with its reason.
 
-    Raises
-    ------
-    WorkspaceError
-        If queue or ledger cannot be used now, or the queue is full. Nothing has happened then, and the same request
-        may be submitted again.
+    Raises WorkspaceError if queue or ledger cannot be used now, or the queue is full. Nothing has happened then, and
+    the same request may be submitted again.
     """
     queue, most = service.queue, service.settings.limits.queued
     with guarded("queue"), open_ledger(service.workspace, create=True) as ledger:
@@ -132,10 +129,7 @@ def code_digest() -> str:
 def check_inputs(queue: Queue, entry: QueuedRequest) -> None:
     """Refuse to decide on files that differ from those at acceptance.
 
-    Raises
-    ------
-    BadInput
-        If a file has changed since, or can no longer be used.
+    Raises BadInput if a file has changed since, or can no longer be used.
     """
     loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
     if loaded.sha256 != entry.request_sha256 or _inputs_digest(read_inputs(loaded)) != entry.inputs:
@@ -221,13 +215,7 @@ class InboxWatcher:
             (self._folder / name).mkdir(mode=0o750, exist_ok=True)
 
     def tick(self) -> list[Received]:
-        """Take in the files that have settled.
-
-        Raises
-        ------
-        OSError
-            If the folder cannot be read.
-        """
+        """Take in the files that have settled. Raises OSError if the folder cannot be read."""
         now, taken = self._monotonic(), list[Received]()
         seen: dict[_Identity, float] = {}
         for path in sorted(self._folder.iterdir()):

@@ -36,14 +36,7 @@ class Pulse:
 
 
 def health(service: Service, pulse: Pulse, *, prefect_answers: bool, runner_runs: bool) -> tuple[bool, dict[str, str]]:
-    """Health of the service and its parts.
-
-    Returns
-    -------
-    healthy : bool
-    parts : dict of str to str
-        ``ok`` or the problem, by part: ledger, prefect, runner, queue, inbox, news.
-    """
+    """Whether the service is healthy; and ``ok`` or the problem, by part."""
     parts = {
         "ledger": _ledger(service),
         "prefect": "ok" if prefect_answers else "does not answer",
@@ -111,13 +104,7 @@ class Metrics:
         """Tokens of ended requests."""
 
     def scrape(self) -> bytes:
-        """The metrics as text.
-
-        Raises
-        ------
-        ReleasegateError
-            If queue or ledger cannot be read.
-        """
+        """The metrics as text. Raises ReleasegateError if queue or ledger cannot be read."""
         queue = self._service.queue
         with self._counting:  # two at once would count the same entries twice
             if has_ledger(self._service.workspace):

@@ -70,26 +70,12 @@ class Notifier:
             self._note(self._service.ledger_end())
 
     def is_due(self) -> bool:
-        """Whether the ledger has entries that were not announced.
-
-        Raises
-        ------
-        ReleasegateError
-            If the ledger cannot be read.
-        """
+        """Whether the ledger has entries that were not announced."""
         announced = announced_to(self._service.workspace)
         return announced is not None and self._service.ledger_end() > announced
 
     def tick(self, client: SyncPrefectClient) -> None:
-        """Announce what is new.
-
-        Raises
-        ------
-        ReleasegateError
-            If the ledger cannot be read.
-        Exception
-            As raised by Prefect's client; what was not announced then is announced at the next tick.
-        """
+        """Announce what is new; after an error of ledger or Prefect, the rest is announced at the next tick."""
         if not self.is_due():
             return
         with open_ledger(self._service.workspace) as ledger:
@@ -117,10 +103,7 @@ class Notifier:
 def announced_to(workspace: Workspace) -> int | None:
     """Sequence number of the last announced entry of the ledger; None before the first service.
 
-    Raises
-    ------
-    WorkspaceError
-        If the note of it is damaged.
+    Raises WorkspaceError if the note of it is damaged.
     """
     place = workspace.private / _NOTE
     try:
@@ -156,12 +139,8 @@ def prefect_event(kind: NewsKind, entry: Entry, service: str) -> dict[str, Any]:
 def notify(notification: Notification, subject: str, body: str, environment: Mapping[str, str] | None = None) -> None:
     """Send a notification.
 
-    Raises
-    ------
-    WorkspaceError
-        If its variable is not set, or holds no address.
-    Exception
-        As raised by the receiver; a message may hold the secret address, so show its type alone.
+    Raises WorkspaceError if its variable holds no address, or the receiver refuses; of any other error show the type
+    alone, for its message may hold the secret address.
     """
     import apprise  # noqa: PLC0415
 

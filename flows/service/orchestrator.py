@@ -51,15 +51,8 @@ class OrchestratorEnded(ReleasegateError):
 class Orchestrator:
     """Starts server and runner and watches them; used from one thread that lives as long as the service.
 
-    Parameters
-    ----------
-    service : Service
-    environment : mapping of str to str
-        Environment of the service.
-    external_server : str, optional
-        API address of a Prefect server; the service starts its own if omitted.
-    pool : str, optional
-        Work pool whose workers run the flows.
+    `external_server` is the API address of a Prefect server, or None for one of the service's own; the workers of
+    `pool`, where one is named, run the flows.
     """
 
     def __init__(
@@ -107,17 +100,9 @@ class Orchestrator:
         self.is_ready = True
 
     def check(self) -> bool:
-        """Start the service's own server, at the first call; check that everything still runs.
+        """Start the service's own server, at the first call; whether it has answered, now or lately.
 
-        Returns
-        -------
-        bool
-            Whether the server has answered, now or lately.
-
-        Raises
-        ------
-        OrchestratorEnded
-            If a child has ended, or the service's own server has not answered for five minutes.
+        Raises OrchestratorEnded if a child has ended, or the service's own server has not answered for five minutes.
         """
         if self._socket is not None and not self._children:
             start_from_template(self._service.home)
@@ -191,10 +176,7 @@ class Orchestrator:
 def external_address(option: str | None, environment: Mapping[str, str]) -> str | None:
     """Address of an external Prefect server from option or environment; None if the service starts its own.
 
-    Raises
-    ------
-    BadInput
-        If it is not an HTTP address.
+    Raises BadInput if it is not an HTTP address.
     """
     url = option or environment.get("PREFECT_API_URL") or None
     if url is not None and not url.startswith(("http://", "https://")):
@@ -209,13 +191,7 @@ def external_address(option: str | None, environment: Mapping[str, str]) -> str 
 
 
 def check_pool(pool: str, server: str | None) -> None:
-    """Check that a pool is named together with a server that workers can reach.
-
-    Raises
-    ------
-    BadInput
-        If it is not.
-    """
+    """Check that a pool is named together with a server that workers can reach. Raises BadInput if it is not."""
     if not pool or server is None:
         raise BadInput(
             "a work pool needs a Prefect server that its workers can reach",

@@ -121,13 +121,7 @@ class Queue:
         return self._documents / sha256 / "request.yaml"
 
     def changing(self) -> AbstractContextManager[None]:
-        """Exclude other changes of the queue.
-
-        Raises
-        ------
-        WorkspaceError
-            If another process changes it for too long.
-        """
+        """Exclude other changes of the queue. Raises WorkspaceError if another process changes it for too long."""
         refused = WorkspaceError(
             "the queue of requests is locked",
             where=str(self._folder),
@@ -138,13 +132,7 @@ class Queue:
         return alone(self._folder / ".lock", refused, wait_seconds=_LONGEST_WAIT)
 
     def get(self, name: str) -> QueuedRequest | None:
-        """A request by its id; None if there is none.
-
-        Raises
-        ------
-        WorkspaceError
-            If its file is damaged.
-        """
+        """A request by its id; None if there is none. Raises WorkspaceError if its file is damaged."""
         return _read(self._folder / f"{name}.json") or _read(self._done / f"{name}.json")
 
     def open_entries(self) -> tuple[QueuedRequest, ...]:

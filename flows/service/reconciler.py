@@ -85,25 +85,11 @@ class Reconciler:
                     self._end_orphan(client, run, claimant)
 
     def is_due(self) -> bool:
-        """Whether there may be something to do, judged by queue and ledger alone.
-
-        Raises
-        ------
-        ReleasegateError
-            If the ledger cannot be used.
-        """
+        """Whether there may be something to do, judged by queue and ledger alone."""
         return self._is_time() or bool(self._entries(RequestState.ACCEPTED)) or self._ledger_seen != self._ledger_now()
 
     def tick(self, client: SyncPrefectClient) -> None:
-        """Reconcile every open request.
-
-        Raises
-        ------
-        ReleasegateError
-            If queue or ledger cannot be used.
-        Exception
-            As raised by Prefect's client.
-        """
+        """Reconcile every open request."""
         self._follow_ledger()
         entries = self._entries(RequestState.ACCEPTED)
         runs = self._runs_of(client, entries)

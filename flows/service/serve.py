@@ -30,24 +30,11 @@ def serve(
 ) -> None:
     """Serve a workspace until told to stop by SIGINT or SIGTERM; call it from the main thread.
 
-    Parameters
-    ----------
-    service : Service
-    prefect : str, optional
-        Address of an external Prefect server; PREFECT_API_URL if omitted, and the service's own server without that.
-    pool : str, optional
-        Work pool whose workers run the flows; the service's own runner if omitted.
-    host, port
-        HTTP address to answer at; port 0 for any free one.
-
-    Raises
-    ------
-    WorkspaceError
-        If another service has the workspace, or the address cannot be used.
-    BadInput
-        If the address of the Prefect server is not valid, or a pool is named without a server.
-    OrchestratorEnded
-        If the Prefect server or the runner has ended.
+    `prefect` is the address of an external Prefect server: PREFECT_API_URL if omitted, and the service's own server
+    without that. The workers of `pool` run the flows, or else the service's own runner. Port 0 is any free one.
+    Raises WorkspaceError if another service has the workspace, or the address cannot be used; BadInput if the address
+    of the Prefect server is not valid, or a pool is named without a server; OrchestratorEnded if the Prefect server or
+    the runner has ended.
     """
     refused = WorkspaceError(
         "another service is running in this workspace",

@@ -32,14 +32,8 @@ def decide(
     """Take a request to its verdict, or to its reviewers, and write the result to the queue.
 
     Only transient errors are tried again, later and as often as the settings allow: a busy database or workspace, a
-    full disk, lack of memory. A decision is never tried again.
-
-    Returns
-    -------
-    entry : QueuedRequest
-        The request as it is in the queue now.
-    outcome : Outcome or None
-        None if nothing was decided.
+    full disk, lack of memory. A decision is never tried again. Returns the request as it is in the queue now, and the
+    outcome if there was one.
     """
     started = time.monotonic()
     before, outcome, usable = service.ledger_end(), None, False
@@ -72,10 +66,7 @@ def decide(
 def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:
     """Write to the queue how a release stands that no longer awaits votes.
 
-    Raises
-    ------
-    WorkspaceError
-        If this cannot be read now.
+    Raises WorkspaceError if this cannot be read now.
     """
     try:
         with guarded("service"):
@@ -137,10 +128,7 @@ def _was_decided(workspace: Workspace, entry: QueuedRequest) -> bool:
 def _cluster(service: Service, entry: QueuedRequest) -> str | None:
     """Address of the cluster that counts the records; None for this machine, which counts all but Parquet files.
 
-    Raises
-    ------
-    WorkspaceError
-        If the cluster does not answer; that is transient, and no fault of the request.
+    Raises WorkspaceError if the cluster does not answer; that is transient, and no fault of the request.
     """
     address = service.settings.counting.dask
     if address is None:

@@ -69,22 +69,13 @@ def create_app(
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 
-    Parameters
-    ----------
-    workspace : Path
-        Its folder, which must exist; accounts are those of ``releasegate account``.
-    clock : callable
-    settings : PageSettings
-    routers : sequence of APIRouter
-        Further routes with their own access control: the page's sessions do not cover them. The headers of answers,
-        the check of the host and the silence about faults do.
-
-    Notes
-    -----
     A vote is in the ledger once the page has answered.
 
     The server must pass the address of its peer unchanged (``uvicorn --no-proxy-headers``): `settings` names the
     trusted proxies. Sessions are in memory, so there must be one process.
+
+    Further `routers` have access control of their own: the page's sessions do not cover them; the headers of answers,
+    the check of the host and the silence about faults do.
     """
     place = Workspace(workspace.resolve())
     site = Site(place, settings, clock, Accounts(place), Sessions(settings), ReleaseIndex(place))

@@ -49,13 +49,7 @@ def site_of(request: Request) -> Site:
 
 
 def visitor_of(request: Request) -> Visitor:
-    """The signed-in visitor.
-
-    Raises
-    ------
-    SignInNeeded
-        If nobody has signed in.
-    """
+    """The signed-in visitor. Raises SignInNeeded if nobody has signed in."""
     site = site_of(request)
     login = _login_from_proxy(site, request)
     token = request.cookies.get(site.cookie, "")
@@ -87,13 +81,7 @@ CurrentSite = Annotated[Site, Depends(site_of)]
 
 
 async def form_of(request: Request) -> SubmittedForm:
-    """The form in a request, of bounded size.
-
-    Raises
-    ------
-    Refused
-        If it is too large, of unknown size, or no form.
-    """
+    """The form in a request, of bounded size. Raises Refused if it is too large, of unknown size, or no form."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal():
         raise _unusable(HTTPStatus.LENGTH_REQUIRED)
@@ -131,10 +119,7 @@ def _bounded(request: Request) -> Request:
 async def posted_form(request: Request, visitor: CurrentVisitor) -> SubmittedForm:
     """A form of the signed-in visitor, made by a page of the session that sends it.
 
-    Raises
-    ------
-    Refused
-        If the form is not of this session, or comes from another site.
+    Raises Refused if the form is not of this session, or comes from another site.
     """
     form = await form_of(request)
     if not _is_same_site(request) or not visitor.session.is_own(form.text("csrf")):

@@ -112,12 +112,7 @@ class ReleaseIndex:
     def all(self, today: date) -> tuple[IndexedRelease, ...]:
         """Every decided release by recipient, the newest decision first.
 
-        Raises
-        ------
-        TamperingFound
-            If an entry of the ledger was edited.
-        WorkspaceError
-            If the ledger cannot be used.
+        Raises TamperingFound if an entry of the ledger was edited; WorkspaceError if the ledger cannot be used.
         """
         if not has_ledger(self._workspace):
             return ()
@@ -179,36 +174,16 @@ class Evidence:
         return any(same_person(who, name) for name in self.standing.commitments)
 
     def read(self, document: EvidenceFile) -> bytes:
-        """Bytes of a file.
-
-        Raises
-        ------
-        TamperingFound
-            If they differ from the record.
-        """
+        """Bytes of a file. Raises TamperingFound if they differ from the record."""
         return _read(self.bundle, document.path, document.sha256)
 
 
 def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetime, *, who: str) -> Evidence:
     """Read the evidence of a recipient's release.
 
-    Parameters
-    ----------
-    workspace : Workspace
-    release_id, recipient : str
-        A decision that the ledger records.
-    now : datetime
-    who : str
-        Name of the visitor.
-
-    Raises
-    ------
-    WorkspaceError
-        If the release was recorded but its bundle is not published yet.
-    TamperingFound
-        If the manifest, the record or the ledger has been altered.
-    StageFailed
-        If the ledger's entries contradict each other.
+    The ledger must record a decision on it; `who` is the visitor's name.
+    Raises WorkspaceError if the release was recorded but its bundle is not published yet; TamperingFound if the
+    manifest, the record or the ledger has been altered; StageFailed if the ledger's entries contradict each other.
     """
     bundle = workspace.bundle(release_id)
     with open_ledger(workspace) as ledger:

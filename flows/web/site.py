@@ -55,12 +55,7 @@ class Limiter:
     Two keys may share a slot, which makes the limit stricter and never looser; no key evicts another, so that many
     addresses or names cannot wear a limit down. Python salts hashes of texts anew in every process.
 
-    Parameters
-    ----------
-    limit : int
-        Attempts within the window.
-    seconds : int
-        Length of the window, which begins with the first attempt.
+    `limit` attempts within a window of some seconds, which begins with the first one.
     """
 
     def __init__(self, limit: int, seconds: int) -> None:
@@ -165,10 +160,7 @@ class Site:
     def limit(self, *counted: tuple[Limiter, str]) -> None:
         """Count an attempt against every limit, or against none if one is reached.
 
-        Raises
-        ------
-        Refused
-            After too many attempts.
+        Raises Refused after too many attempts.
         """
         now = self.clock()
         for place, (limiter, key) in enumerate(counted):

@@ -15,13 +15,7 @@ from tasks.ledger.entry import Event
 
 
 def checked_period(first: date, last: date, today: date) -> Period:
-    """The period of an audit.
-
-    Raises
-    ------
-    BadInput
-        If the last day is before the first, or has not begun.
-    """
+    """The period of an audit; BadInput where the last day is before the first, or has not begun."""
     if first > last:
         raise BadInput(
             "the period ends before it begins",
@@ -44,19 +38,9 @@ def checked_period(first: date, last: date, today: date) -> Period:
 def audit_report(
     ledger: Examination, period: Period, *, noted_outside: int, made_at: datetime, program: str
 ) -> AuditReport:
-    """The report on a period.
+    """The report on a period, from all rows of the ledger that can be read, whether or not they can be relied on.
 
-    Parameters
-    ----------
-    ledger : Examination
-        All rows that can be read, whether or not they can be relied on, and the result of their verification.
-    period : Period
-    noted_outside : int
-        Number of checkpoints that the ledger was compared with.
-    made_at : datetime
-        Time of the report, in UTC.
-    program : str
-        Version of the program.
+    `noted_outside` is the number of checkpoints that it was compared with, `made_at` in UTC, `program` a version.
     """
     history = read_history(ledger.rows, period.last)
     cases = audit_cases(history, period.last)

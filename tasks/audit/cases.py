@@ -62,15 +62,7 @@ class AuditCase:
 
 
 def audit_cases(history: History, last_day: date) -> tuple[AuditCase, ...]:
-    """Every decided case, in the order of the decisions.
-
-    Parameters
-    ----------
-    history : History
-        Entries up to `last_day`.
-    last_day : date
-        The day, in UTC, on which states are read.
-    """
+    """Every decided case, in the order of the decisions, with its state on `last_day`, in UTC, the history's last."""
     cases = [case_of(release, name, last_day) for release in history.releases for name in release.recipients]
     return tuple(sorted(cases, key=lambda case: case.decided.sequence))
 

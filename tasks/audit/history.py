@@ -71,15 +71,7 @@ class History:
 
 
 def read_history(rows: Iterable[Row], last_day: date) -> History:
-    """Read rows up to the end of a day in UTC.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        In the order of the chain.
-    last_day : date
-        Entries of later days are passed over.
-    """
+    """Read rows in the order of the chain, up to the end of a day in UTC."""
     entries: list[Entry] = []
     unreadable: list[int] = []
     others: Counter[str] = Counter()
@@ -98,13 +90,7 @@ def read_history(rows: Iterable[Row], last_day: date) -> History:
 
 
 def kept(decided: Entry) -> KeptDecision:
-    """Facts of a decision that its entry keeps.
-
-    Raises
-    ------
-    ValidationError
-        If it keeps none, or others than this version knows.
-    """
+    """Facts of a decision that its entry keeps; a ValidationError where it keeps none that this version knows."""
     return KeptDecision.model_validate(decided.body.get("determined"))
 
 

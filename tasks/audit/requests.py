@@ -23,8 +23,7 @@ def request_rows(
 ) -> tuple[RequestRow, ...]:
     """Requests made in the period, or whose outcome is in it, in the order of the ledger.
 
-    A request that was decided is a line for each recipient; one that was refused, failed or left without an end is one
-    line.
+    A decided one is a line for each recipient; one that was refused, failed or left without an end is one line.
     """
     rows = [
         _refused(entry)

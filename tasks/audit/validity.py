@@ -8,14 +8,7 @@ from typing import get_args
 
 from tasks.audit.cases import AuditCase
 from tasks.audit.history import Period, text
-from tasks.audit.report import (
-    AgreementRow,
-    CertificateRow,
-    DestructionRow,
-    Lapse,
-    PastDueRow,
-    RenewalRow,
-)
+from tasks.audit.report import AgreementRow, CertificateRow, DestructionRow, Lapse, PastDueRow, RenewalRow
 from tasks.decision.record import Verdict
 from tasks.decision.states import State
 from tasks.decision.verdict import is_over

@@ -17,9 +17,9 @@ from tasks.adversary.profile import DerivedProfile
 from tasks.candidate.coalition import Coalition, coalitions_of, own_cells
 from tasks.candidate.groups import Groups, recipient_profile, released_groups, released_tuples
 from tasks.core.fact import Fact
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.play import CountIndex, Generalization
-from tasks.generalization.setting import follower_of, game_table, own_follower, played_against, weights_of
+from tasks.generalization.setting import follower_of, game_table, generalized_against, own_follower, weights_of
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes
@@ -186,7 +186,7 @@ class CandidateSource:
             recipient=recipient,
             prepared=self.prepared,
             index=self.index,
-            generalization=played_against(self.index, self.request, recipient, follower),
+            generalization=generalized_against(self.index, self.request, recipient, follower),
             masked=self.masked,
             source=lambda: self.frame,
             randomness=self.randomness,

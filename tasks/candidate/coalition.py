@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
-from tasks.generalization.play import CountIndex, Generalization, population_cells
+from tasks.generalization.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.generalize import population_cells
 from tasks.generalization.problem import fold
-from tasks.generalization.raised import matching_people
-from tasks.generalization.setting import follower_of, played_against, table_under, weights_of
+from tasks.generalization.setting import follower_of, generalized_against, table_under, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import effective_sizes
 from tasks.microdata.hierarchy import Codes
@@ -170,7 +170,7 @@ def _coalition(
 def _of_another(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -> PooledCopy | None:
     """Another recipient's copy, as the gate makes it; None where all of its records are suppressed."""
     under, game = table_under(table, request), follower_of(request, recipient, table.population.total)
-    played = played_against(under, request, recipient, game)
+    played = generalized_against(under, request, recipient, game)
     try:
         kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     except StageFailed:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
 from tasks.adversary.profile import DerivedProfile, derive_profile
 from tasks.core.errors import StageFailed
-from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.suppression import suppressed
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.tuples import Counts

@@ -149,26 +149,11 @@ def assign(
 ) -> Assignment:
     """Assign decoys and kept classes so that the worst-off recipient misses the fewest records.
 
-    Parameters
-    ----------
-    demands : sequence of Demand
-        One a recipient, seats of later recipients included; together all that is offered.
-    ratio : int
-        Kept classes a decoy, t, from 1.
-    generator : numpy.random.Generator
-        Draws the classes within a bin, and only those.
-    budget : int, optional
-        Most records that any one copy may miss.
-    effort : float
-        Work allowed to the search, in CP-SAT's deterministic units of about a second each: the same request has the
-        same outcome on every machine.
-
-    Raises
-    ------
-    ParameterError
-        If no assignment exists, or none within the budget; says what would make one exist.
-    StageFailed
-        If the search ended with neither an assignment nor a proof that there is none.
+    One demand a recipient, seats included, together all that is offered; `ratio` kept classes a decoy, t, from 1. The
+    generator draws the classes within a bin alone. `effort` is in CP-SAT's deterministic units of about a second: the
+    same request has the same outcome on every machine. A ParameterError says what would make an assignment exist,
+    within the budget of missing records a copy; StageFailed is a search that ended with neither an assignment nor a
+    proof.
     """
     needed = _needed(problem, ratio)
     if any(len(rows) < number for rows, number in needed):
@@ -344,10 +329,9 @@ def even_hands(sizes: np.ndarray, decoys: Sequence[int]) -> list[list[int]]:
 
 
 def least_missing(sizes: np.ndarray, decoys: Sequence[int]) -> int:
-    """Records of others' decoys of a file that some recipient gets at least: all of them, less the largest least hand.
+    """Fewest records that some recipient misses, of a file's decoys: all of them, less the largest least hand.
 
-    Some recipient gets an even part of the records at most. Of two decoys each the largest is best dealt with the
-    smallest, which gives the least hand itself.
+    No least hand exceeds an even part. Of two decoys each, the largest dealt with the smallest gives the best one.
     """
     ordered = np.sort(sizes)
     least = int(ordered.sum()) // len(decoys)

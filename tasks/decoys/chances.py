@@ -108,12 +108,8 @@ class _Node:
 class DecoyChances:
     """Chances of decoy hits, against cells of the population or, without it, against the decoys of other holders.
 
-    Parameters
-    ----------
-    real : array of shape (n_classes, n_attributes)
-        Real classes of all copies, canonical.
-    tuples : array of shape (n_tuples, n_attributes)
-        Tuples of the incident that can come from no real class, and from decoys of one recipient at most.
+    `real` are the real classes of all copies, canonical; `tuples` those of the incident that can come from no real
+    class, and from decoys of one recipient at most.
     """
 
     def __init__(
@@ -212,19 +208,10 @@ def at_least(number: int, chances: Sequence[float]) -> float:
 
 
 def raked(attributes: Sequence[Integers], reference: Sequence[Integers]) -> Floats:
-    """Weights of cells, of mean 1, by which they are distributed as reference cells in bins of each attribute.
+    """Weights of cells, of mean 1 and from a tenth to ten, that give them the distribution of reference cells.
 
-    Parameters
-    ----------
-    attributes : sequence of arrays of shape (n_cells,)
-        Ordered values of each attribute; bins are runs of values.
-    reference : sequence of arrays of shape (n_reference,)
-        The same of the reference cells.
-
-    Returns
-    -------
-    array of shape (n_cells,)
-        From a tenth to ten times the mean; 1 throughout where there are fewer than 40 cells of either kind.
+    Each attribute holds one ordered value a cell, in bins that are runs of values. All weights are 1 where there are
+    fewer than 40 cells of either kind.
     """
     n_bins = min(_BINS, len(attributes[0]) // _LEAST, len(reference[0]) // _LEAST)
     weights = np.ones(len(attributes[0]))
@@ -248,10 +235,7 @@ def raked(attributes: Sequence[Integers], reference: Sequence[Integers]) -> Floa
 def single_hits(manifest: DecoyManifest, cells: Codes, axes: Sequence[Lineage]) -> list[Flags]:
     """Flags of the real classes of each first-version file that are hit by a tuple that fits no other class of it.
 
-    Parameters
-    ----------
-    cells : array of shape (n_cells, n_attributes)
-        Distinct tuples of the incident, canonical.
+    The cells are the distinct tuples of the incident, canonical.
     """
     found = []
     for table in manifest.versions[0].files:
@@ -262,19 +246,9 @@ def single_hits(manifest: DecoyManifest, cells: Codes, axes: Sequence[Lineage]) 
 
 
 def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags]) -> tuple[str, float] | None:
-    """The one recipient whose kept classes are hit, if there is just one.
+    """The one recipient whose kept classes are hit, by the flags of ``single_hits``; None for none, several or a seat.
 
-    Parameters
-    ----------
-    hit : sequence of arrays of bool, shape (n_classes,)
-        As of ``single_hits``.
-
-    Returns
-    -------
-    recipient : str
-    chance : float
-        Probability, 0 to 1, that as many of its kept classes are hit or more, and none of any other holder's.
-    None if the kept classes of no holder, of several holders, or of a seat are hit.
+    With it the probability, 0 to 1, that as many of its kept classes are hit or more, and none of any other holder's.
     """
     classes = pd.DataFrame(
         {

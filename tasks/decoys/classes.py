@@ -78,10 +78,9 @@ def half_octaves(people: Counts) -> NDArray[np.int64]:
 
 
 def looks(table: ClassTable) -> Rows:
-    """Number of each class's bin; size and linking do not distinguish the classes of one bin.
+    """Number of each class's bin: as many records, and people linked within a half-octave.
 
-    A bin is a number of records and a half-octave of people linked. Somebody with the population counts the people of
-    every class; less than a half-octave apart, counts do not distinguish a decoy from a real class.
+    A holder of the population can count the people of every class; so close together, counts distinguish no decoy.
     """
     values = np.column_stack([table.records, half_octaves(table.people)])
     return np.unique(values, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
@@ -112,18 +111,10 @@ class Lineage:
 
 
 def lineages(hierarchies: Sequence[Hierarchy], outside: Sequence[Codes | None] | None = None) -> tuple[Lineage, ...]:
-    """The lineage of each attribute.
+    """The lineage of each attribute; a HierarchyError where the levels of a hierarchy cross.
 
-    Parameters
-    ----------
-    outside : sequence of arrays of shape (n_leaves,) or None, optional
-        For each attribute, the position of each leaf under a grouping of which some groups are not in the hierarchy;
-        their positions follow its axis (``tasks.generalization.safe_harbor.SafeHarborAxis.positions``).
-
-    Raises
-    ------
-    HierarchyError
-        If the levels of a hierarchy cross, so that a group has no one line of ancestors.
+    `outside` has, for each attribute, the position of each leaf under a grouping with groups that are not in the
+    hierarchy, which follow its axis (``tasks.generalization.safe_harbor.SafeHarborAxis.positions``), or None.
     """
     check_trees("decoys are placed in groups that lie inside one another", hierarchies)
     groupings = outside or [None] * len(hierarchies)
@@ -187,23 +178,11 @@ def canonical_table(table: ClassTable, axes: Sequence[Lineage]) -> ClassTable:
 
 
 def same_origin_pairs(left: Codes, right: Codes, axes: Sequence[Lineage]) -> tuple[Rows, Rows]:
-    """All pairs of a class of one file and a class of another that are of the same origin.
+    """All pairs of a class of one file and a class of another that are of the same origin, as rows of each, in order.
 
-    Attribute by attribute, those with the most values first, the beginnings of cells that still fit are joined: a
-    group finds itself and its ancestors on the other side by search, so the cost follows the pairs that fit so far and
-    the depth of the hierarchies, not the product of the files.
-
-    Parameters
-    ----------
-    left, right : arrays of shape (n_classes, n_attributes)
-        Axis positions; equal rows are allowed.
-    axes : sequence of Lineage
-        One an attribute.
-
-    Returns
-    -------
-    rows of left, rows of right : arrays of shape (n_pairs,)
-        In order of the left row, then the right one.
+    Attribute by attribute, those with the most values first, the beginnings of cells that still fit are joined: a group
+    finds itself and its ancestors on the other side by search. So the cost follows the pairs that fit so far and the
+    depth of the hierarchies, not the product of the files. Equal rows are allowed.
     """
     left, right = canonical_cells(left, axes), canonical_cells(right, axes)
     left_of, right_of = (np.zeros(len(cells), dtype=np.intp) for cells in (left, right))

@@ -35,21 +35,9 @@ class MarkedCopy:
 def collusion(
     held: Sequence[MarkedCopy], axes: Sequence[Lineage], generator: np.random.Generator, *, subsets: int = 200
 ) -> tuple[CollusionFact, ...]:
-    """Let recipients collude in subsets of every size from one to all.
+    """What recipients learn who collude in sets of every size, from one to all; by number of colluders.
 
-    Parameters
-    ----------
-    held : sequence of MarkedCopy
-        One a recipient, at least one.
-    generator : numpy.random.Generator
-        Draws the subsets of a size that has more than ``subsets`` of them.
-    subsets : int
-        Most subsets of each size to try, from 1.
-
-    Returns
-    -------
-    tuple of CollusionFact
-        By number of colluders, from one.
+    Of a size that has more than `subsets` sets, the generator draws as many.
     """
     classes = _Classes.of(held, axes)
     found = []

@@ -42,14 +42,7 @@ def statistics_of_copy(
 ) -> StatisticsFact:
     """How the columns of a copy beside its quasi-identifiers differ from the data as collected.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The microdata as text.
-    rows : array of shape (n_real_rows,)
-        Position in the microdata of each real row of the copy.
-    decoys : sequence of mappings
-        Its other rows as text, by column.
+    `frame` is the microdata as text, `rows` the position in it of each real row of the copy, `decoys` the other rows.
     """
     released = outbound_columns(frame, request, masked)
     originals = dict(zip(masked.names, masked.original.T, strict=True))
@@ -68,20 +61,11 @@ def appended(first: Columns, second: Columns) -> dict[str, Column]:
 def statistics_fact(before: Columns, after: Columns, target: str | None) -> StatisticsFact:
     """Compare a recipient's copy with the file that it would have had.
 
-    Parameters
-    ----------
-    before, after : mapping of str to array
-        The same columns in the same order, of at least one record; integers are codes of values, released groups among
-        them, floats are numbers, NaN where missing.
-    target : str or None
-        Column that a regression explains by all others: a number, or the indicator of the most frequent code. Left
-        out where it is no column, or does not vary in both files.
-
-    Notes
-    -----
-    Least squares of standardised columns; a missing predictor counts as its mean, a record whose target is missing is
-    left out. Predictors that follow from others are left out, by pivoting on the original file. Standard errors are
-    the classical ones of the original fit.
+    Both have the same columns, of one record at least: integers are codes, floats are numbers, NaN where missing. The
+    regression explains the target, a number or the indicator of the most frequent code, by all other columns; it is
+    left out where the target is no column or does not vary in both files. Least squares of standardised columns; a
+    missing predictor counts as its mean, a record whose target is missing is left out. Predictors that follow from
+    others are left out, by pivoting on the original file. Standard errors are the classical ones of the original fit.
     """
     numeric = [name for name, column in before.items() if column.dtype.kind == "f"]
     coded = [name for name in before if name not in numeric]

@@ -45,10 +45,9 @@ _TRAINING = 20_000
 
 @dataclass(frozen=True)
 class RiskBand:
-    """Risk multiplication factors that decoys may have: how many times the release's maximum risk a decoy's is.
+    """Risk multiplication factors that decoys may have: a decoy's risk over the release's maximum risk.
 
-    A factor above 1 is a decoy that links to fewer people than any real class, as the paper has it; one below 1 a
-    decoy that links to as many people as real classes do.
+    Above 1 it links to fewer people than any real class, as in the paper; below 1 to as many as real classes do.
     """
 
     minimum: float
@@ -97,17 +96,9 @@ class DecoyCells:
 
 
 def find_decoy_cells(release: LinkedRelease, minimum: int) -> DecoyCells:
-    """All cells that decoy classes can be made of.
+    """All cells that decoy classes of `minimum` records, k, from 1, or more can be made of.
 
-    Parameters
-    ----------
-    minimum : int
-        Smallest decoy class, k, from 1.
-
-    Raises
-    ------
-    ParameterError
-        If no person of the population matches any released class.
+    A ParameterError says that no person of the population matches any released class.
     """
     linked = release.classes.people[release.classes.people > 0]
     if len(linked) == 0:
@@ -140,21 +131,8 @@ def ranked(
 ) -> Rows:
     """Cells of a band in the order in which they are offered, drawn by their likeness to released classes.
 
-    Parameters
-    ----------
-    band : RiskBand
-        Risk multiplication factors that decoys may have.
-    generator : numpy.random.Generator
-        The same generator gives the same order.
-    ratio : int
-        Kept classes a decoy, t, from 1.
-    barred : array of bool, shape (n_cells,), optional
-        Cells to leave out.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such cell; says what would give some.
+    `ratio` is the number of kept classes a decoy, t, from 1; `barred` cells are left out. A ParameterError says that no
+    cell is left, and what would give some.
     """
     usable = cells.usable if barred is None else cells.usable & ~barred
     inside = np.flatnonzero(usable & cells.in_band(band))
@@ -194,21 +172,10 @@ def boosting() -> HistGradientBoostingClassifier:
 
 
 def offered(cells: DecoyCells, ordered: Rows, generator: np.random.Generator, *, most: int, ratio: int) -> ClassTable:
-    """The first cells of an order that can be had together, each in the size of a real class that looks like it.
+    """The first cells of an order that can be had together, `most` at most, each in the size of a real class like it.
 
-    Parameters
-    ----------
-    ordered : array of int
-        As of ``ranked``.
-    most : int
-        Cells to offer: as many as are asked for. There can be fewer.
-    ratio : int
-        Kept classes a decoy, t, from 1.
-
-    Returns
-    -------
-    ClassTable
-        In an order that reveals nothing; no two share people.
+    `ratio` is the number of kept classes a decoy, t, from 1. The classes come in an order that reveals nothing; no two
+    share people.
     """
     bins, release = _Bins(cells, ratio), cells.release
     spans = [release.spans[axis] for axis in range(cells.cells.shape[1])]

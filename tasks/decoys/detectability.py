@@ -78,17 +78,8 @@ def detectability(
 ) -> DetectabilityFact:
     """Try to distinguish the decoys of all recipients from the released classes.
 
-    Parameters
-    ----------
-    decoys : ClassRecords
-        At least ``LEAST_DECOYS`` classes. The more, the surer the figure; all recipients' decoys come from one
-        mechanism and go together.
-    real : ClassRecords
-        Of the released classes, as many at least; with the same columns.
-    kinds : mapping of str to ValueKind
-        Of columns of floats that are not plain numbers.
-    generator : numpy.random.Generator
-        Gives the folds and, where there are many, the real classes.
+    Of either at least ``LEAST_DECOYS`` classes, with the same columns; decoys of all recipients come from one mechanism
+    and go together. The generator gives the folds and, of many real classes, those that are tried.
     """
     chosen = _chosen(real.classes, generator, with_values=bool(real.columns))
     decoy = np.arange(len(decoys.classes) + len(chosen)) < len(decoys.classes)
@@ -177,20 +168,8 @@ def _of_records(
 def noticed(real: Columns, decoys: Columns, kinds: Kinds) -> tuple[dict[str, Floats], dict[str, NDArray[np.int64]]]:
     """Features of single values of the decoys' records and then of the real ones, each of shape (n_records,).
 
-    Parameters
-    ----------
-    real : mapping of str to array of shape (n_real_records,)
-        Integers are codes, floats are numbers, NaN where missing.
-    decoys : mapping of str to array of shape (n_decoy_records,)
-    kinds : mapping of str to ValueKind
-        Of columns of floats that are not numbers.
-
-    Returns
-    -------
-    numbers : dict of str to array
-        Features as a tree takes them, numbers whose order has a meaning; finite.
-    codes : dict of str to array
-        The same as categories, for a classifier that is linear.
+    Integers are codes, floats are numbers, NaN where missing. For trees come finite numbers whose order has a meaning,
+    for linear classifiers the same as categories.
     """
     numbers: dict[str, Floats] = {}
     both = {name: np.concatenate([decoys[name], column]) for name, column in real.items()}
@@ -235,25 +214,12 @@ def varying(features: Mapping[str, NDArray[_Number]], rows: Rows) -> dict[str, N
 
 
 def area(scores: Floats, decoy: Flags) -> tuple[float, float, float]:
-    """Area under the ROC curve with DeLong's interval: the probability that a decoy scores above a real class.
+    """Area under the ROC curve with its interval: the probability that a decoy scores above a real class, 0 to 1.
 
-    Parameters
-    ----------
-    scores : array of shape (n_classes,)
-        Higher is more suspicious; ties count by half; NaN is not allowed.
-    decoy : array of bool, shape (n_classes,)
-        At least two of each kind.
-
-    Returns
-    -------
-    area, low, high : float
-        0 to 1; 0.5 is no better than guessing.
-
-    Notes
-    -----
-    The variance is that of the placements (DeLong, DeLong & Clarke-Pearson 1988, eq. 5), the interval is taken on the
-    logit scale so that it stays within 0 and 1. Where the two are separated altogether the placements do not vary and
-    the variance would be 0; there the interval is Newcombe's (2006, method 5), which does not vanish.
+    Higher scores are more suspicious; ties count by half; NaN is not allowed; at least two classes of each kind. The
+    variance is that of the placements (DeLong, DeLong & Clarke-Pearson 1988, eq. 5), the interval is taken on the logit
+    scale so that it stays within 0 and 1. Where the two are separated altogether the placements do not vary; there the
+    interval is Newcombe's (2006, method 5), which does not vanish.
     """
     positive, negative = scores[decoy], scores[~decoy]
     m, n = len(positive), len(negative)
@@ -285,17 +251,8 @@ def _newcombe(value: float, m: int, n: int, z: float) -> tuple[float, float]:
 def size_p_value(decoys: Counts, released: Counts, generator: np.random.Generator) -> float:
     """Permutation test of the Kolmogorov-Smirnov distance between the sizes of decoys and of released classes.
 
-    Parameters
-    ----------
-    decoys, released : arrays of shape (n_classes,)
-        Sizes, from 1; at least one of each.
-    generator : numpy.random.Generator
-        Gives the divisions. Sizes are whole numbers with many ties, which the usual tables are not made for.
-
-    Returns
-    -------
-    float
-        Share of random divisions of the classes with a distance as large, from 1/1000; a small one separates them.
+    Share of random divisions of the classes, from 1/1000, with a distance as large: sizes are whole numbers with many
+    ties, which the usual tables are not made for.
     """
     values, value = np.unique(np.concatenate([decoys, released]), return_inverse=True)
     counts = np.bincount(value, minlength=len(values))

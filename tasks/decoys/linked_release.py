@@ -17,7 +17,7 @@ import pandas as pd
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, sums_of
-from tasks.generalization.play import overlapping
+from tasks.generalization.generalize import overlapping
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
@@ -48,10 +48,7 @@ class LinkedRelease:
     def of(cls, candidate: Candidate) -> Self:
         """The release that a candidate makes.
 
-        Raises
-        ------
-        ParameterError
-            If its cells overlap and some lie outside the hierarchies: whom they match is then not known.
+        A ParameterError says that its cells overlap and some lie outside the hierarchies: whom they match is not known.
         """
         index, overlap = candidate.index, overlapping(candidate.index, candidate.generalization.method)
         lengths = [hierarchy.axis_length for hierarchy in index.hierarchies]
@@ -124,18 +121,9 @@ class LinkedRelease:
     def seen(self, cells: Codes, *, links: bool = True) -> Floats:
         """Features of cells that an intruder with the population sees, apart from their records.
 
-        Parameters
-        ----------
-        cells : array of shape (n_cells, n_attributes)
-            All different.
-        links : bool
-            Whether the people whom each cell links to, in population and register, are among them.
-
-        Returns
-        -------
-        array of shape (n_cells, n_features)
-            Mean leaf and ln width of the group on each axis; then ln(1 + people), ln(1 + people whose own cell it is)
-            where cells overlap, and ln(1 + people listed) with a register. NaN where a group has no people.
+        Shape (n_cells, n_features): mean leaf and ln width of the group on each axis, NaN where it has no people; with
+        `links`, then ln(1 + people), ln(1 + people whose own cell it is) where cells overlap, and ln(1 + people listed)
+        with a register. The cells are all different.
         """
         columns = []
         for axis, (middles, widths) in enumerate(self.spans):

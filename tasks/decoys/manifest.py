@@ -102,13 +102,7 @@ def canonical_bytes(manifest: DecoyManifest) -> bytes:
 
 
 def manifest_from_bytes(content: bytes) -> DecoyManifest:
-    """Read what ``canonical_bytes`` wrote.
-
-    Raises
-    ------
-    TamperingFound
-        If it is not the canonical form of a manifest.
-    """
+    """Read what ``canonical_bytes`` wrote; TamperingFound where it is not the canonical form of a manifest."""
     with suppress(KeyError, TypeError, ValueError, OverflowError):
         manifest = _MANIFEST.validate_json(content)
         if canonical_bytes(manifest) == content:

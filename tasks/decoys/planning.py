@@ -71,10 +71,7 @@ def copies_to_mark(candidates: Sequence[Candidate]) -> tuple[CopyToMark, ...]:
 def axes_of(candidate: Candidate) -> tuple[Lineage, ...]:
     """Lineage of each attribute of a candidate, Safe Harbor's groups outside the hierarchies included.
 
-    Raises
-    ------
-    HierarchyError
-        If the levels of a hierarchy cross.
+    Raises as ``lineages``.
     """
     outside = [axis.positions if axis.extra_labels else None for axis in candidate.index.safe_harbor]
     return lineages(candidate.index.hierarchies, outside)
@@ -119,26 +116,10 @@ def plan(
     minimum: int,
     generator: np.random.Generator,
 ) -> DecoyPlan:
-    """Assign decoys and kept classes to all recipients.
+    """Assign decoys and kept classes to the recipients of all copies; `minimum` is the smallest class, k, from 1.
 
-    Parameters
-    ----------
-    copies : sequence of CopyToMark
-        Of all recipients of the release.
-    axes : sequence of Lineage
-        Of the hierarchies and of groups outside them.
-    minimum : int
-        Smallest class, released or decoy, k, from 1.
-    generator : numpy.random.Generator
-        The same generator gives the same plan.
-
-    Raises
-    ------
-    ParameterError
-        If no recipient is to have decoys, there are no cells for them, no assignment exists, or a copy would miss too
-        many records; says what would do.
-    StageFailed
-        If the search for an assignment came to no end.
+    A ParameterError says that no recipient is to have decoys, there are no cells for them, no assignment exists, or a
+    copy would miss too many records, and what would do; StageFailed that the search came to no end.
     """
     marked = [one for one in copies if one.classes]
     if not marked:
@@ -179,13 +160,7 @@ def missing_limit(copies: Sequence[CopyToMark], policy: DecoyPolicy) -> int:
 
 
 def check_missing(one: CopyToMark, missing: Flags, budget: int, fix: str) -> None:
-    """Refuse classes missing from a copy if they hold more records than the budget.
-
-    Raises
-    ------
-    ParameterError
-        If they do.
-    """
+    """Raise a ParameterError if the classes missing from a copy hold more records than the budget."""
     lost = int(one.release.classes.records[missing].sum())
     if lost > budget:
         raise ParameterError(
@@ -205,17 +180,7 @@ def of_others(cells: DecoyCells, tables: Sequence[ClassTable], axes: Sequence[Li
 def manifest_of(
     made: DecoyPlan, ratio: int, release: str, hierarchies: Sequence[Hierarchy], rows: Sequence[Sequence[Record]]
 ) -> DecoyManifest:
-    """The manifest of a first version.
-
-    Parameters
-    ----------
-    ratio : int
-        Kept classes a decoy, t.
-    release : str
-        Release id.
-    rows : sequence
-        Decoy records of each share, seats included.
-    """
+    """The manifest of a first version, with the decoy records of each share, seats included."""
     files, axes = made.problem.files, made.problem.axes
     holders = tuple(
         Holder(
@@ -240,29 +205,11 @@ def continued(
     *,
     budget: int,
 ) -> tuple[DecoyManifest, dict[str, Flags]]:
-    """The manifest with a further version and its newcomers, and the classes that every copy lacks.
+    """The manifest with a further version and its newcomers, and the classes that the copy of each recipient misses.
 
-    Parameters
-    ----------
-    manifest : DecoyManifest
-        Of the version that is continued.
-    copies : sequence of CopyToMark
-        Of all recipients of the new version. One who holds decoys keeps them, whatever it asks for now.
-    release_id : str
-        Of the new version.
-    budget : int
-        Most records that any copy may miss.
-
-    Returns
-    -------
-    manifest : DecoyManifest
-    missing : dict of str to array of bool
-        By recipient, whether each released class is missing from its copy.
-
-    Raises
-    ------
-    ParameterError
-        If the version does not go with those before it, a newcomer has no seat, or a copy would miss too much.
+    A recipient who holds decoys keeps them, whatever it asks for now; no copy may miss more records than the budget. A
+    ParameterError says that the version does not go with those before it, a newcomer has no seat, or a copy would miss
+    too much.
     """
     if hierarchies_digest(hierarchies) != manifest.hierarchies:
         raise ParameterError(

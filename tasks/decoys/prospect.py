@@ -15,8 +15,8 @@ from tasks.decoys.assignment import even_hands
 from tasks.decoys.classes import sums_of
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
 from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, missing_limit, of_others, plan
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.kanonymity.optimum import search
-from tasks.generalization.play import CountIndex
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.request.model import DecoyPolicy
@@ -83,11 +83,6 @@ def room_table(candidate: Candidate, band: RiskBand) -> tuple[Room, ...]:
     """Room for decoys in optimal k-anonymous releases of the data, over k and suppression: the paper's Tables 4 and 5.
 
     Settings that no generalization meets are left out.
-
-    Parameters
-    ----------
-    band : RiskBand
-        Risk multiplication factors that decoys may have.
     """
     index, rows = candidate.index, []
     codes = index.data.codes[candidate.prepared.tuple_of_record]
@@ -134,15 +129,10 @@ def room_at(index: CountIndex, levels: Sequence[int], k: int, band: RiskBand, su
 
 
 def supported(candidates: Sequence[Candidate], one: CopyToMark, generator: np.random.Generator) -> Supported:
-    """Most recipients whose copies are generalized as this one's.
+    """Most recipients whose copies are generalized as this one's; a ParameterError where no cell is fit for a decoy.
 
-    A release offers as many cells as are asked for, so what the optimal choice costs is worked out anew for each number
-    of recipients. Where cells overlap, classes can bar one another by their origin: fewer may then be supported.
-
-    Raises
-    ------
-    ParameterError
-        If there is no cell for a decoy at all.
+    What the optimal choice costs is worked out anew for each number of recipients, since a release offers as many cells
+    as are asked for. Where cells overlap, classes can bar one another by their origin: fewer may then be supported.
     """
     first, copies = candidates[0], copies_to_mark(candidates)
     policy, cells = first.request.policy.decoys, find_decoy_cells(one.release, minimum_class(first))

@@ -63,10 +63,7 @@ class OutboundColumns:
     def read(self, rows: Sequence[Mapping[str, str | None]]) -> dict[str, Column]:
         """Records given as text, in numbers.
 
-        Raises
-        ------
-        ParameterError
-            If a record lacks a column, or has text in one of numbers or dates; names the column.
+        A ParameterError names the column that a record lacks, or that has text in it where numbers or dates belong.
         """
         found = {}
         for name, column in self.by_name.items():
@@ -88,13 +85,7 @@ class OutboundColumns:
 
 
 def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: MaskedColumns) -> OutboundColumns:
-    """The outbound columns that are no quasi-identifiers; masked ones with their masked values.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The microdata as text, missing cells as NA.
-    """
+    """The outbound columns of the microdata that are no quasi-identifiers; of masked ones the masked values."""
     columns = {}
     for name in request.outbound:
         if name in masked.names:
@@ -109,13 +100,7 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
 
 
 def refuse_own_values(columns: OutboundColumns) -> None:
-    """Refuse columns in which nearly every record has a value of its own.
-
-    Raises
-    ------
-    ParameterError
-        If there is one; names it.
-    """
+    """Refuse columns in which nearly every record has a value of its own, by a ParameterError that names one."""
     for name, column in columns.by_name.items():
         if column.values.dtype.kind == "f":
             continue
@@ -224,21 +209,9 @@ class ClassRecords:
 def draw_records(
     real: RealRecords, tables: Sequence[ClassTable], generator: np.random.Generator, *, common_from: int | None
 ) -> list[ClassRecords]:
-    """Draw the records of several sets of decoy classes of one file.
+    """Draw the records of several sets of decoy classes of one file, whose cells are as they are released.
 
-    Parameters
-    ----------
-    tables : sequence of ClassTable
-        Cells as they are released.
-    generator : numpy.random.Generator
-        The same generator gives the same records.
-    common_from : int, optional
-        As of ``tasks.decoys.value_model.draw_values``.
-
-    Raises
-    ------
-    ParameterError
-        If some decoy is a copy of a real record however often it is drawn.
+    `common_from` and the ParameterError are those of ``tasks.decoys.value_model.draw_values``.
     """
     numbers = [np.repeat(np.arange(len(table)), table.records) for table in tables]
     if not real.columns.by_name:

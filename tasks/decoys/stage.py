@@ -30,14 +30,7 @@ from tasks.decoys.planning import (
     of_others,
     plan,
 )
-from tasks.decoys.records import (
-    RealRecords,
-    as_texts,
-    at_rows,
-    draw_records,
-    outbound_columns,
-    refuse_own_values,
-)
+from tasks.decoys.records import RealRecords, as_texts, at_rows, draw_records, outbound_columns, refuse_own_values
 from tasks.decoys.value_rules import Column, Columns
 from tasks.microdata.hierarchy import Codes
 
@@ -61,23 +54,10 @@ class Planted:
 def plant(
     candidates: Sequence[Candidate], release_id: str, before: DecoyManifest | None, generators: Randomness
 ) -> Planted:
-    """Give every recipient who is to have decoys some, or those that it has.
+    """Give every recipient who is to have decoys some, or those that it has by the manifest of the version before.
 
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        One a recipient, of one request and its data; at least one recipient asks for decoys, or holds some.
-    before : DecoyManifest, optional
-        Of the version that this one continues.
-    generators : callable
-        Gives the generator of one purpose.
-
-    Raises
-    ------
-    ParameterError
-        If decoys cannot be had on these terms; says what would make them feasible.
-    StageFailed
-        If the search for an assignment came to no end.
+    One candidate a recipient, of one request and its data; at least one recipient asks for decoys, or holds some. A
+    ParameterError says what would make decoys feasible; StageFailed is a search for an assignment that came to no end.
     """
     work = _Planting(candidates, generators)
     policy, trees = work.first.request.policy.decoys, work.first.index.hierarchies
@@ -198,11 +178,10 @@ def marked_copy(manifest: DecoyManifest, holder: Holder, missing: Flags) -> Mark
 
 
 def attempts(real: ClassTable, decoys: ClassTable) -> AttemptFact:
-    """Risk of a copy with decoys in it.
+    """Risk of a copy with decoys in it, and of its real classes, at least one, alone; the gate judges these.
 
-    A decoy is no person of the data, so the gate judges the real classes alone, at least one. Decoys lie in cells of
-    their own: they change no real record's risk. What they change is what an intruder finds: part of the attempts, and
-    the riskiest above all, hit a person who is not in the data.
+    A decoy lies in a cell of its own and changes no real record's risk. It changes what an intruder finds: part of the
+    attempts, and the riskiest above all, hit a person who is not in the data.
     """
     every = joined([real, decoys])
     linked, is_real = 1 / np.maximum(every.people, 1), np.arange(len(every)) < len(real)

@@ -85,27 +85,12 @@ def incident_of_labels(
     *,
     outside: Mapping[str, Sequence[str]] | None = None,
 ) -> Incident:
-    """An incident of a table whose values are labels of any level of the hierarchies.
+    """An incident of a table of text whose values are labels of any level of the hierarchies, in the order of the axes.
 
-    Columns that it lacks, and values that no hierarchy has, are unknown: such a row can hit less, never more.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Text columns; those that are no quasi-identifiers are not looked at.
-    hierarchies : mapping of str to Hierarchy
-        By name, in the order of the axes.
-    where : str
-        Name of the file, for messages.
-    outside : mapping of str to sequence of str, optional
-        Labels of the groups outside a hierarchy, such as Safe Harbor's, in the order of their positions.
-
-    Raises
-    ------
-    DataError
-        If the table has no column of the quasi-identifiers, or one of them twice.
-    ParameterError
-        If two groups of a column have one label.
+    Columns that it lacks, and values that no hierarchy has, are unknown: such a row can hit less, never more. `outside`
+    has the labels of groups outside a hierarchy, such as Safe Harbor's, in the order of their positions. A DataError
+    says that the table has no quasi-identifier, or one twice; a ParameterError that two groups of a column have one
+    label.
     """
     columns = list(frame.columns)
     if not set(columns) & set(hierarchies):
@@ -206,20 +191,9 @@ def trace(
 ) -> Trace:
     """Whom an incident points to.
 
-    Parameters
-    ----------
-    axes : sequence of Lineage
-        Of the hierarchies that the manifest was made with.
-    population : Tuples or None
-        Leaf tuples of the population, or the register, with the people of each; None where it is gone, and decoys are
-        compared with those of other holders alone.
-    level : float
-        Greatest likelihood of chance at which a recipient is named, between 0 and 1.
-
-    Raises
-    ------
-    ParameterError
-        If the level is outside its range.
+    `axes` are of the hierarchies that the manifest was made with. The population, or the register, has leaf tuples with
+    the people of each; where it is gone, decoys are compared with those of other holders alone. A recipient is named at
+    a likelihood of chance of `level` at most, between 0 and 1, else a ParameterError.
     """
     if not 0 < level < 1:
         raise ParameterError(

@@ -81,12 +81,7 @@ class ValueGrid:
     def of(cls, values: Floats, kind: ValueKind = ValueKind.NUMBER) -> "ValueGrid | None":
         """The grid of a column; None where its values have too many decimals to distinguish, or none is known.
 
-        Parameters
-        ----------
-        values : array of shape (n_values,)
-            Finite, or NaN where missing.
-        kind : ValueKind
-            Dates are whole days.
+        Values are finite, NaN where missing; dates are whole days.
         """
         known, records = np.unique(values[~np.isnan(values)], return_counts=True)
         decimals = decimals_of(known)
@@ -130,20 +125,9 @@ class ValueGrid:
     ) -> Floats:
         """Draw values on the grid between two numbers each, as round as their anchors or on the same weekday.
 
-        Parameters
-        ----------
-        ends : two arrays of shape (n_values,)
-            Between which to draw. Values that real records have, or the ends, only where nothing else fits.
-        anchors : array of shape (n_values,)
-            Values of the column.
-        bounds : two arrays of shape (n_values,), optional
-            How far a value may lie outside where nothing on the grid lies between; not at all where not given.
-
-        Returns
-        -------
-        array of shape (n_values,)
-            The nearest value of the anchor's habit where none is between and within bounds, of the grid where none is
-            within bounds; the nearest of all where that is none either.
+        The ends, and values that real records have, are drawn only where nothing else fits. Where nothing on the grid
+        lies between, a value may lie outside within the bounds, if there are any: the nearest of the anchor's habit,
+        else the nearest of the grid; the nearest of all where neither is within them.
         """
         origin, inner = self.units(anchors), self._span(*ends)
         steps = self._steps(origin)

@@ -69,34 +69,14 @@ def draw_values(
     common_from: int | None = None,
     kinds: Kinds = _NUMBERS,
 ) -> dict[str, Column]:
-    """Draw the values of decoy records.
+    """Draw the values of decoy records, named and typed as the real columns.
 
-    Parameters
-    ----------
-    columns : mapping of str to array of shape (n_records,)
-        Columns beside the quasi-identifiers, at least one, in the order in which they are drawn; integers are codes of
-        values (a missing value is a code of its own), floats are numbers (NaN is missing). All original records: no
-        decoy copies a suppressed one either.
-    context : array of shape (n_records, n_features)
-        What the values may depend on: the place of each record's class; finite.
-    decoy_context : array of shape (n_decoys, n_features)
-        The same of the decoys.
-    generator : numpy.random.Generator
-        The same generator gives the same values.
-    common_from : int, optional
-        Real records that share a vector from which on a decoy may have it too, from 2; never where not given.
-    kinds : mapping of str to ValueKind, optional
-        Of columns of floats that are not numbers: dates as whole days since 1970, and values out of a list.
-
-    Returns
-    -------
-    dict of str to array of shape (n_decoys,)
-        Named and typed as the real columns.
-
-    Raises
-    ------
-    ParameterError
-        If some decoy is a copy however often it is drawn.
+    The columns, at least one, are those beside the quasi-identifiers, of all original records (no decoy copies a
+    suppressed one either), in the order in which they are drawn: integers are codes (a missing value has its own),
+    floats numbers (NaN is missing), or by `kinds` dates as whole days since 1970 or values out of a list. The contexts,
+    finite and of shape (n_records, n_features) and (n_decoys, n_features), are what values may depend on: the place of
+    each record's class. A vector may be a decoy's too if `common_from` real records, from 2, share it; never where not
+    given. A ParameterError says that some decoy is a copy however often it is drawn.
     """
     sample = np.sort(generator.permutation(len(context))[:_TRAINING])
     models = _learned(columns, context, sample, kinds, generator)
@@ -144,16 +124,7 @@ def _vectors(columns: Columns) -> list[bytes]:
 
 
 class _Leaves:
-    """A tree with the training records by leaf.
-
-    Parameters
-    ----------
-    features : array of shape (n_records, n_features)
-    targets, anchors : arrays of shape (n_records,)
-        What is learned, and the column's own values.
-    between : bool
-        Whether values are drawn between neighbouring targets.
-    """
+    """A tree learned on targets, with the training records by leaf and the column's own values, the anchors."""
 
     def __init__(
         self, features: Floats, targets: Column, anchors: Column, *, between: bool, generator: np.random.Generator

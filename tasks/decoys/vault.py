@@ -49,10 +49,8 @@ class KeyRing:
 def load_keys(path: Path, environment: Mapping[str, str] = os.environ) -> KeyRing:
     """Keys of the environment variable or, where it is not set, of the key file.
 
-    Raises
-    ------
-    WorkspaceError
-        If there is neither, the file cannot be read, others may read it, or its content is not keys.
+    A WorkspaceError says that there is neither, the file cannot be read, others may read it, or its content is not
+    keys.
     """
     given, where = environment.get(VARIABLE, "").replace(",", " "), f"environment variable {VARIABLE}"
     if not given.strip():
@@ -81,37 +79,19 @@ def load_keys(path: Path, environment: Mapping[str, str] = os.environ) -> KeyRin
 
 
 def make_keys(path: Path) -> KeyRing:
-    """Make a key file with one new key, whole or not at all; keys that are there already are kept.
-
-    Raises
-    ------
-    WorkspaceError
-        If the file cannot be written, or one that is there cannot be used.
-    """
+    """Make a key file with one new key, whole or not at all; keys that are there are kept. Raises WorkspaceError."""
     with _writing(path), suppress(FileExistsError):
         write_new(path, Fernet.generate_key() + b"\n")
     return load_keys(path, {})
 
 
 def add_key(path: Path) -> KeyRing:
-    """Put a new key before those of a key file; what the old ones sealed can still be opened.
-
-    Raises
-    ------
-    WorkspaceError
-        If the file cannot be read or written.
-    """
+    """Put a new key before those of a key file; what the old ones sealed can still be opened. Raises WorkspaceError."""
     return _replace(path, (Fernet.generate_key(), *load_keys(path, {}).keys))
 
 
 def keep_newest_key(path: Path) -> KeyRing:
-    """Take all keys but the newest out of a key file; nothing that they sealed can be opened any more.
-
-    Raises
-    ------
-    WorkspaceError
-        If the file cannot be read or written.
-    """
+    """Take all keys but the newest out of a key file; what they sealed stays sealed. Raises WorkspaceError."""
     return _replace(path, load_keys(path, {}).keys[:1])
 
 
@@ -143,18 +123,9 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def seal(manifest: DecoyManifest, ring: KeyRing, nonce: bytes) -> tuple[bytes, str]:
-    """Encrypt a manifest under the newest key.
+    """Encrypt a manifest under the newest key, after a nonce of 32 bytes that nobody else can guess.
 
-    Parameters
-    ----------
-    nonce : bytes
-        32 bytes that nobody else can guess.
-
-    Returns
-    -------
-    content : bytes
-    commitment : str
-        SHA-256 in hexadecimal, for the record.
+    With the content comes its commitment for the record, a SHA-256 in hexadecimal.
     """
     plain = nonce + canonical_bytes(manifest)
     return _encrypted(plain, ring), _commitment(plain)
@@ -163,12 +134,8 @@ def seal(manifest: DecoyManifest, ring: KeyRing, nonce: bytes) -> tuple[bytes, s
 def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) -> DecoyManifest:
     """Decrypt a manifest, and check it against the record's commitment.
 
-    Raises
-    ------
-    ParameterError
-        If no key of the ring is the one that it was sealed with.
-    TamperingFound
-        If it was changed, or is not the manifest that the record commits to.
+    A ParameterError says that it was sealed with a key that is not in the ring, TamperingFound that it was changed or
+    is not the manifest that the record commits to.
     """
     plain = _decrypted(content, ring)
     if commitment is not None and not hmac.compare_digest(_commitment(plain), commitment.lower()):
@@ -246,23 +213,14 @@ class Vault:
     def keys(self) -> KeyRing:
         """The keys, made at first use.
 
-        Raises
-        ------
-        WorkspaceError
-            If they cannot be used, or are gone while manifests are here that they sealed.
+        A WorkspaceError says that they cannot be used, or are gone while manifests are here that they sealed.
         """
         given = os.environ.get(VARIABLE, "").strip()
         fresh = not given and not self.key_file.exists() and not self.sealed()
         return make_keys(self.key_file) if fresh else load_keys(self.key_file)
 
     def read(self, release_id: str) -> bytes:
-        """The sealed manifest of a release.
-
-        Raises
-        ------
-        WorkspaceError
-            If there is none, or it cannot be read.
-        """
+        """The sealed manifest of a release; a WorkspaceError where there is none, or it cannot be read."""
         path = self.place(release_id)
         try:
             return path.read_bytes()
@@ -280,17 +238,7 @@ class Vault:
             ) from None
 
     def open(self, release_id: str, commitment: str | None = None) -> DecoyManifest:
-        """The manifest of a release.
-
-        Raises
-        ------
-        WorkspaceError
-            If there is none, it cannot be read, or the keys cannot be used.
-        ParameterError
-            If none of the keys opens it.
-        TamperingFound
-            If it was changed, or is not the one that the record commits to.
-        """
+        """The manifest of a release. Raises as ``read``, ``load_keys`` and ``open_sealed``."""
         return open_sealed(self.read(release_id), load_keys(self.key_file), commitment)
 
     def order_seed(self, release_id: str, recipient: str) -> bytes:
@@ -308,12 +256,9 @@ class Vault:
         return path
 
     def seal_all_anew(self, ring: KeyRing) -> int:
-        """Seal every manifest under the newest key; returns how many.
+        """Seal every manifest under the newest key; returns how many. Raises as ``read`` and ``open_sealed``.
 
-        Raises
-        ------
-        WorkspaceError, ParameterError, TamperingFound
-            If one cannot be read or opened; those before it are sealed anew, and repeating goes on.
+        Where one cannot be opened, those before it are sealed anew, and repeating goes on.
         """
         paths = self.sealed()
         for path in paths:

@@ -121,17 +121,8 @@ def stage_addition(
 ) -> dict[str, str]:
     """Complete the addition of a release after review, whose delivery lies in its staged folder already.
 
-    Returns
-    -------
-    dict
-        SHA-256 of its files, by their names in the ledger's entry.
-
-    Raises
-    ------
-    StageFailed
-        If its data file is not the one that was decided on.
-    WorkspaceError
-        If a file cannot be written, or the disk is full.
+    Returns the SHA-256 of its files, by their names in the ledger's entry. StageFailed says that its data file is not
+    the one that was decided on, a WorkspaceError that a file cannot be written.
     """
     files = approval_files(record.recipient.id)
     delivery = (staging / files["manifest_sha256"]).parent
@@ -164,20 +155,9 @@ def stage_addition(
 
 
 def stage_file(staging: Path, path: str, content: bytes) -> str:
-    """Write a file of an addition where it is not read yet, and put the staged files on disk; returns its SHA-256.
+    """Write a file of an addition, by its path in the bundle, below a private folder; returns its SHA-256.
 
-    Parameters
-    ----------
-    staging : Path
-        Private folder of the release's additions.
-    path : str
-        Its path in the bundle.
-    content : bytes
-
-    Raises
-    ------
-    WorkspaceError
-        If it cannot be written, or the disk is full.
+    The staged files are on disk on return. A WorkspaceError says that it cannot be written, or the disk is full.
     """
     target = staging / path
     with on_disk(staging):
@@ -188,22 +168,10 @@ def stage_file(staging: Path, path: str, content: bytes) -> str:
 
 
 def finish(staging: Path, bundle: Path, entries: Sequence[Entry]) -> None:
-    """Move recorded additions into their bundle, deliveries last; repeating is harmless.
+    """Move recorded additions from their private folder into their bundle, deliveries last; repeating is harmless.
 
-    Parameters
-    ----------
-    staging : Path
-        Private folder of the release's additions; what is not recorded stays there.
-    bundle : Path
-    entries : sequence of Entry
-        The release's entries since it was last published.
-
-    Raises
-    ------
-    TamperingFound
-        If a recorded addition is not what was recorded; it is left as it is.
-    WorkspaceError
-        If a file cannot be moved.
+    `entries` are the release's since it was last published; what they do not record stays. TamperingFound says that a
+    recorded addition is not what was recorded, and is left as it is; a WorkspaceError that a file cannot be moved.
     """
     for entry in entries:
         recorded = recorded_files(entry)

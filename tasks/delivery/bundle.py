@@ -32,15 +32,7 @@ from tasks.ledger.store import Ledger
 def seal(folder: Path) -> Manifest:
     """Write the manifest of a staged bundle, and before it that of each delivery in it; put everything on disk.
 
-    Returns
-    -------
-    Manifest
-        Its ``sha256`` is what the ledger's ``published`` entry records.
-
-    Raises
-    ------
-    StageFailed, WorkspaceError
-        As ``seal_folder``.
+    The ledger's ``published`` entry records the ``sha256`` of what is returned. Raises as ``seal_folder``.
     """
     for delivery in sorted(path for path in folder.glob("delivery/*") if path.is_dir()):
         seal_folder(delivery)
@@ -50,17 +42,8 @@ def seal(folder: Path) -> Manifest:
 def publish(staged: Path, final: Path) -> None:
     """Move a sealed bundle to its place: all of it or nothing, on disk when this returns.
 
-    Parameters
-    ----------
-    staged, final : Path
-        Folders in the same file system; `final` must not exist, its parent must.
-
-    Raises
-    ------
-    StageFailed
-        If `staged` is not sealed.
-    WorkspaceError
-        If `final` exists, lies in another file system or cannot be written.
+    StageFailed says that it is not sealed; a WorkspaceError that the place exists, which is never replaced, lies in
+    another file system or cannot be written.
     """
     if not (staged / MANIFEST_FILE).is_file():
         raise StageFailed(
@@ -97,21 +80,9 @@ def recover(staged: Path, final: Path, ledger: Ledger) -> None:
     """Finish or remove the work of an interrupted run; doing it again changes nothing.
 
     A staged bundle whose publication is recorded is verified against the ledger and published. One that was never
-    recorded, or is in its place already, is removed. No run may be working on it meanwhile.
-
-    Parameters
-    ----------
-    staged, final : Path
-        Folders of the staged and of the published bundle, both named by the release id.
-    ledger : Ledger
-        Where publications are recorded.
-
-    Raises
-    ------
-    TamperingFound
-        If a recorded bundle is not what was recorded, staged or in its place; it is left as it is.
-    WorkspaceError
-        If a folder cannot be moved or removed.
+    recorded, or is in its place already, is removed. Both folders are named by the release id; no run may be working on
+    it meanwhile. TamperingFound says that a recorded bundle is not what was recorded, and is left as it is; a
+    WorkspaceError that a folder cannot be moved or removed.
     """
     if not staged.is_dir():
         return

@@ -23,21 +23,7 @@ SUFFIX = ".age"
 def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> None:
     """Encrypt bytes into a new file, which the holder of any one of some keys can read; on disk on return.
 
-    Parameters
-    ----------
-    content : Buffer
-        The clear file, in memory.
-    target : Path
-        Must not exist.
-    keys : sequence of str
-        Public keys as a request has them; at least one.
-
-    Raises
-    ------
-    StageFailed
-        If it cannot be encrypted, or what is on disk is not what was written.
-    OSError
-        If the file cannot be written.
+    StageFailed says that it cannot be encrypted, or what is on disk is not what was written.
     """
     try:
         sealed = pyrage.encrypt(content.to_pybytes(), [encryption_key(key) for key in keys])

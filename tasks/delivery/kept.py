@@ -33,8 +33,8 @@ from tasks.core.errors import unreadable_intermediate
 from tasks.core.seed import derive_seed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.vault import Vault
+from tasks.generalization.count_index import Generalization
 from tasks.generalization.generalization_file import load_generalization, save_generalization
-from tasks.generalization.play import Generalization
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples
 
@@ -88,13 +88,7 @@ class Kept:
 
 
 def kept_key(key_file: Path, release_id: str, recipient: str) -> bytes:
-    """Key of what is kept of a copy, 32 bytes.
-
-    Raises
-    ------
-    WorkspaceError, ParameterError, TamperingFound
-        If the release has decoys and its manifest cannot be opened.
-    """
+    """Key of what is kept of a copy, 32 bytes; raises as ``Vault.order_seed`` where the release has decoys."""
     vault = Vault.beside(key_file)
     if vault.place(release_id).exists():
         return hmac.digest(vault.order_seed(release_id, recipient), b"re-assessment", "sha256")
@@ -106,10 +100,7 @@ def decoys_and_order(
 ) -> tuple[Sequence[Mapping[str, str | None]], bytes]:
     """Decoy records of a copy, from the sealed manifest that its record commits to, and the seed of its row order.
 
-    Raises
-    ------
-    WorkspaceError, ParameterError, TamperingFound
-        If the copy has decoys and their manifest cannot be opened.
+    Raises as ``Vault.open`` where the copy has decoys.
     """
     if decoys is None:
         return (), derive_seed(key_file, release_id, f"row order {recipient}")
@@ -122,13 +113,6 @@ def names_of(ids: pd.Series, key_file: Path) -> Names:
     """A name for each record's person: equal for equal record ids in all releases of a workspace.
 
     Without the workspace's key nobody can make one, or learn whose it is.
-
-    Parameters
-    ----------
-    ids : Series of str
-        Record ids.
-    key_file : Path
-        Path of the workspace's key.
     """
     key = derive_seed(key_file, "re-assessment", "people")
     made = b"".join(
@@ -165,13 +149,7 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
 
 
 def unpacked(members: Mapping[str, bytes]) -> Kept:
-    """Read back the members that ``packed`` made.
-
-    Raises
-    ------
-    StageFailed
-        If it is not in the form of this version.
-    """
+    """Read back the members that ``packed`` made; StageFailed where they are not in the form of this version."""
     try:
         with np.load(io.BytesIO(members[_RULE]), allow_pickle=False) as arrays:
             labels: Mapping[str, Sequence[Sequence[str]]] = json.loads(arrays["labels"].tobytes())

@@ -64,13 +64,7 @@ class Contents:
 
 
 def read_contents(folder: Path) -> Contents:
-    """Hash every file of a folder.
-
-    Raises
-    ------
-    OSError
-        If a folder cannot be listed.
-    """
+    """Hash every file of a folder; an OSError where a folder cannot be listed."""
     files, others = {}, []
     for root, folders, names in os.walk(folder, onerror=_raise):
         for path in (Path(root, name) for name in folders + names):
@@ -108,12 +102,8 @@ def printable(path: str) -> str:
 def seal_folder(folder: Path) -> Manifest:
     """Write the manifest of a folder, and put the folder on disk.
 
-    Raises
-    ------
-    StageFailed
-        If it is sealed already, or holds anything but readable files and folders.
-    WorkspaceError
-        If it cannot be written, or the disk is full.
+    StageFailed says that it is sealed already, or holds anything but readable files and folders; a WorkspaceError that
+    it cannot be written, or the disk is full.
     """
     with on_disk(folder):
         contents = read_contents(folder)
@@ -154,13 +144,7 @@ def on_disk(path: Path) -> Iterator[None]:
 
 
 def differences(folder: Path, contents: Contents) -> tuple[str, ...]:
-    """Differences between a folder and the manifest in it, each file named.
-
-    Returns
-    -------
-    tuple of str
-        One clause a difference: altered, missing, extra, or not a readable file; none where all is as sealed.
-    """
+    """Differences between a folder and the manifest in it, a clause each: altered, missing, extra or not readable."""
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
     except FileNotFoundError:

@@ -34,14 +34,9 @@ _TYPES: Mapping[ValueType, pa.DataType] = {
 
 
 def typed(released: pa.Table, request: ReleaseRequest) -> pa.Table:
-    """A released table of text with the types that its columns have in Parquet.
+    """A released table of text, not marked against formulas, with the types that its columns have in Parquet.
 
-    Parameters
-    ----------
-    released : Table
-        Outbound columns as text, none of them marked against formulas.
-    request : ReleaseRequest
-        Generalized columns are text; the others have their attributes' types where every value allows it.
+    Generalized columns are text; the others have their attributes' types where every value allows it.
     """
     columns = {}
     for name in released.column_names:
@@ -78,13 +73,7 @@ def _are_exact(texts: pa.Array, values: pa.Array) -> bool:
 
 
 def converted(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Texts as values of a type.
-
-    Raises
-    ------
-    ArrowException
-        If one of them is none.
-    """
+    """Texts as values of a type; an ArrowException where one of them is none."""
     if pa.types.is_date(kind):
         return pc.cast(texts, kind)
     values = pc.cast(pc.utf8_ltrim(texts, characters="+"), kind)
@@ -105,25 +94,13 @@ def is_parquet(source: Source) -> bool:
 
 
 def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:
-    """Some columns of a Parquet file, each value as the text that stands for it.
-
-    Raises
-    ------
-    ArrowException, OSError
-        If the file cannot be read.
-    """
+    """Some columns of a Parquet file, each value as the text that stands for it. Raises ArrowException or OSError."""
     found = pq.read_table(_opened(source), columns=list(dict.fromkeys(names)), partitioning=None)
     return pa.table({name: pc.cast(found[name], pa.large_string()) for name in names})
 
 
 def spelling(source: Source) -> Callable[[str, str], str]:
-    """Function from a column and the text as collected to the text as read back.
-
-    Raises
-    ------
-    ArrowException, OSError
-        If the file cannot be read.
-    """
+    """Function from a column and the text as collected to the text as read back. Raises ArrowException or OSError."""
     schema = pq.read_schema(_opened(source))
 
     def spelled(name: str, text: str) -> str:

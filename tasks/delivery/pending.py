@@ -32,14 +32,8 @@ _MODE = 0o600
 def seal_folder(folder: Path, target: Path, key: bytes) -> None:
     """Encrypt a folder into a file that the owner alone may read; whole or not at all, on disk on return.
 
-    Parameters
-    ----------
-    folder : Path
-        Regular files and folders only.
-    target : Path
-        Its folders are made where they are missing.
-    key : bytes
-        32 bytes, the seed of the release's pending deliveries.
+    The key, 32 bytes, is the seed of the release's pending deliveries. Folders of the target are made where they are
+    missing.
     """
     with _sealing(target, key) as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -56,20 +50,9 @@ def seal_members(members: Mapping[str, bytes | memoryview], target: Path, key: b
 
 
 def open_folder(source: Path, folder: Path, key: bytes) -> None:
-    """Decrypt a sealed folder.
+    """Decrypt a sealed folder, into one that is made where it is missing and must lie where nobody else may read.
 
-    Parameters
-    ----------
-    source : Path
-    folder : Path
-        Where its content comes, below a folder that nobody else may read; made if it is missing.
-    key : bytes
-        That it was sealed with.
-
-    Raises
-    ------
-    TamperingFound
-        If the file is missing, was changed, or was sealed with another key.
+    TamperingFound says that the file is missing, was changed, or was sealed with another key.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _opening(source, key) as archive:
@@ -173,13 +156,7 @@ class BallotBox:
         write_whole(self.place(ballot.reviewer, ballot.commitment), seal_ballot(ballot, self._key()))
 
     def open(self, reviewer: str, commitment: str) -> Ballot:
-        """A reviewer's vote.
-
-        Raises
-        ------
-        TamperingFound
-            If it is missing, was changed, or is not what the reviewer committed to.
-        """
+        """A reviewer's vote; TamperingFound where it is missing, was changed, or is not the one committed to."""
         path = self.place(reviewer, commitment)
         try:
             content = path.read_bytes()

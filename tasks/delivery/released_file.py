@@ -30,14 +30,7 @@ _NEGATIVE_NUMBER = r"^-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
-    """A permutation of rows that only the holder of the seed can repeat.
-
-    Parameters
-    ----------
-    n_rows : int
-    seed : bytes
-        Secret, at least 16 bytes.
-    """
+    """A permutation of rows that only the holder of the seed, at least 16 secret bytes, can repeat."""
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(seed)))
     return generator.permutation(n_rows)
 
@@ -55,15 +48,8 @@ def delivered_table(
 ) -> pa.Table:
     """The outbound columns of a candidate's released records, generalized, and of decoys, all in one order.
 
-    Parameters
-    ----------
-    candidate : Candidate
-    seed : bytes
-        Seed of the row order.
-    form : DeliveryFormat
-        What the table is written as: for CSV all columns are text, and some cells of it marked.
-    decoys : sequence of mappings
-        Decoy records as text by column; any order of all rows is equally likely, whichever are decoys.
+    Every order of all rows is equally likely, whichever are decoys. For CSV all columns are text, and some cells
+    marked.
     """
     request, frame, masked = candidate.request, candidate.frame, candidate.masked
     rows = released_rows(candidate.prepared.tuple_of_record, candidate.released, seed, len(decoys))
@@ -134,25 +120,10 @@ def _write(released: pa.Table, stream: IO[bytes], form: DeliveryFormat) -> None:
 
 
 def read_cells(path: Source, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> Codes:
-    """Cells of the rows of a released file, read back from its bytes.
+    """Axis positions of the rows of a released file, read back from its bytes; shape (n_rows, n_names).
 
-    Parameters
-    ----------
-    path : Path or Buffer
-    names : sequence of str
-        Quasi-identifiers.
-    axis_labels : sequence of sequences of str
-        Label of each position of each axis.
-
-    Returns
-    -------
-    array of shape (n_rows, n_attributes)
-        Axis positions.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read, or a label is none of these.
+    `axis_labels` are the labels of each position of each axis. StageFailed says that the file cannot be read, or a
+    label is none of these.
     """
     released = read_columns(path, names)
     cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
@@ -174,10 +145,7 @@ def positions_of(labels: Iterable[str], axis: Sequence[str]) -> Codes:
 def read_numbers(source: Source, names: Sequence[str]) -> NDArray[np.float64]:
     """Numeric columns of a released file, read back from its bytes; NaN where missing, shape (n_rows, n_names).
 
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
+    StageFailed says that the file cannot be read.
     """
     released = read_columns(source, names)
     columns = [pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce") for name in names]
@@ -185,14 +153,9 @@ def read_numbers(source: Source, names: Sequence[str]) -> NDArray[np.float64]:
 
 
 def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
-    """Some columns of a released file as text, read back from its bytes.
+    """Some columns of a released file as text, read back from its bytes; StageFailed where it cannot be read.
 
     In CSV, an empty cell without quotes is a missing value.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
     """
     try:
         if is_parquet(path):
@@ -214,19 +177,10 @@ def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
 
 
 def as_read(path: Source) -> tuple[Callable[[str], str], Callable[[str, str], str]]:
-    """How texts of a released file and texts as collected are told to be equal.
+    """How texts of a released file and texts as collected are told to be equal; StageFailed where it cannot be read.
 
-    Returns
-    -------
-    recovered : function
-        From a text cell of the file to the text as it was collected.
-    spelled : function
-        From a column and a value as collected to the text that is read back, marks aside.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
+    The first function leads from a text cell of the file to the text as it was collected, the second from a column and
+    a value as collected to the text that is read back, marks aside.
     """
     try:
         return (str, spelling(path)) if is_parquet(path) else (as_collected, lambda _name, text: text)

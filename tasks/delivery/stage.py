@@ -51,18 +51,9 @@ def lay_out(
     hierarchies: dict[str, Hierarchy],
     validation_page: str,
 ) -> None:
-    """Copy everything that belongs into a bundle; a recipient who is not approved gets no delivery folder.
+    """Copy everything that belongs into a bundle, a new or empty folder; delivery is for approved recipients alone.
 
-    Parameters
-    ----------
-    folder : Path
-        Empty or missing; afterwards the unsealed bundle.
-    request : ReleaseRequest
-    recipients : list of RecipientFiles
-    hierarchies : dict of str to Hierarchy
-        Written in ARX form beside the evidence and with each delivery.
-    validation_page : str
-        The validation result as HTML.
+    The hierarchies are written in ARX form beside the evidence and with each delivery; the validation result as HTML.
     """
     for name in ("decision", "report", "certificate", "delivery", "evidence"):
         (folder / name).mkdir(parents=True)
@@ -82,18 +73,11 @@ def lay_out(
 
 
 def lay_out_delivery(
-    folder: Path,
-    request: ReleaseRequest,
-    record: DecisionRecord,
-    hierarchies: dict[str, Hierarchy],
-    released: Path,
+    folder: Path, request: ReleaseRequest, record: DecisionRecord, hierarchies: dict[str, Hierarchy], released: Path
 ) -> None:
     """Copy one recipient's file and what goes with it into a new folder, unsealed.
 
-    Raises
-    ------
-    StageFailed
-        If the record does not state how the file is delivered.
+    StageFailed says that the record does not state how the file is delivered.
     """
     if record.delivery is None:
         raise StageFailed(

@@ -88,7 +88,7 @@ def report_path(recipient: str) -> str:
 
 
 def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
-    """Verify a bundle.
+    """Verify a bundle, by itself or with the ledger that recorded it.
 
     1. Every file is as the manifest says; none is missing, none is extra; so too in each recipient's delivery.
     2. Each ``decision/<recipient>.json`` is a decision record of one and the same release.
@@ -102,19 +102,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
        have a ``released`` entry, which names this file. Later entries do not contradict each other, and those of a
        release after review name everything that was added; those of signatures name exactly the signed determinations.
 
-    Parameters
-    ----------
-    folder : Path
-        The bundle.
-    ledger : Ledger or None
-        The ledger that recorded it; None to check the bundle by itself.
-
-    Raises
-    ------
-    TamperingFound
-        If anything is wrong; the message lists all of it.
-    WorkspaceError
-        If there is no folder, or it cannot be listed.
+    TamperingFound lists all that is wrong; a WorkspaceError says that there is no folder, or it cannot be listed.
     """
     try:
         if not folder.is_dir():

@@ -60,26 +60,9 @@ def write_release(
     """Write a candidate into the private folder of the run, and score the file from its bytes.
 
     A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk, and a copy
-    that is sealed with the workspace's own key, from which it can be assessed again.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    loaded : LoadedRequest
-        The request with its bytes, which are kept for re-assessment.
-    decoys : DecoyFact, optional
-        What the record says of the copy's decoys, which the sealed manifest holds; None where it has none.
-    release_id : str
-        The row order follows from it and the key, or from what is sealed of decoys.
-    key_file : Path
-        The workspace's key.
-    folder : Path
-        Private folder of the run.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be written or read back.
+    that is sealed with the workspace's own key, from which it can be assessed again. The row order follows from release
+    id and key, or from what is sealed of decoys; `decoys` are what the record says of them. StageFailed says that the
+    file cannot be written or read back.
     """
     request, recipient = candidate.request, candidate.recipient
     own, seed = decoys_and_order(key_file, release_id, recipient.id, decoys)
@@ -121,21 +104,8 @@ def write_release(
 def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
     """Real rows of a released file that are those that were attacked: same cell, same masked values, same place.
 
-    Parameters
-    ----------
-    path : Path or Buffer
-    cells : array of shape (n_rows, n_attributes)
-        Cells read back from the file.
-    expected : array of shape (n_real_rows, n_attributes)
-        Cells of the records that the real rows are.
-    masked : MaskedColumns
-    rows : array of shape (n_rows,)
-        Position in the microdata of each row, −1 for a decoy.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
+    `cells` are read back from the file, `expected` are those of the records that its real rows are; `rows` has the
+    position in the microdata of each row, −1 for a decoy. StageFailed says that the file cannot be read.
     """
     if len(cells) != len(rows):
         return 0
@@ -149,21 +119,9 @@ def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: Masked
 def score_again(
     path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None = None
 ) -> ScoreFigure:
-    """Combined score of the real rows of a released file.
+    """Combined score of the real rows of a released file, all where not given, by columns in the order that they had.
 
-    Parameters
-    ----------
-    path : Path or Buffer
-    request : ReleaseRequest
-    names : sequence of str
-        Columns to count and weigh, in the order in which they were.
-    real : array of bool, shape (n_rows,), optional
-        Whether each row is a record of the data, and no decoy; all where not given.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
+    StageFailed says that the file cannot be read.
     """
     released = read_columns(path, names)
     if real is not None:
@@ -195,19 +153,7 @@ def decoys_as_sealed(
 ) -> bool:
     """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
 
-    Parameters
-    ----------
-    path : Path or Buffer
-    decoys : sequence of mappings
-        Decoy records as text, by column.
-    real : array of bool, shape (n_rows,)
-        Whether each row is a record of the data.
-    request : ReleaseRequest
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
+    `real` says of each row whether it is a record of the data. StageFailed says that the file cannot be read.
     """
     found = read_columns(path, request.outbound)
     if found.num_rows != len(real):
@@ -229,18 +175,7 @@ def decoys_as_sealed(
 def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) -> dict[str, float] | None:
     """Figures of the real rows of a released file, from its bytes; None where the method releases no such cell.
 
-    Parameters
-    ----------
-    path : Path or Buffer
-    candidate : Candidate
-        The copy that the file is to be.
-    rows : array of shape (n_rows,)
-        Position in the microdata of each row, −1 for a decoy.
-
-    Raises
-    ------
-    StageFailed
-        If the file cannot be read.
+    `rows` has the position in the microdata of each row, −1 for a decoy. StageFailed says that the file cannot be read.
     """
     request, policy, index = candidate.request, candidate.request.policy, candidate.index
     made, profile, real = candidate.generalization, candidate.adversary.profile, rows >= 0

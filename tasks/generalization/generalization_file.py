@@ -11,7 +11,7 @@ import numpy as np
 from tasks.core.errors import unreadable_intermediate
 from tasks.core.fact import Fact
 from tasks.generalization.budget.limits import BudgetOutcome
-from tasks.generalization.table import DivisionOutcome, Generalization, KAnonymityOutcome
+from tasks.generalization.count_index import DivisionOutcome, Generalization, KAnonymityOutcome
 from tasks.request.model import Method
 
 _DOCUMENTS = frozenset({"method", "k_anonymity", "division", "budget"})

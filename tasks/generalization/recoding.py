@@ -1,14 +1,14 @@
-"""After a method: its classes made k-anonymous by the node of the raised lattice that loses least, or more locally.
+"""After a method: its classes made k-anonymous by the node that loses least, or more locally.
 
 What a method gives everybody is generalized further, for all records alike, until every class that remains meets the
-demands; records of the other classes are withheld. The search goes over the method's own classes (``raised``), so that
-its optimum is the optimum of what may follow that method, and a node gives nobody a more specific cell than the method
-does. The method k-anonymity is the same after no method at all. With local recoding, remainder classes of the records
-take the place of one node for all where they lose less.
+demands; records of the other classes are withheld. The search goes over the method's own classes
+(``released_hierarchies``), so its optimum is the optimum of what may follow that method. The method k-anonymity is the
+same after no method at all. With local recoding, remainder classes of the records take the place of one node for all
+where they lose less.
 
-The rule holds for everybody in the population: who has the method's cell of a record has its class, and others have the
-first class that holds them, the strategies in the order of their mean loss. People of one cell of the method stay
-together, so that n_T is never less than the method's own.
+The rule holds for everybody in the population: people with the method's cell of a record have its class, and others
+have the first class that holds them, the strategies in the order of their mean loss. People of one cell of the method
+stay together, so that n_T is never less than the method's own.
 """
 
 from collections.abc import Iterator
@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint
+from tasks.generalization.count_index import CountIndex, KAnonymityOutcome, MethodCells
 from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import compact, number_rows
 from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_counts
 from tasks.generalization.kanonymity.metrics import Metric, Reference
 from tasks.generalization.kanonymity.optimum import Optimum, search
-from tasks.generalization.raised import Raised
+from tasks.generalization.released_hierarchies import ReleasedHierarchies
 from tasks.generalization.remainder import UNPLACED, Floats, Ints, RemainderSearch
-from tasks.generalization.table import CountIndex, KAnonymityOutcome, MethodCells
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, check_trees
@@ -63,8 +63,8 @@ def recode(table: CountIndex, demands: Demands, method: MethodCells) -> Recoded:
         If levels cross: a more general node then need not have larger classes.
     """
     check_trees("k-anonymity rests on hierarchies that are trees", table.hierarchies)
-    raised = Raised.of(table, method.cells, method.own)
-    file, people = _File(raised, demands, raised.leaves(method.cells)), raised.leaves(method.own)
+    groups = ReleasedHierarchies.of(table, method.cells, method.own)
+    file, people = _File(groups, demands, groups.leaves(method.cells)), groups.leaves(method.own)
     try:
         optimum = file.optimum()
     except ParameterError as error:
@@ -86,10 +86,10 @@ def recode(table: CountIndex, demands: Demands, method: MethodCells) -> Recoded:
         nodes_total=optimum.nodes_total,
     )
     return Recoded(
-        levels=np.maximum(method.levels, raised.true_levels(file.leaves, levels)),
-        cells=raised.cells(file.leaves, levels),
+        levels=np.maximum(method.levels, groups.true_levels(file.leaves, levels)),
+        cells=groups.cells(file.leaves, levels),
         withheld=withheld,
-        own=raised.cells(people, lattice.nodes[np.where(own == UNPLACED, fallback, own)]),
+        own=groups.cells(people, lattice.nodes[np.where(own == UNPLACED, fallback, own)]),
         released=own != UNPLACED,
         outcome=outcome,
     )
@@ -99,21 +99,21 @@ def recode(table: CountIndex, demands: Demands, method: MethodCells) -> Recoded:
 class _File:
     """The method's cells of the data, and what is demanded of classes of them."""
 
-    raised: Raised
+    groups: ReleasedHierarchies
     demands: Demands
     leaves: Codes
-    """Leaf codes, in the raised hierarchies, of each data tuple."""
+    """Leaf codes, in these hierarchies, of each data tuple."""
 
     @cached_property
     def whole(self) -> Reference:
         """Cost of records by the metric."""
-        return self.raised.reference(self.demands.metric, self.leaves)
+        return self.groups.reference(self.demands.metric, self.leaves)
 
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
-        """With the people of the raised hierarchies' cells."""
+        """With the people of these hierarchies' cells."""
         return tuple(
-            replace(one, people=self.raised) if isinstance(one, PeopleConstraint) else one
+            replace(one, people=self.groups) if isinstance(one, PeopleConstraint) else one
             for one in self.demands.constraints
         )
 
@@ -122,8 +122,8 @@ class _File:
         """Search for remainder classes of the data."""
         return RemainderSearch(
             codes=self.leaves,
-            counts=self.raised.table.data.counts.astype(np.float64),
-            hierarchies=self.raised.hierarchies,
+            counts=self.groups.table.data.counts.astype(np.float64),
+            hierarchies=self.groups.hierarchies,
             lost=tuple(self._lost()),
             least=self.demands.k,
             admissible=self.admissible if self.constraints else None,
@@ -134,9 +134,9 @@ class _File:
 
         By discernibility what a record costs depends on its class alone, and the sizes of groups stand for it.
         """
-        metric, counts = self.demands.metric, self.raised.table.data.counts
-        whole = self.raised.reference(Metric.LOSS, self.leaves) if metric is Metric.DISCERNIBILITY else self.whole
-        for axis, tree in enumerate(self.raised.hierarchies):
+        metric, counts = self.demands.metric, self.groups.table.data.counts
+        whole = self.groups.reference(Metric.LOSS, self.leaves) if metric is Metric.DISCERNIBILITY else self.whole
+        for axis, tree in enumerate(self.groups.hierarchies):
             costs, values = whole.axes[axis], np.bincount(self.leaves[:, axis], counts, tree.n_leaves)
             if costs is None:
                 yield np.zeros((tree.n_leaves, tree.n_levels))
@@ -160,7 +160,7 @@ class _File:
         levels = self.remainder.lattice.nodes[strategies[first]]
         for one in self.constraints:
             if isinstance(one, PeopleConstraint) and one.people is not None:
-                people = one.people.count(cells_at(self.leaves[rows[first]], levels, self.raised.hierarchies))
+                people = one.people.count(cells_at(self.leaves[rows[first]], levels, self.groups.hierarchies))
                 allowed &= one.met(np.bincount(classes, counts[rows], number).astype(np.float64), people)
         class_of_row = np.full(len(self.leaves), -1, dtype=np.int64)
         class_of_row[rows] = classes
@@ -173,7 +173,7 @@ class _File:
         demands = self.demands
         terms = demands.k, demands.suppression_limit, demands.metric
         codes = self.leaves[demands.tuple_of_record]
-        return search(codes, self.raised.hierarchies, *terms, constraints=self.constraints, whole=self.whole)
+        return search(codes, self.groups.hierarchies, *terms, constraints=self.constraints, whole=self.whole)
 
     def node_of(self, optimum: Optimum) -> Ints:
         """Node of each tuple where all records are recoded alike."""
@@ -196,7 +196,7 @@ class _File:
         """The metric of the file, by its released cells."""
         of_record, out = self.demands.tuple_of_record, node == UNPLACED
         levels = self.remainder.lattice.nodes[node]
-        numbers = cell_numbers(self.raised.cells(self.leaves, levels), self.raised.table.axis_sizes)[of_record]
+        numbers = cell_numbers(self.groups.cells(self.leaves, levels), self.groups.table.axis_sizes)[of_record]
         released = ~out[of_record]
         _, sizes = np.unique(numbers[released], return_counts=True)
         codes = self.leaves[of_record].astype(np.int64)
@@ -206,7 +206,7 @@ class _File:
     def node_of_others(self, people: Codes, node: Ints) -> Ints:
         """Node of each leaf code of the population by the same rule, ``UNPLACED`` where it would be withheld."""
         both = np.concatenate([self.leaves, people]).astype(np.int64)
-        sizes = [tree.n_leaves for tree in self.raised.hierarchies]
+        sizes = [tree.n_leaves for tree in self.groups.hierarchies]
         number, many = compact(*number_rows(list(both.T), sizes, len(both)))
         known = np.full(many, UNPLACED - 1)
         known[number[: len(node)]] = node

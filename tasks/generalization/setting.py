@@ -6,9 +6,10 @@ import numpy as np
 
 from tasks.adversary.profile import derive_profile
 from tasks.generalization.budget.limits import Budget, limits_of
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import check_demands, demands_of
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.play import CountIndex, Generalization, play, population_cells
+from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.shared_follower import SharedFollower
@@ -123,12 +124,12 @@ def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> F
     return SharedFollower.together(members)
 
 
-def played_against(
+def generalized_against(
     table: CountIndex, request: ReleaseRequest, recipient: Recipient, follower: Follower
 ) -> Generalization:
-    """Generalization by a recipient's method against a follower, with everybody's own cells; errors as of ``play``."""
+    """Generalization by a recipient's method against a follower, with everybody's own cells."""
     method, cell_weights = request.method_for(recipient), request.policy.generalization.cell_weights
-    found = play(table, method, follower, weights_of(request), cell_weights)
+    found = generalize(table, method, follower, weights_of(request), cell_weights)
     own = population_cells(table, method, follower, weights_of(request), cell_weights)
     return replace(found, own=own)
 

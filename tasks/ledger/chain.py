@@ -42,12 +42,7 @@ class Anchor:
 
 
 class AnchorCheck:
-    """Follows the rows of a chain that is right in itself, and then checks the anchors.
-
-    Parameters
-    ----------
-    anchors : sequence of Anchor
-    """
+    """Follows the rows of a chain that is right in itself, and then checks the anchors."""
 
     def __init__(self, anchors: Sequence[Anchor]) -> None:
         self._anchors = anchors
@@ -71,13 +66,7 @@ class AnchorCheck:
                 self._decided[row.release_id, row.recipient][body.get("record_sha256")] = row.sequence
 
     def finish(self) -> None:
-        """Check all anchors.
-
-        Raises
-        ------
-        TamperingFound
-            If one does not match; `where` names the entries among which the first change lies.
-        """
+        """Check all anchors; the place in TamperingFound names the entries among which the first change lies."""
         wrong = [(anchor, reason, by) for anchor in self._anchors for reason, by in self._mismatches(anchor)]
         if not wrong:
             return
@@ -173,14 +162,7 @@ class Examination:
 
 
 class ChainCheck:
-    """Follows a chain from its first row and stops at the first that is wrong.
-
-    Parameters
-    ----------
-    checkpoints : Checkpoints
-    documents : sequence of Anchor
-        Documents that name its entries.
-    """
+    """Follows a chain from its first row and stops at the first that is wrong; documents name entries of it."""
 
     def __init__(self, checkpoints: Checkpoints, documents: Sequence[Anchor] = ()) -> None:
         self._checkpoints = checkpoints
@@ -198,13 +180,7 @@ class ChainCheck:
         return max(self._checkpoints.heads, default=0) > self.head.sequence
 
     def add(self, row: Row) -> None:
-        """Check the next row in order of sequence.
-
-        Raises
-        ------
-        TamperingFound
-            If the row is not the one that continues the chain.
-        """
+        """Check the next row in order of sequence; TamperingFound where it does not continue the chain."""
         due = self.head.sequence + 1
         if isinstance(row.sequence, int) and row.sequence > due:
             got = f"entry {row.sequence} in its place"
@@ -228,18 +204,10 @@ class ChainCheck:
         self.head = Head(due, row.sha256)
 
     def finish(self) -> int:
-        """Check that nothing is missing at the end, and count.
+        """Check that nothing is missing at the end; returns the number of entries verified.
 
-        Returns
-        -------
-        int
-            Number of entries verified.
-
-        Raises
-        ------
-        TamperingFound
-            If a noted entry lies beyond the last row or cannot exist, a noted key was never registered, or a document
-            names entries that are not in the ledger.
+        TamperingFound says that a noted entry lies beyond the last row or cannot exist, a noted key was never
+        registered, or a document names entries that are not in the ledger.
         """
         count, heads = self.head.sequence, self._checkpoints.heads
         if heads.get(0, GENESIS) != GENESIS or min(heads, default=0) < 0:

@@ -77,10 +77,7 @@ class Row(NamedTuple):
     def computed_sha256(self) -> str:
         """SHA-256 of the canonical JSON of every other field; of an unsigned entry, without signer and signature.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the fields cannot be text.
+        Raises TypeError or ValueError where the fields cannot be text.
         """
         unsigned = {"signer", "signature"} if self.signer is None and self.signature is None else set()
         return digest({name: value for name, value in self._asdict().items() if name not in {"sha256"} | unsigned})
@@ -88,22 +85,13 @@ class Row(NamedTuple):
     def signed_bytes(self) -> bytes:
         """Bytes that a signature covers: every field, with the link to the previous entry, except hash and signature.
 
-        Raises
-        ------
-        ValueError
-            If the fields cannot be text.
+        Raises ValueError where the fields cannot be text.
         """
         covered = {name: value for name, value in self._asdict().items() if name not in {"sha256", "signature"}}
         return canonical_json(covered)
 
     def hashed(self) -> Self:
-        """The row with the hash of its fields.
-
-        Raises
-        ------
-        ValueError
-            If the fields cannot be text.
-        """
+        """The row with the hash of its fields; a ValueError where they cannot be text."""
         try:
             return self._replace(sha256=self.computed_sha256())
         except (TypeError, ValueError):
@@ -118,12 +106,7 @@ class Row(NamedTuple):
         return body if isinstance(body, dict) else None
 
     def check_intact(self) -> None:
-        """Refuse a row whose stored hash is not the hash of its stored fields.
-
-        Raises
-        ------
-        TamperingFound
-        """
+        """Raise TamperingFound for a row whose stored hash is not the hash of its stored fields."""
         if not self.is_intact():
             edited = "an entry of the ledger was edited"
             raise broken(edited, self.sequence, "fields that give the recorded SHA-256", "a different SHA-256")
@@ -168,13 +151,7 @@ class Entry:
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
-        """The entry that a row stores.
-
-        Raises
-        ------
-        TamperingFound
-            If the row's hash is not the hash of its fields, or the fields are not those of an entry.
-        """
+        """The entry that a row stores; TamperingFound where its hash is another, or its fields are not an entry's."""
         row.check_intact()
         try:
             moment = datetime.fromisoformat(row.at).astimezone(UTC)
@@ -199,20 +176,10 @@ def new_row(
     body: Mapping[str, object],
     at: datetime,
 ) -> Row:
-    """The row that continues the chain at `head`, without a signature.
+    """The row that continues the chain at `head`, without a signature; otherwise as in ``Ledger.append``.
 
-    Parameters
-    ----------
-    head : Head
-        The end of the chain.
-    event, release_id, recipient, actor, body, at
-        As in ``Ledger.append``.
-
-    Raises
-    ------
-    ValueError
-        If `at` has no time zone, `actor` is empty, a text holds a NUL or cannot be encoded, or `body` is not JSON,
-        holds a NaN or is too large.
+    A ValueError says that `at` has no time zone, `actor` is empty, a text holds a NUL or cannot be encoded, or `body`
+    is not JSON, holds a NaN or is too large.
     """
     try:
         text = canonical_json(dict(body))

@@ -19,12 +19,7 @@ SHORTEST_PASSPHRASE = 15
 
 
 def check_passphrase(passphrase: str) -> None:
-    """Refuse a passphrase that is too short for a new key; it is not quoted.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse a passphrase that is too short for a new key, by a ParameterError that does not quote it."""
     if len(passphrase) < SHORTEST_PASSPHRASE:
         raise ParameterError(
             "the passphrase is too short",
@@ -38,12 +33,8 @@ def check_passphrase(passphrase: str) -> None:
 def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
     """Write a private key, whole or not at all, with permissions 0600; a file that is there is never replaced.
 
-    Raises
-    ------
-    ParameterError
-        If the passphrase is too short.
-    WorkspaceError
-        If there is such a file already, or it cannot be written.
+    A ParameterError says that the passphrase is too short, a WorkspaceError that there is such a file or it cannot be
+    written.
     """
     check_passphrase(passphrase)
     content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(passphrase.encode()))
@@ -71,10 +62,8 @@ def write_key(path: Path, key: Ed25519PrivateKey, passphrase: str) -> None:
 def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
     """Read a private key.
 
-    Raises
-    ------
-    WorkspaceError
-        If the file cannot be read, other users may read it, it holds no Ed25519 key, or the passphrase is wrong.
+    A WorkspaceError says that the file cannot be read, other users may read it, it holds no Ed25519 key, or the
+    passphrase is wrong.
     """
     try:
         check_private(path)
@@ -91,19 +80,9 @@ def read_key(path: Path, passphrase: str) -> Ed25519PrivateKey:
 
 
 def open_key(content: bytes, passphrase: str, where: str) -> Ed25519PrivateKey:
-    """Open a private key from the content of its file.
+    """Open a private key from the content of its file, whose name in messages is `where`.
 
-    Parameters
-    ----------
-    content : bytes
-    passphrase : str
-    where : str
-        Name of the file in messages.
-
-    Raises
-    ------
-    WorkspaceError
-        If it is not an encrypted Ed25519 key, or the passphrase is wrong.
+    A WorkspaceError says that it is not an encrypted Ed25519 key, or the passphrase is wrong.
     """
     try:
         key = load_pem_private_key(content, passphrase.encode())

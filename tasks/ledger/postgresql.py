@@ -87,18 +87,10 @@ class Postgresql:
 
     @classmethod
     def at(cls, address: str) -> Self:
-        """The ledger at an address.
+        """The ledger at ``postgresql://user:password@host:port/database``; libpq's parameters after a question mark.
 
-        Parameters
-        ----------
-        address : str
-            ``postgresql://user:password@host:port/database``, with libpq's parameters after a question mark. What is
-            left out comes from libpq's environment and password file.
-
-        Raises
-        ------
-        WorkspaceError
-            If the address cannot be read; it is not quoted.
+        Parts that are left out come from libpq's environment and password file. A WorkspaceError, which does not quote
+        the address, says that it cannot be read.
         """
         try:
             url = make_url("postgresql+psycopg://" + address.split("://", 1)[1])

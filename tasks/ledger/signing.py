@@ -24,12 +24,7 @@ from tasks.ledger.entry import Event, Row, stamp
 KEY_EVENTS = (Event.KEY_REGISTERED, Event.KEY_RETIRED)
 """Entries about keys."""
 
-PERSONAL: dict[str, str] = {
-    Event.VOTED: "reviewer",
-    Event.REVOKED: "by",
-    Event.OVERRIDDEN: "by",
-    Event.SIGNED: "by",
-}
+PERSONAL: dict[str, str] = {Event.VOTED: "reviewer", Event.REVOKED: "by", Event.OVERRIDDEN: "by", Event.SIGNED: "by"}
 """Events that only a person causes, and the key of the body that names them; ``signed`` may name no one."""
 
 ROLES = (WorkflowRole.REQUESTER, WorkflowRole.REVIEWER, WorkflowRole.OFFICER)
@@ -65,13 +60,7 @@ class Signer:
         return base64.b64encode(self.key.public_key().public_bytes_raw()).decode()
 
     def sign(self, row: Row) -> Row:
-        """The row with signer, signature and the hash of both.
-
-        Raises
-        ------
-        ValueError
-            If its fields cannot be text.
-        """
+        """The row with signer, signature and the hash of both; a ValueError where its fields cannot be text."""
         named = row._replace(signer=self.name)
         signature = self.key.sign(_CONTEXT + named.signed_bytes())
         return named._replace(signature=base64.b64encode(signature).decode()).hashed()
@@ -95,10 +84,7 @@ def fingerprint(public_key: str) -> str:
 def registration(signer: Signer, roles: Iterable[WorkflowRole], valid_from: datetime) -> dict[str, object]:
     """Body of ``key registered``: holder, roles, public key, and the time from which it signs.
 
-    Raises
-    ------
-    ValueError
-        If the name is empty, too long or holds what cannot be printed, or a role is none of a person's.
+    A ValueError says that the name is empty, too long or cannot be printed, or a role is none of a person's.
     """
     chosen = sorted(set(roles))
     if not chosen or not set(chosen) <= set(ROLES):
@@ -161,13 +147,7 @@ class KeyBook:
         return self._active.get(person_key(name))
 
     def add(self, row: Row) -> None:
-        """Take the next row.
-
-        Raises
-        ------
-        UnsoundEntry
-            If it is not signed as it should be; it is not taken then.
-        """
+        """Take the next row; an UnsoundEntry, which is not taken, is not signed as it should be."""
         if row.event == Event.KEY_REGISTERED:
             self._register(row)
             return

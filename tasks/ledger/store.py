@@ -96,21 +96,11 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     @classmethod
     def open(cls, place: Path | str, *, create: bool = True) -> Self:
-        """Open the ledger at a place.
+        """Open the ledger at a place: a file, whose folder must exist, or an address as of ``Postgresql.at``.
 
-        Parameters
-        ----------
-        place : Path or str
-            The ledger's file, whose folder must exist, or ``postgresql://user:password@host:port/database``.
-        create : bool
-            Make a new ledger where there is none; a file is of mode 0600.
-
-        Raises
-        ------
-        WorkspaceError
-            If it is missing (with `create` false), cannot be reached or written, or is of another version.
-        TamperingFound
-            If something else is in its place.
+        A new one is made where there is none and `create` is set; a file is of mode 0600. A WorkspaceError says that it
+        is missing, cannot be reached or written, or is of another version, TamperingFound that something else is in its
+        place.
         """
         database = database_at(place)
         try:
@@ -153,14 +143,9 @@ class Ledger(AbstractContextManager["Ledger"]):
     def transaction(self) -> Iterator[None]:
         """Make the appends of a block atomic: all of them are on disk when it ends, or none after an error.
 
-        Other writers wait until it ends. A block within a block is part of the outer one.
-
-        Raises
-        ------
-        WorkspaceError
-            If the disk is full, the file cannot be written, or another process keeps it locked.
-        TamperingFound
-            If the ledger's guards were changed.
+        Other writers wait until it ends. A block within a block is part of the outer one. A WorkspaceError says that
+        the disk is full, the file cannot be written, or another process keeps it locked; TamperingFound that the guards
+        were changed.
         """
         with self._lock:
             if self._connection.in_transaction():
@@ -192,31 +177,10 @@ class Ledger(AbstractContextManager["Ledger"]):
     ) -> Entry:
         """Add an entry at the end of the chain; on disk on return, or at the end of the open transaction.
 
-        Parameters
-        ----------
-        event : Event
-            What happened.
-        release_id, recipient : str or None
-            What it concerns; None where it concerns no release, or all recipients.
-        actor : str
-            Who caused it.
-        body : mapping
-            JSON without NaN; never a data value.
-        at : datetime
-            When it happened, with a time zone.
-        signer : Signer, optional
-            Who signs it. Actions of a person with a registered key (``signing.PERSONAL``) must be signed.
-
-        Raises
-        ------
-        BadInput
-            If it is not signed as it should be: without a key in force, by another person, or not at all.
-        ValueError
-            If `at` has no time zone, `actor` is empty, or `body` is not JSON, holds a NaN or is too large.
-        WorkspaceError
-            If the disk is full, the file cannot be written, or another process keeps it locked.
-        TamperingFound
-            If the last entry was edited or the ledger's guards were changed; nothing is added to such a ledger.
+        `release_id` and `recipient` are None where it concerns no release, or all recipients; `actor` caused it; `body`
+        is JSON without NaN and holds no data value; `at` has a time zone. Actions of a person with a registered key
+        (``signing.PERSONAL``) must be signed. BadInput says that it is not signed as it should be; a ValueError is that
+        of ``new_row``; others are those of ``transaction``. Nothing is added to a ledger whose last entry was edited.
         """
         with self.transaction():
             row = new_row(self.head(), event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
@@ -248,10 +212,7 @@ class Ledger(AbstractContextManager["Ledger"]):
     ) -> tuple[Entry, ...]:
         """The entries that match every given term, oldest first; `after` a number, only those with a greater one.
 
-        Raises
-        ------
-        TamperingFound
-            If one of them was edited. Missing entries are found by `verify`.
+        TamperingFound says that one of them was edited. Missing entries are found by `verify`.
         """
         terms = ((_ENTRY.c.release_id, release_id), (_ENTRY.c.recipient, recipient), (_ENTRY.c.event, event))
         found = [column == str(term) for column, term in terms if term is not None]
@@ -260,20 +221,9 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self._entries(_ORDERED.where(*found))
 
     def latest(self, terms: EntryFilter, *, before: int | None = None, limit: int = 50) -> tuple[Entry, ...]:
-        """The newest entries that match every given term, newest first.
+        """The newest entries that match every given term, newest first, `before` a number where it is given.
 
-        Parameters
-        ----------
-        terms : EntryFilter
-        before : int, optional
-            Only entries with a smaller number.
-        limit : int
-            How many at most.
-
-        Raises
-        ------
-        TamperingFound
-            If one of them was edited.
+        TamperingFound says that one of them was edited.
         """
         columns = _ENTRY.c
         conditions: Sequence[tuple[object, Callable[[Any], ColumnElement[bool]]]] = (
@@ -294,10 +244,7 @@ class Ledger(AbstractContextManager["Ledger"]):
     def registered_keys(self) -> tuple[RegisteredKey, ...]:
         """Every key that was registered, the first one first, with its end.
 
-        Raises
-        ------
-        TamperingFound
-            If an entry of one was edited, or is not signed as it should be.
+        TamperingFound says that an entry of one was edited, or is not signed as it should be.
         """
         return self._key_book().keys
 
@@ -316,13 +263,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         return book
 
     def head(self) -> Head:
-        """The number and hash of the last entry; ``(0, GENESIS)`` for an empty ledger.
-
-        Raises
-        ------
-        TamperingFound
-            If the last entry was edited.
-        """
+        """Number and hash of the last entry, ``(0, GENESIS)`` if there is none; TamperingFound where it was edited."""
         last = self._entries(_NEWEST.limit(1))
         return Head(last[0].sequence, last[0].sha256) if last else Head(0, GENESIS)
 
@@ -334,27 +275,12 @@ class Ledger(AbstractContextManager["Ledger"]):
             return connection.execute(select(_ENTRY.c.sequence).where(_ENTRY.c.sha256 == sha256)).scalar()
 
     def verify(self, checkpoints: Checkpoints = _NO_CHECKPOINTS, documents: Sequence[Anchor] = ()) -> int:
-        """Check every entry, every link, every signature, the guards and the file.
+        """Check every entry, every link, every signature, the guards and the file; returns the number of entries.
 
-        Parameters
-        ----------
-        checkpoints : Checkpoints
-            Heads and keys noted outside the ledger.
-        documents : sequence of Anchor
-            Decision records and signed determinations that name its entries; a ledger that was rewritten or cut does
-            not match them.
-
-        Returns
-        -------
-        int
-            Number of entries verified.
-
-        Raises
-        ------
-        TamperingFound
-            Naming the first wrong entry by its sequence and the reason: edited, missing, out of order, different from
-            a checkpoint, not properly signed; or, where all entries are right, documents that do not match, changed
-            guards or damaged pages.
+        The documents, decision records and signed determinations, name its entries: a ledger that was rewritten or cut
+        does not match them. TamperingFound names the first wrong entry by its sequence and the reason: edited, missing,
+        out of order, different from a checkpoint, not properly signed; or, where all entries are right, documents that
+        do not match, changed guards or damaged pages.
         """
         found = self._followed(ChainCheck(checkpoints, documents), lambda _: None)
         if found.problem is not None:
@@ -364,10 +290,7 @@ class Ledger(AbstractContextManager["Ledger"]):
     def examine(self, checkpoints: Checkpoints = _NO_CHECKPOINTS) -> Examination:
         """Verify as `verify` does and read everything, of one state of the ledger, raising no problem that is found.
 
-        Raises
-        ------
-        WorkspaceError
-            If the database cannot be reached or read for another reason than that it is damaged.
+        A WorkspaceError says that the database cannot be reached or read for another reason than that it is damaged.
         """
         rows: list[Row] = []
         return replace(self._followed(ChainCheck(checkpoints), rows.append), rows=tuple(rows))
@@ -477,15 +400,7 @@ def _translated(database: Database) -> Iterator[None]:
 
 
 def _translation(database: Database, error: Exception, reading: int | None = None) -> ReleasegateError:
-    """The gate's own error for a database error, without its text, which may quote what is stored.
-
-    Parameters
-    ----------
-    database : Database
-    error : Exception
-    reading : int, optional
-        Number of the entry that was being read.
-    """
+    """The gate's own error for a database error, without its text, which may quote what is stored."""
     fault = database.fault_of(error)
     if isinstance(fault, Fault):
         return (fault if reading is None else damaged(f"entry {reading}")).found(database.noun, database.place)
@@ -496,13 +411,7 @@ def _translation(database: Database, error: Exception, reading: int | None = Non
 
 
 def database_at(place: Path | str) -> Database:
-    """The database of a place: PostgreSQL for its addresses, or else SQLite.
-
-    Raises
-    ------
-    WorkspaceError
-        If it begins like an address of PostgreSQL and cannot be read.
-    """
+    """The database of a place: PostgreSQL for its addresses, or else SQLite. Raises as ``Postgresql.at``."""
     if isinstance(place, str) and place.startswith(SCHEMES):
         return Postgresql.at(place)
     return Sqlite(Path(place))

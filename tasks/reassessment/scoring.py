@@ -31,8 +31,8 @@ from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, released_rows
 from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
-from tasks.generalization.play import CountIndex, Generalization, effective_people, information_kept
-from tasks.generalization.raised import matching_people
+from tasks.generalization.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns

@@ -222,17 +222,9 @@ _FORM = Form(
 
 
 def load_settings(path: Path) -> ServiceSettings:
-    """Read and check the settings.
+    """Read and check the settings, YAML 1.2 in UTF-8 of at most 1 MB.
 
-    Parameters
-    ----------
-    path : Path
-        YAML 1.2 in UTF-8, at most 1 MB.
-
-    Raises
-    ------
-    RequestError
-        If the file cannot be read or is not valid; ``problems`` holds the first 100 mistakes found.
+    A RequestError says that the file cannot be read or is not valid; ``problems`` holds the first 100 mistakes found.
     """
     settings, _ = checked(read_bytes(path, _FORM), path, _FORM)
     return settings

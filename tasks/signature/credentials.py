@@ -18,12 +18,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_private_key,
-    pkcs12,
-)
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key, pkcs12
 
 from tasks.core.errors import BadInput, ParameterError, WorkspaceError
 from tasks.core.files import check_private, read_content
@@ -63,10 +58,8 @@ def printed(named: x509.Name) -> str:
 def read_pkcs12(path: Path, ask: Ask) -> Credentials:
     """Read a PKCS #12 file.
 
-    Raises
-    ------
-    WorkspaceError
-        If it cannot be read, other users may read it, the passphrase is wrong, or it lacks a key or its certificate.
+    A WorkspaceError says that it cannot be read, other users may read it, the passphrase is wrong, or it lacks a key or
+    its certificate.
     """
     content = read_content(path, "the private key")
     check_private(path)
@@ -88,17 +81,9 @@ def read_pkcs12(path: Path, ask: Ask) -> Credentials:
 def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
     """Read a private key, its certificate, and the certificates above it, from PEM files.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        One of them holds the private key: PKCS #8 or the older forms of PEM, encrypted or not. Of the certificates, the
-        one that belongs to the key is the signer's; the others are taken for the chain.
-    ask : callable
-
-    Raises
-    ------
-    WorkspaceError
-        If a file cannot be read as such, other users may read the key, or the passphrase is wrong.
+    One of them holds the key: PKCS #8 or the older forms of PEM, encrypted or not. Of the certificates, the one that
+    belongs to the key is the signer's; the others are taken for the chain. A WorkspaceError says that a file cannot be
+    read as such, other users may read the key, or the passphrase is wrong.
     """
     contents = {path: read_content(path, "a PEM file") for path in files}
     keys = [(path, found[0]) for path, content in contents.items() if (found := _PRIVATE.search(content))]
@@ -130,13 +115,7 @@ def read_pem(files: Sequence[Path], ask: Ask) -> Credentials:
 
 
 def read_certificates(path: Path) -> list[x509.Certificate]:
-    """Certificates of a file, PEM (one or several) or DER (one); at least one.
-
-    Raises
-    ------
-    WorkspaceError
-        If it cannot be read, or holds none.
-    """
+    """Certificates of a file, PEM (one or several) or DER (one); a WorkspaceError where there are none."""
     content = read_content(path, "a certificate")
     try:
         if b"-----BEGIN" in content:
@@ -155,11 +134,8 @@ def read_certificates(path: Path) -> list[x509.Certificate]:
 def check_credentials(credentials: Credentials, now: datetime) -> None:
     """Refuse credentials whose signature could not be verified afterwards.
 
-    Raises
-    ------
-    BadInput
-        If key and certificate do not belong together, the certificate is not in force, is not for signatures, or the
-        key is too short.
+    BadInput says that key and certificate do not belong together, the certificate is not in force or not for
+    signatures, or the key is too short.
     """
     certificate, key = credentials.certificate, credentials.key
     since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc

@@ -68,13 +68,7 @@ def description(inspection: Inspection) -> str:
 
 
 def refuse_unless_sound(inspection: Inspection, where: str) -> None:
-    """Refuse an unsound signature.
-
-    Raises
-    ------
-    SignatureRefused
-        If anything is.
-    """
+    """Refuse an unsound signature by SignatureRefused."""
     if inspection.finding is SignatureFinding.SOUND:
         return
     what, expected, got, fix = _TOLD[inspection.finding]

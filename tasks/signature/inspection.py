@@ -55,21 +55,10 @@ def reason_for(release_id: str, recipient: str, head: Head) -> str:
 def inspect_pdf(
     content: bytes, roots: Sequence[x509.Certificate] | None = None, moment: datetime | None = None
 ) -> Inspection:
-    """Inspect a PDF.
+    """Inspect a PDF; its first problem is found, in the order: bytes, forbidden changes, trust, allowed changes.
 
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    roots : sequence of certificates, or None
-        Root certificates that are trusted; None to skip the check of trust.
-    moment : datetime, optional
-        Time as of which certificates are checked; now, where not given.
-
-    Returns
-    -------
-    Inspection
-        With the first problem, in the order: bytes, changes that are not allowed, trust, changes that are.
+    `roots` are the trusted certificates, None to skip the check of trust; certificates are checked as of `moment`, or
+    now.
     """
     found = Inspection(SignatureFinding.UNREADABLE, moment)
     try:
@@ -180,17 +169,9 @@ _NOT_FOR_SIGNATURES = frozenset(
 
 
 def attached(catalog: Any) -> bytes | None:
-    """The bytes of the one ``decision.json`` among a document's associated files.
+    """The bytes of the one ``decision.json`` among the associated files of a document's catalog, in one revision.
 
-    Parameters
-    ----------
-    catalog : pyHanko dictionary
-        The document's catalog, in the revision that is asked about.
-
-    Returns
-    -------
-    bytes or None
-        None where there is none, there are several, or it cannot be read.
+    None where there is none, there are several, or it cannot be read.
     """
     try:
         files = [file.get_object() for file in catalog["/AF"]] if "/AF" in catalog else []

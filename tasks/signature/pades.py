@@ -32,32 +32,10 @@ _PDF_1_7 = (1, 7)
 
 
 def sign_pdf(content: bytes, credentials: Credentials, *, reason: str, moment: datetime) -> bytes:
-    """Sign a PDF.
+    """Sign a PDF without signatures (ETSI EN 319 142-1, profile PAdES-B-B): `content`, and after it the signature.
 
-    Parameters
-    ----------
-    content : bytes
-        A PDF without signatures.
-    credentials : Credentials
-        The signer's.
-    reason : str
-        Shown by readers of PDFs, and covered by the signature.
-    moment : datetime
-        The claimed time of signing.
-
-    Returns
-    -------
-    bytes
-        `content`, and after it the signature.
-
-    Raises
-    ------
-    StageFailed
-        If the PDF or the key cannot be used.
-
-    Notes
-    -----
-    ETSI EN 319 142-1, profile PAdES-B-B.
+    Readers of PDFs show the reason, which the signature covers; `moment` is the claimed time of signing. StageFailed
+    says that the PDF or the key cannot be used.
     """
     try:
         store = SimpleCertificateStore()  # type: ignore[no-untyped-call]

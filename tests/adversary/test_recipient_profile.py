@@ -10,7 +10,7 @@ import pytest
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.profile import DerivedProfile, derive_profile
 from tasks.candidate.groups import recipient_profile
-from tasks.generalization.play import Generalization
+from tasks.generalization.count_index import Generalization
 from tasks.request.model import Method, ReleaseRequest
 from tests.support.tiny import tiny_document
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.play import CountIndex
 from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table
 from tasks.microdata.coded import Prepared

@@ -8,7 +8,7 @@ import numpy as np
 
 from tasks.assessments.combined import known_sets
 from tasks.assessments.combined.assessment import ScoreTable, collected_table, released_table, scores
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import load_request
 from tasks.request.model import Recipient, ReleaseRequest
@@ -33,7 +33,7 @@ def run() -> Benchmark:
 def _recipient(request: ReleaseRequest, recipient: Recipient) -> list[Row]:
     prepared, policy = adult.prepared(), request.policy.combined
     table = game_table(request, prepared)
-    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     everybody = np.ones(len(table.data.counts), dtype=np.bool_)
     after = released_table(request, prepared, played, everybody)
     collected = collected_table(request, prepared)

@@ -24,7 +24,7 @@ from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import plant
 from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Column
-from tasks.generalization.play import play, population_cells
+from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
@@ -113,7 +113,7 @@ def _thinned(tuples: Tuples, rate: float, generator: np.random.Generator) -> Tup
 def _partition() -> LinkedRelease:
     table = adult.fresh_table()
     game = (table, Method.NO_ATTACK_PARTITION, adult.CASE_STUDY, adult.weights("table7"))
-    cells, own = play(*game).cells, population_cells(*game)
+    cells, own = generalize(*game).cells, population_cells(*game)
     return LinkedRelease(
         hierarchies=table.hierarchies,
         data=table.data,
@@ -204,7 +204,7 @@ def _stage() -> list[Row]:
             one,
             prepared,
             table,
-            play(table, request.method_for(one), payoffs_of(one), weights_of(request), cells),
+            generalize(table, request.method_for(one), payoffs_of(one), weights_of(request), cells),
             source=lambda: frame,
         )
         for one in request.recipients

@@ -7,8 +7,8 @@ import numpy as np
 from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.outcome import policy_outcome
 from tasks.generalization.exact import Rule, solve
+from tasks.generalization.generalize import generalize
 from tasks.generalization.paper_searches import backward_induction, lattice_search
-from tasks.generalization.play import play
 from tasks.generalization.setting import weights_of
 from tasks.microdata.cube import cells_at
 from tasks.microdata.tuples import Tuples
@@ -42,7 +42,7 @@ def _table7() -> list[Row]:
     table, rows = adult.fresh_table(), []
     for method, printed in PRINTED.items():
         outcome = policy_outcome(
-            table, play(table, method, adult.CASE_STUDY, adult.weights("table7")), adult.CASE_STUDY
+            table, generalize(table, method, adult.CASE_STUDY, adult.weights("table7")), adult.CASE_STUDY
         )
         ours = (
             outcome.publisher_payoff,
@@ -140,7 +140,7 @@ def _frontiers() -> list[Row]:
         if method is Method.K_ANONYMITY:
             continue
         _ = table.people
-        play(table, method, adult.CASE_STUDY, weights_of(request))
+        generalize(table, method, adult.CASE_STUDY, weights_of(request))
         started = time.process_time()
         games = frontier(table, request, recipient).games
         spent = time.process_time() - started

@@ -7,7 +7,7 @@ from tasks.assessments.linkage.files import Knowledge, files_to_link
 from tasks.assessments.linkage.generalized import closest_linkage, matching_linkage
 from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, index_groups
 from tasks.assessments.linkage.mixed import GeneralizedPart, mixed_files, mixed_linkage
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.microdata.cube import cells_at
 from tasks.request.model import Method
 from tests.benchmarks import adult
@@ -36,7 +36,7 @@ def _percent(figure: str, linkage: Linkage) -> Row:
 def _policies() -> list[Row]:
     rows, table = [], adult.fresh_table()
     for method in Method:
-        played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
+        played = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
         seconds, found = adult.best_of(1, lambda played=played: whole_linkage(table, played))
         name = method.value
         rows += [
@@ -53,7 +53,7 @@ def _policies() -> list[Row]:
 
 def _partial() -> list[Row]:
     rows, table = [], adult.fresh_table()
-    played = play(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
+    played = generalize(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
     population = policy_cells(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
     release = played_release(table, played)
     names = [tree.name for tree in table.hierarchies]
@@ -80,7 +80,7 @@ def _times() -> list[Row]:
     size = f"{_TUPLES:,} tuples, {len(files.cells):,} cells"
     closest, _ = adult.best_of(3, lambda: closest_linkage(files))
     matching, _ = adult.best_of(3, lambda: matching_linkage(files))
-    played = play(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
+    played = generalize(table, Method.NO_ATTACK, adult.CASE_STUDY, adult.weights("table7"))
     of = np.repeat(np.arange(len(table.data)), table.data.counts)
     original = rng.standard_normal((len(of), 2))
     people = rng.choice(len(of), _INDIVIDUALS, replace=False)

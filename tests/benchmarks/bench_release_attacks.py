@@ -12,7 +12,7 @@ import numpy as np
 from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import gate_figures
 from tasks.candidate.candidate import Candidate
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.masking.masked_columns import mask_columns
 from tasks.microdata.prepared import prepare
@@ -71,7 +71,7 @@ def case(name: str, request: Path, records: int | None) -> list[Row]:
         rows.append({"figure": f"{name}: masking", "ours": masking, "unit": "s"})
     before = _peak()
     for recipient in asked.recipients:
-        played = play(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
+        played = generalize(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
         candidate = Candidate(asked, recipient, prepared, table, played, columns)
         started = time.perf_counter()
         found = attack(candidate, np.random.default_rng(1))

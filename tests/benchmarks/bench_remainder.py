@@ -5,8 +5,9 @@ import time
 import numpy as np
 
 from tasks.core.seed import one_thread
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import InformationLoss
-from tasks.generalization.play import CountIndex, play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.problem import Problem
 from tasks.request.model import Method
 from tests.benchmarks import adult
@@ -36,7 +37,7 @@ def _figures(name: str, table: CountIndex, method: Method) -> list[Row]:
     problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), adult.CASE_STUDY, table.people)
     with one_thread():
         started = time.process_time()
-        made = play(table, method, problem.payoffs, weights)
+        made = generalize(table, method, problem.payoffs, weights)
         seconds = time.process_time() - started
     assert made.division is not None
     people, records, figure = table.population.total, table.data.counts, f"{name}, {method.value}"

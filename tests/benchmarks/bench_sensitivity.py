@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.identity.stakes import even_factors, game_means, robustness
 from tasks.generalization.exact import Rule, solve
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, fixed_file
 from tasks.generalization.sensitivity.points import StakesPoints, around
@@ -38,7 +38,7 @@ def run() -> Benchmark:
 
 def _file(problem: Problem, method: Method) -> FixedFile:
     table = adult.fresh_table()
-    played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
+    played = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
     intensity = problem.lattice.intensity(played.levels)
     return fixed_file(played.people, played.kept, intensity, table.data.counts, table.data.total)
 

@@ -21,7 +21,7 @@ from tasks.decoys.planning import DecoyPlan, manifest_of
 from tasks.decoys.records import ClassRecords
 from tasks.decoys.tracing import Incident, Trace, incident_of_cells, incident_of_labels, trace
 from tasks.decoys.vault import KeyRing, open_sealed, seal
-from tasks.generalization.play import play, population_cells
+from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes, Hierarchy
@@ -92,7 +92,7 @@ def _assignments() -> list[Row]:
         ("no-attack", Method.NO_ATTACK, True, ((3, 2), (20, 2))),
     ):
         game = (table, method, adult.CASE_STUDY, adult.weights("table7"))
-        cells, own = play(*game).cells, population_cells(*game)
+        cells, own = generalize(*game).cells, population_cells(*game)
         kept = class_sizes(cell_numbers(cells, table.axis_sizes), table.data.counts) >= 2
         release = LinkedRelease(
             hierarchies=table.hierarchies,

@@ -1,7 +1,7 @@
 """What an informed recipient gains, and what the recursive partition costs, on Adult-TN."""
 
 from tasks.assessments.identity.outcome import policy_outcome
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.request.model import Method
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
@@ -15,7 +15,7 @@ def run() -> Benchmark:
     for method in (Method.BASIC, Method.NO_ATTACK):
         table = adult.fresh_table()
         seconds, played = adult.best_of(
-            3, lambda method=method: play(adult.fresh_table(), method, adult.CASE_STUDY, adult.weights("table7"))
+            3, lambda method=method: generalize(adult.fresh_table(), method, adult.CASE_STUDY, adult.weights("table7"))
         )
         outcome = policy_outcome(table, played, adult.CASE_STUDY)
         rows += [
@@ -45,7 +45,7 @@ def run() -> Benchmark:
 def _partition(method: Method, cells: str) -> list[Row]:
     table = adult.fresh_table()
     seconds, played = adult.best_of(
-        3, lambda: play(adult.fresh_table(), method, adult.CASE_STUDY, adult.weights("table7"), cells)
+        3, lambda: generalize(adult.fresh_table(), method, adult.CASE_STUDY, adult.weights("table7"), cells)
     )
     outcome = policy_outcome(table, played, adult.CASE_STUDY)
     name = f"{method.value}, {cells} weights"

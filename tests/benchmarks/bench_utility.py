@@ -10,7 +10,8 @@ from tasks.assessments.utility.facts import AssociationFact, ClassificationFact
 from tasks.assessments.utility.features import Features, features, sample
 from tasks.assessments.utility.generalization_loss import GeneralizationLoss, Released, generalization_loss, released
 from tasks.assessments.utility.numeric_change import association_changes, correlation_changes, numeric_change
-from tasks.generalization.play import CountIndex, Generalization, play
+from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.generalize import generalize
 from tasks.generalization.suppression import suppressed
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.rank_swapping import RankSwapping
@@ -47,7 +48,7 @@ def _generator() -> np.random.Generator:
 
 def _played(method: Method) -> tuple[CountIndex, Generalization, np.ndarray]:
     table = adult.fresh_table()
-    played = play(table, method, adult.CASE_STUDY, adult.weights("table7"))
+    played = generalize(table, method, adult.CASE_STUDY, adult.weights("table7"))
     return table, played, ~suppressed(cell_numbers(played.cells, table.axis_sizes), table.data.counts, _MINIMUM)
 
 

@@ -73,7 +73,7 @@ def count(request: Path) -> dict[str, Any]:
     from tasks.assessments.identity.outcome import risk_view
     from tasks.assessments.identity.score import residual_risk
     from tasks.candidate.groups import released_tuples
-    from tasks.generalization.play import play
+    from tasks.generalization.generalize import generalize
     from tasks.generalization.setting import game_table, payoffs_of, weights_of
     from tasks.microdata.coded import Prepared
     from tasks.microdata.counting import Counting
@@ -95,7 +95,7 @@ def count(request: Path) -> dict[str, Any]:
         raise RuntimeError("the file does not fit its hierarchies")
     prepared = Prepared(domain.hierarchies, data, population, np.empty(0, dtype=np.int32), {})
     table, recipient = game_table(asked, prepared), asked.recipients[0]
-    played = play(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
+    played = generalize(table, asked.method_for(recipient), payoffs_of(recipient), weights_of(asked))
     watch.lap("generalized")
     policy = asked.policy
     kept = released_tuples(table, played, policy.generalization.minimum_class_size)

@@ -23,8 +23,8 @@ from tasks.decision.explain.at_stake import at_stake
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided, explain
 from tasks.decision.gates import judge_gates
-from tasks.generalization.play import CountIndex, Generalization, play
-from tasks.generalization.raised import matching_people
+from tasks.generalization.count_index import CountIndex, Generalization, matching_people
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, game_table, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.microdata.cube import cells_at
@@ -55,7 +55,7 @@ class Made:
     def copy(self, who: int) -> Generalization:
         recipient = self.request.recipients[who]
         game = follower_of(self.request, recipient, PEOPLE)
-        return play(self.table, self.request.method_for(recipient), game, weights_of(self.request))
+        return generalize(self.table, self.request.method_for(recipient), game, weights_of(self.request))
 
     def score(self, who: int) -> Score:
         found = self.copy(who), self.request, self.request.recipients[who], self.prepared.distinct_values

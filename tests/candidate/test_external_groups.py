@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tasks.adversary.group_sizes import expected_listed
 from tasks.candidate.groups import Groups, collected_groups, groups, released_groups
-from tasks.generalization.play import CountIndex, Generalization, play
+from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.generalize import generalize
 from tasks.request.model import Method
 from tests.support.examples import examples
 from tests.support.explaining import table
@@ -30,7 +31,7 @@ def played(on: CountIndex) -> Generalization:
     from tasks.generalization.game import Payoffs
 
     payoffs = Payoffs(benefit=100.0, loss=100.0, gain=100.0, cost=4.0)
-    return play(on, Method.NO_ATTACK_PARTITION, payoffs, np.ones(1))
+    return generalize(on, Method.NO_ATTACK_PARTITION, payoffs, np.ones(1))
 
 
 def test_records_as_collected_by_a_share_of_the_population() -> None:
@@ -94,7 +95,7 @@ def test_candidates_are_the_listed_people_whose_own_cell_it_is(world: World, pri
     register = {values: data.draw(st.integers(0, world.people[values])) for values in order}
     on = replace(base, listed=np.array([register[values] for values in order]))
     weights = np.array(world.weights)
-    outcome = play(on, Method.BASIC, world.payoffs, weights)
+    outcome = generalize(on, Method.BASIC, world.payoffs, weights)
 
     def own(values: tuple[str, ...]) -> tuple[frozenset[str], ...]:
         levels, _ = best_strategy(world, values)
@@ -110,7 +111,7 @@ def test_candidates_are_the_listed_people_whose_own_cell_it_is(world: World, pri
     listed = informed(World(world.rows, register, world.records, world.payoffs, world.weights), own)
     by_register = released_groups(on, outcome, kept, prior)
     assert by_register.candidates.tolist() == [listed(own(values)) for values in names]
-    by_share = released_groups(base, play(base, Method.BASIC, world.payoffs, weights), kept, prior)
+    by_share = released_groups(base, generalize(base, Method.BASIC, world.payoffs, weights), kept, prior)
     assert by_share.candidates.tolist() == [max(math.floor(prior * max(number, 1) + 1e-9), 1) for number in people]
     assert by_share.densities.tolist() == pytest.approx([number / sum(world.people.values()) for number in people])
     assert by_share.records.tolist() == [world.records[values] for values in names]

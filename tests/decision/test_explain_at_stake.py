@@ -27,7 +27,7 @@ from tasks.decision.explain.at_stake import (
 )
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
-from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.request.model import Gate, Measure, Method, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.explaining import MAXIMUM, ROWS, asked, candidates, prepared, table

@@ -21,8 +21,8 @@ from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Explanation, Flip, NoFlip, TermChange
 from tasks.decision.gates import RESCORED_EQUAL, agreement_gate, judge_gates
 from tasks.decision.record import GateResult, Verdict
+from tasks.generalization.count_index import Generalization
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import Generalization
 from tasks.request.model import Measure, Method, Recipient, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, TODAY, asked, candidates, decided, demanding, prepared, table

@@ -29,7 +29,8 @@ from tasks.delivery.released_file import (
     write_released,
 )
 from tasks.delivery.write import figures_of_file, score_again
-from tasks.generalization.play import CountIndex, Generalization, play
+from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import prepare
@@ -111,7 +112,7 @@ def released(folder: Path, diagnoses: list[str | None], notes: list[str | None],
     frame = pd.DataFrame({name: pd.array(columns[name], dtype=TEXT) for name in request.attributes})
     prepared = prepare(loaded, frame)
     table = game_table(request, prepared)
-    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     candidate = Candidate(request, recipient, prepared, table, played, source=lambda: frame, already_released=kept)
     path = folder / "released.csv"

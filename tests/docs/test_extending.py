@@ -13,8 +13,8 @@ from tasks.generalization import demands as demands_module
 from tasks.generalization.constraints.registry import PRIVACY_MODELS
 from tasks.generalization.demands import demands_of, in_words
 from tasks.generalization.game import Payoffs
+from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.play import play
 from tasks.generalization.setting import game_table, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.request import model
@@ -45,7 +45,7 @@ def test_a_privacy_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     request = request.model_copy(update={"policy": request.policy.model_copy(update={"generalization": policy})})
     prepared = tiny_prepared(tiny_request(tmp_path))
     table = game_table(request, prepared).demanding(demands_of(request, prepared))
-    made = play(table, Method.K_ANONYMITY, STAKES, weights_of(request))
+    made = generalize(table, Method.K_ANONYMITY, STAKES, weights_of(request))
     kept = np.ones(len(table.data), dtype=bool) if made.withheld is None else ~made.withheld
     _, number = np.unique(cell_numbers(made.cells[kept], table.axis_sizes), return_inverse=True)
     records = np.bincount(number, table.data.counts[kept])[number]
@@ -64,7 +64,7 @@ def test_a_generalization_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(METHODS, method.name, method)
     request = tiny_request(tmp_path).request
     table = game_table(request, tiny_prepared(tiny_request(tmp_path)))
-    made = play(table, method.name, STAKES, weights_of(request))
+    made = generalize(table, method.name, STAKES, weights_of(request))
     assert (made.levels == 1).all()
     assert (made.people >= 1).all()
     assert made.people.tolist() == made.effective.tolist()

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import qmc
 
 from tasks.assessments.identity.uncertain.terms import RecipientTerm, is_drawn, quantiles, with_terms
-from tasks.generalization.play import Generalization, play
+from tasks.generalization.count_index import Generalization
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.load import load_request
 from tasks.request.model import Measure
@@ -23,7 +24,7 @@ SETS = 512
 def shared() -> Generalization:
     """The one file for both."""
     people = adult.table().population.total
-    return play(
+    return generalize(
         adult.table(), REQUEST.method_for(UNIVERSITY), follower_of(REQUEST, UNIVERSITY, people), weights_of(REQUEST)
     )
 
@@ -41,7 +42,7 @@ def test_what_one_file_for_both_costs() -> None:
     """The office's own file is the same, so that all of the price is the university's."""
     table, weights = adult.table(), weights_of(REQUEST)
     university, office = (own_follower(REQUEST, one, table.population.total) for one in (UNIVERSITY, OFFICE))
-    own = play(table, REQUEST.method_for(UNIVERSITY), university, weights)
+    own = generalize(table, REQUEST.method_for(UNIVERSITY), university, weights)
     records = table.data.counts / table.data.total
     alone, together = (
         records @ university.publisher(university.benefit * one.kept, one.people) for one in (own, shared())

@@ -15,8 +15,8 @@ from tasks.assessments.combined.known_sets import MAXIMUM_KNOWN_SETS
 from tasks.assessments.identity.outcome import policy_outcome
 from tasks.candidate.groups import released_tuples
 from tasks.generalization.demands import Demands
+from tasks.generalization.generalize import generalize
 from tasks.generalization.kanonymity.metrics import Metric
-from tasks.generalization.play import play
 from tasks.request.load import load_request
 from tasks.request.model import (
     LARGER_IS_BETTER,
@@ -184,7 +184,7 @@ def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: 
     table = adult.table()
     of_record = np.repeat(np.arange(len(table.data)), table.data.counts).astype(np.int32)
     table = table.demanding(Demands(5, 0.02, Metric.LOSS, of_record, local_recoding=local))
-    played = play(table, method, adult.PAYOFFS, adult.weights())
+    played = generalize(table, method, adult.PAYOFFS, adult.weights())
     outcome, records = played.k_anonymity, table.data.counts
     assert outcome is not None
     kept = released_tuples(table, played, 1)

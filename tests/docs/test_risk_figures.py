@@ -23,7 +23,7 @@ from tasks.adversary.profile import derive_profile
 from tasks.assessments.combined.disclosure import contributions, disclosure_risk
 from tasks.assessments.sequential.assessment import beliefs, is_attacked
 from tasks.candidate.groups import Groups, released_groups
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.request.load import load_request
 from tests.support import adult
@@ -161,7 +161,7 @@ def _attacked(recipient_id: str) -> tuple[AdversaryProfile, Groups]:
     request = load_request(adult.EXAMPLE / "request.yaml").request
     recipient, people = request.recipient(recipient_id), adult.table()
     profile = derive_profile(recipient).profile
-    played = play(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    played = generalize(people, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     return profile, released_groups(people, played, np.ones(len(people.data), dtype=np.bool_), profile.prior)
 
 

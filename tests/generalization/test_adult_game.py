@@ -6,9 +6,9 @@ import pytest
 from tasks.assessments.identity.outcome import policy_outcome, transparent_risk
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
+from tasks.generalization.generalize import generalize
 from tasks.generalization.paper_searches import backward_induction, lattice_search
 from tasks.generalization.partition import partition
-from tasks.generalization.play import play
 from tasks.microdata.cube import SparseCube, cells_at
 from tasks.request.model import Method
 from tests.reference.continued_search import continued_search
@@ -158,7 +158,7 @@ def test_sparse_counts_solve_alike_on_a_sample_of_the_data() -> None:
 def test_pooled_copies_of_two_recipients_give_finer_groups_away() -> None:
     table, insurer = adult.table(), Payoffs(benefit=1200, loss=300, gain=3000, cost=4)
     one = adult.played(Method.NO_ATTACK_PARTITION)
-    other = play(table, Method.NO_ATTACK_PARTITION, insurer, adult.weights())
+    other = generalize(table, Method.NO_ATTACK_PARTITION, insurer, adult.weights())
     assert (one.people.min(), other.people.min()) == (75, 750)
     both = cells_at(table.data.codes, np.minimum(one.levels, other.levels), table.hierarchies)
     people, records = table.people.count(both), table.data.counts

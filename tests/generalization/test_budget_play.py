@@ -12,7 +12,7 @@ from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.exact import Rule
 from tasks.generalization.generalization_file import load_generalization, save_generalization
-from tasks.generalization.play import play, population_cells
+from tasks.generalization.generalize import generalize, population_cells
 from tasks.request.model import BUDGETED, PARTITIONS, Method
 from tests.generalization.test_budget_records import budgets
 from tests.support import slow
@@ -41,7 +41,7 @@ def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: s
     table = replace(table_of(world, floors, MEBIBYTE), budget=budget)
     weights = np.array(world.weights)
     try:
-        played = play(table, method, world.payoffs, weights, cell_weights)
+        played = generalize(table, method, world.payoffs, weights, cell_weights)
     except StageFailed:
         return
     kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
@@ -93,7 +93,7 @@ def test_the_population_has_what_pays_most_at_the_prices(world: World, most: flo
 def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  # type: ignore[no-untyped-def]
     table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=Budget(least_people=11, suppression=1.0))
     for method in sorted(BUDGETED):
-        played = play(table, method, pair_world.payoffs, np.ones(2))
+        played = generalize(table, method, pair_world.payoffs, np.ones(2))
         assert played.withheld is not None
         save_generalization(played, tmp_path / f"{method.value}.npz")
         again = load_generalization(tmp_path / f"{method.value}.npz")
@@ -106,16 +106,16 @@ def test_least_records_are_of_the_partitions(pair_world: World) -> None:
     table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=Budget(least_records=1))
     for method in sorted(BUDGETED):
         if method in PARTITIONS:
-            assert play(table, method, pair_world.payoffs, np.ones(2)).budget is not None
+            assert generalize(table, method, pair_world.payoffs, np.ones(2)).budget is not None
         else:
             with pytest.raises(StageFailed, match="least records"):
-                play(table, method, pair_world.payoffs, np.ones(2))
+                generalize(table, method, pair_world.payoffs, np.ones(2))
 
 
 def test_a_budget_is_of_the_methods_that_can_keep_it(pair_world: World) -> None:
     free = table_of(pair_world, (0, 0), MEBIBYTE)
     table = replace(free, budget=Budget(reidentifications=0.0))
     for method in (Method.SAFE_HARBOR, Method.COMMON):
-        played = play(table, method, pair_world.payoffs, np.ones(2))
+        played = generalize(table, method, pair_world.payoffs, np.ones(2))
         assert played.budget is None
-        np.testing.assert_array_equal(played.cells, play(free, method, pair_world.payoffs, np.ones(2)).cells)
+        np.testing.assert_array_equal(played.cells, generalize(free, method, pair_world.payoffs, np.ones(2)).cells)

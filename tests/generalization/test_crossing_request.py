@@ -17,13 +17,14 @@ from tasks.assessments.identity.stakes import stakes_fact
 from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.classes import lineages
 from tasks.generalization.budget.limits import Budget
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import InformationLoss
+from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.kanonymity.optimum import search
 from tasks.generalization.partition import partition
-from tasks.generalization.play import CountIndex, play, population_cells
 from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared
@@ -90,9 +91,9 @@ def test_a_request_is_counted_and_played_as_plain_loops_do(world: World, dense: 
     payoffs = payoffs_of(request.recipients[0])
     if method in NO_ATTACK and payoffs.cost * sum(world.people.values()) < payoffs.gain:
         with pytest.raises(StageFailed):
-            play(table, method, payoffs, weights_of(request))
+            generalize(table, method, payoffs, weights_of(request))
         return
-    played = play(table, method, payoffs, weights_of(request))
+    played = generalize(table, method, payoffs, weights_of(request))
     own = slow_rule(world, method, (0,) * len(world.rows), "population")
     sizes = slow.informed(world, own)
     cells = cells_as_sets(table, played)
@@ -128,7 +129,7 @@ def problem_of(tiny: Tiny) -> Problem:
 
 def played(tiny: Tiny, method: Method, **changes: Any) -> object:
     problem = problem_of(tiny)
-    return play(replace(tiny[2], outcomes={}, made={}, **changes), method, problem.payoffs, problem.loss.weights)
+    return generalize(replace(tiny[2], outcomes={}, made={}, **changes), method, problem.payoffs, problem.loss.weights)
 
 
 NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
@@ -176,7 +177,7 @@ def test_remainders_are_not_played_again_at_other_stakes(tiny: Tiny) -> None:
     (recipient,) = loaded.request.recipients
     for method, reaches in ((Method.NO_ATTACK_REMAINDER, False), (Method.BASIC, True)):
         problem = problem_of(tiny)
-        own = play(table, method, problem.payoffs, problem.loss.weights)
+        own = generalize(table, method, problem.payoffs, problem.loss.weights)
         everything = np.ones(len(table.data), dtype=np.bool_)
         fact = stakes_fact(table, changed_points(loaded.request), recipient, own, everything)
         figures = {reach.figure for reach in fact.reaches}

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
+from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.common import common_strategy
 from tasks.generalization.paper_searches import lattice_search
 from tasks.generalization.partition import partition
-from tasks.generalization.play import play
 from tasks.generalization.problem import all_attacked
 from tests.generalization.test_exact_solver import check_against_loops
 from tests.reference.continued_search import continued_search
@@ -62,10 +62,10 @@ def test_every_method_as_it_is_played(world: World, method, cell_weights: str) -
     table, weights = table_of(world, floors, MEBIBYTE), np.array(world.weights)
     if method in NO_ATTACK and attacked_everywhere(world):
         with pytest.raises(StageFailed, match="nobody would attack"):
-            play(table, method, world.payoffs, weights, cell_weights)
+            generalize(table, method, world.payoffs, weights, cell_weights)
         return
     try:
-        played = play(table, method, world.payoffs, weights, cell_weights)
+        played = generalize(table, method, world.payoffs, weights, cell_weights)
     except StageFailed:
         assert method in NO_ATTACK
         return

@@ -9,8 +9,8 @@ from tasks.core.errors import RequestError, StageFailed
 from tasks.generalization.constraints.closeness import TCloseness
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.generalize import generalize
 from tasks.generalization.kanonymity.metrics import Metric
-from tasks.generalization.play import play
 from tasks.generalization.setting import check_setting, game_table, payoffs_of, weights_of
 from tasks.request.model import Method, ReleaseRequest, Stakes
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
@@ -112,7 +112,9 @@ def test_what_no_class_can_have_is_refused_before_a_game(
     assert caught.value.where.startswith("policy.generalization.k_anonymity.")
     recipient = loaded.request.recipients[0]
     with pytest.raises(StageFailed):
-        play(game_table(loaded.request, prepared), Method.BASIC, payoffs_of(recipient), weights_of(loaded.request))
+        generalize(
+            game_table(loaded.request, prepared), Method.BASIC, payoffs_of(recipient), weights_of(loaded.request)
+        )
 
 
 def test_as_much_as_a_class_can_have_passes(tmp_path: Path) -> None:
@@ -122,6 +124,6 @@ def test_as_much_as_a_class_can_have_passes(tmp_path: Path) -> None:
     check_setting(loaded.request, prepared)
     recipient = loaded.request.recipients[0]
     table = game_table(loaded.request, prepared)
-    played = play(table, Method.BASIC, payoffs_of(recipient), weights_of(loaded.request))
+    played = generalize(table, Method.BASIC, payoffs_of(recipient), weights_of(loaded.request))
     assert played.withheld is None
     assert played.people.tolist() == played.effective.tolist() == [27] * len(table.data)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import StageFailed
+from tasks.generalization.count_index import Generalization
 from tasks.generalization.generalization_file import load_generalization, save_generalization
-from tasks.generalization.play import Generalization, play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.model import Method
 from tests.support.tiny import changed, tiny_prepared, tiny_request
@@ -19,7 +20,7 @@ ARRAYS = ("levels", "cells", "kept", "people", "effective")
 def played(tmp_path: Path) -> Generalization:
     loaded = tiny_request(tmp_path)
     table = game_table(loaded.request, tiny_prepared(loaded))
-    return play(table, Method.BASIC, payoffs_of(loaded.request.recipients[0]), weights_of(loaded.request))
+    return generalize(table, Method.BASIC, payoffs_of(loaded.request.recipients[0]), weights_of(loaded.request))
 
 
 def test_saved_and_loaded_it_is_the_same(played: Generalization, tmp_path: Path) -> None:
@@ -37,7 +38,7 @@ def test_what_k_anonymity_did_is_kept(tmp_path: Path) -> None:
     demand = changed("policy", "generalization", "k_anonymity", to={"k": 2, "suppression_limit": 0.5})
     loaded = tiny_request(tmp_path, demand)
     table = game_table(loaded.request, tiny_prepared(loaded))
-    made = play(table, Method.K_ANONYMITY, payoffs_of(loaded.request.recipients[0]), weights_of(loaded.request))
+    made = generalize(table, Method.K_ANONYMITY, payoffs_of(loaded.request.recipients[0]), weights_of(loaded.request))
     assert made.withheld is not None
     save_generalization(made, tmp_path / "played.npz")
     again = load_generalization(tmp_path / "played.npz")

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tasks.core.errors import StageFailed
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity
 from tasks.generalization.constraints.k_map import KMap
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Payoffs
+from tasks.generalization.generalize import generalize, overlapping, population_cells
 from tasks.generalization.kanonymity.metrics import Metric
-from tasks.generalization.play import CountIndex, Generalization, overlapping, play, population_cells
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
 from tests.support import adult, slow
@@ -180,9 +181,9 @@ def test_the_optimum_over_the_methods_own_classes(
     rule = slow_rule(world, method, floors, "population")
     if SlowFile(world, table, rule, table.demands).optimum() is None:
         with pytest.raises(StageFailed, match="no generalization satisfies"):
-            play(table, method, world.payoffs, np.array(world.weights))
+            generalize(table, method, world.payoffs, np.array(world.weights))
         return
-    played = play(table, method, world.payoffs, np.array(world.weights))
+    played = generalize(table, method, world.payoffs, np.array(world.weights))
     check_optimum(world, table, played, rule)
     kept = np.ones(len(table.data), dtype=bool) if played.withheld is None else ~played.withheld
     if not overlapping(table, method):
@@ -215,7 +216,7 @@ def test_groups_that_only_safe_harbor_has(data: st.DataObject) -> None:
         return frozenset("12") if values[0] in "12" else frozenset(values[0]), frozenset(values[1])
 
     try:
-        played = play(table, Method.SAFE_HARBOR, world.payoffs, np.ones(2))
+        played = generalize(table, Method.SAFE_HARBOR, world.payoffs, np.ones(2))
     except StageFailed:
         assert SlowFile(world, table, rule, table.demands).optimum() is None
         return
@@ -230,7 +231,7 @@ def test_recoded_locally_a_person_is_released_by_the_rule(world: World, method: 
     table = table.demanding(data.draw(demands_on(table, local=True), label="demands"))
     weights = np.array(world.weights)
     try:
-        played = play(table, method, world.payoffs, weights)
+        played = generalize(table, method, world.payoffs, weights)
     except StageFailed:
         return
     own = population_cells(table, method, world.payoffs, weights)
@@ -249,7 +250,7 @@ def test_recoded_locally_a_person_is_released_by_the_rule(world: World, method: 
         assert effective <= min(people, everybody[tuple(cell.tolist())])
         assert all(people >= one.k for one in table.demands.constraints if isinstance(one, KMap))
     if method is not Method.K_ANONYMITY:
-        alone = play(table.demanding(None), method, world.payoffs, weights)
+        alone = generalize(table.demanding(None), method, world.payoffs, weights)
         assert (played.effective >= alone.effective)[kept].all()
         assert (played.people >= alone.people)[kept].all()
     outcome = played.k_anonymity
@@ -265,7 +266,7 @@ def test_worked_by_hand(pair_world: World) -> None:
     world = World(pair_world.rows, pair_world.people, records, pair_world.payoffs, (1.0, 1.0))
     table = table_of(world, (0, 0), MEBIBYTE)
     table = table.demanding(Demands(2, 0.2, Metric.LOSS, tuple_of_record(table)))
-    played = play(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
+    played = generalize(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
     outcome = played.k_anonymity
     assert outcome is not None
     assert played.withheld is not None
@@ -286,7 +287,7 @@ def test_lifted_by_hand(pair_world: World) -> None:
     table = table_of(world, (0, 0), MEBIBYTE)
     demands = Demands(2, 0.4, Metric.DISCERNIBILITY, tuple_of_record(table), local_recoding=True)
     table = table.demanding(demands)
-    played = play(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
+    played = generalize(table, Method.K_ANONYMITY, world.payoffs, np.ones(2))
     assert played.withheld is None
     outcome = played.k_anonymity
     assert outcome is not None
@@ -305,7 +306,7 @@ def test_after_the_partition_of_adult_as_all_nodes_searched() -> None:
     demands = Demands(5, 0.02, Metric.PRECISION, tuple_of_record(table))
     raised_table = table.demanding(demands)
     base = adult.played(Method.BASIC_PARTITION)
-    played = play(raised_table, Method.BASIC_PARTITION, adult.PAYOFFS, adult.weights())
+    played = generalize(raised_table, Method.BASIC_PARTITION, adult.PAYOFFS, adult.weights())
     own = np.column_stack([tree.axis_levels[base.cells[:, axis]] for axis, tree in enumerate(table.hierarchies)])
     tops = np.array([tree.n_levels - 1 for tree in table.hierarchies])
     sizes, found = [tree.axis_length for tree in table.hierarchies], []
@@ -333,5 +334,5 @@ def test_a_k_that_no_file_has_fails_in_words(pair_world: World) -> None:
     table = table_of(pair_world, (0, 0), MEBIBYTE)
     table = table.demanding(Demands(2, 0.5, Metric.LOSS, tuple_of_record(table)))
     with pytest.raises(StageFailed, match="larger than the file") as caught:
-        play(table, Method.BASIC, pair_world.payoffs, np.ones(2))
+        generalize(table, Method.BASIC, pair_world.payoffs, np.ones(2))
     assert "smaller classes" in caught.value.fix

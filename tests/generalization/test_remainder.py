@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
 from tasks.generalization import remainder
-from tasks.generalization.play import CountIndex, play, population_cells
+from tasks.generalization.count_index import CountIndex
+from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.remainder import UNPLACED, RemainderSearch
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
@@ -42,7 +43,7 @@ def test_an_informed_recipient_finds_the_class_of_every_record(world: World) -> 
         return
     flat, weights = (0,) * len(world.rows), np.array(world.weights)
     table = table_of(world, flat, 2**20)
-    made = play(table, REMAINDER, world.payoffs, weights)
+    made = generalize(table, REMAINDER, world.payoffs, weights)
     replayed = CountIndex(table.hierarchies, table.safe_harbor, table.population, table.population, 0)
     own = population_cells(replayed, REMAINDER, world.payoffs, weights)
     people = values_of(table, table.population.codes)
@@ -66,7 +67,7 @@ def test_an_informed_recipient_finds_the_class_of_every_record(world: World) -> 
 def test_no_classes_pay_more_than_the_best_and_the_best_no_more_than_the_bound(world: World) -> None:
     if not feasible(world):
         return
-    made = play(table_of(world, (0,) * len(world.rows), 2**20), REMAINDER, world.payoffs, np.array(world.weights))
+    made = generalize(table_of(world, (0,) * len(world.rows), 2**20), REMAINDER, world.payoffs, np.array(world.weights))
     best = best_classes(world, safe(world))
     assert made.division is not None
     assert made.division.upper_bound is not None
@@ -93,7 +94,7 @@ def test_whoever_misses_k_by_one_drags_nobody_up() -> None:
 def test_a_sampled_lattice_gives_the_same_classes_every_time_and_far_more_than_whole_cells() -> None:
     """871 people in eight attributes, 55,296 strategies; the partition into whole cells paid 170.6 a person."""
     table = adult_eight.table(0.0001, records=200, memory_limit=2**20)
-    first, again = (play(one, REMAINDER, adult.PAYOFFS, EIGHT) for one in (table, table.demanding(None)))
+    first, again = (generalize(one, REMAINDER, adult.PAYOFFS, EIGHT) for one in (table, table.demanding(None)))
     np.testing.assert_array_equal(first.cells, again.cells)
     assert first.effective.min() >= 75
     assert first.division is not None
@@ -115,12 +116,14 @@ def test_adult_pays_more_than_whole_cells_and_near_the_bound() -> None:
 def test_everybody_attacked_whatever_is_released_is_refused() -> None:
     table = adult_eight.table(0.0001, records=200, memory_limit=2**20)
     with pytest.raises(StageFailed, match="nobody would attack"):
-        play(table, REMAINDER, adult.PAYOFFS.scaled(1.0, 100.0), EIGHT)
+        generalize(table, REMAINDER, adult.PAYOFFS.scaled(1.0, 100.0), EIGHT)
 
 
 def test_whole_cells_of_eight_attributes_are_too_many() -> None:
     with pytest.raises(StageFailed, match="whole cells") as caught:
-        play(adult_eight.table(0.0001, records=200, memory_limit=2**20), Method.BASIC_PARTITION, adult.PAYOFFS, EIGHT)
+        generalize(
+            adult_eight.table(0.0001, records=200, memory_limit=2**20), Method.BASIC_PARTITION, adult.PAYOFFS, EIGHT
+        )
     assert "memory_limit_mb" in caught.value.got
 
 
@@ -139,7 +142,7 @@ def test_where_the_values_are_too_many_to_sort_strategies_come_by_their_mean_los
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(remainder, "_PAIRS", 0)
-    made = play(adult_eight.table(0.0001, records=200, memory_limit=2**20), REMAINDER, adult.PAYOFFS, EIGHT)
+    made = generalize(adult_eight.table(0.0001, records=200, memory_limit=2**20), REMAINDER, adult.PAYOFFS, EIGHT)
     assert made.effective.min() >= 75
     assert made.division is not None
     assert made.division.payoff / adult_eight.table(0.0001, records=200).population.total > 200

@@ -20,8 +20,9 @@ from tasks.assessments.linkage.generalized_files import (
     index_groups,
     people_matching,
 )
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.play import CountIndex, Generalization, population_cells
+from tasks.generalization.generalize import population_cells
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
@@ -43,7 +44,7 @@ class PartialLinkage:
 
 
 def policy_cells(table: CountIndex, method: Method, payoffs: Follower, weights: Floats) -> OwnCells:
-    """What a policy's rule gives the population; parameters as of ``tasks.generalization.play.play``.
+    """What a policy's rule gives the population; parameters as of ``tasks.generalization.generalize.generalize``.
 
     Raises
     ------

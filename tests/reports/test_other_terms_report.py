@@ -17,7 +17,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.disclosure_rounding import disclosure_rounded, nearest
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import DecisionRecord
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Gate, Measure, UncertainTerms
 from tests.support import decoy_records, records, texts
@@ -40,7 +40,7 @@ def scored(method: str = "basic", uncertain: dict[str, Any] | None = None, point
     terms = None if uncertain is None else UncertainTerms.model_validate(uncertain)
     recipient = request.recipient("institute").model_copy(update={"uncertain": terms})
     game = follower_of(request, recipient, people.population.total)
-    played = play(people, request.method_for(recipient), game, weights_of(request))
+    played = generalize(people, request.method_for(recipient), game, weights_of(request))
     plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
     return with_other_terms(plain, people, request, recipient, played, np.random.default_rng(3))
 
@@ -337,7 +337,7 @@ def test_terms_that_cannot_be_solved_with_stop_the_stage() -> None:
     request = request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
     recipient = request.recipient("institute")
     game = follower_of(request, recipient, people.population.total)
-    played = play(people, request.method_for(recipient), game, weights_of(request))
+    played = generalize(people, request.method_for(recipient), game, weights_of(request))
     plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
     stakes = recipient.stakes.model_copy(update={"gain": 1e12, "cost": 1e-12})
     eager = recipient.model_copy(update={"stakes": stakes})

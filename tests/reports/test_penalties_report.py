@@ -10,7 +10,7 @@ from tasks.assessments.identity.other_terms import penalties_fact
 from tasks.assessments.identity.score import score
 from tasks.decision.disclosure_rounding import disclosure_rounded, upward
 from tasks.decision.record import DecisionRecord
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, weights_of
 from tasks.request.model import Method, PenaltyGrid
 from tests.support import decoy_records, records, texts
@@ -71,7 +71,7 @@ def test_the_score_has_them_where_the_policy_asks() -> None:
     request = request.model_copy(update={"policy": request.policy.model_copy(update={"sensitivity": sensitivity})})
     recipient = request.recipient("institute")
     game = follower_of(request, recipient, people.population.total)
-    played = play(people, Method.BASIC, game, weights_of(request))
+    played = generalize(people, Method.BASIC, game, weights_of(request))
     plain = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4))
     scored = with_other_terms(plain, people, request, recipient, played, np.random.default_rng(3))
     assert scored.risk.game.penalties == penalties_fact(people, request, recipient, GRID)

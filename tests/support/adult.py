@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import InformationLoss, Payoffs, information_loss_weights
-from tasks.generalization.play import CountIndex, Generalization, play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.problem import Problem
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import zip_table
@@ -45,7 +46,7 @@ def weights(preset: str = "table7") -> np.ndarray:
 
 @cache
 def played(method: Method, cell_weights: str = "population") -> Generalization:
-    return play(table(), method, PAYOFFS, weights(), cell_weights)
+    return generalize(table(), method, PAYOFFS, weights(), cell_weights)
 
 
 @cache

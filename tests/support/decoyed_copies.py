@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tasks.candidate.candidate import Candidate
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
@@ -36,7 +36,7 @@ def copies(**changes: Any) -> list[Candidate]:
             recipient,
             prepared,
             index,
-            play(index, request.method_for(recipient), payoffs_of(recipient), weights_of(request)),
+            generalize(index, request.method_for(recipient), payoffs_of(recipient), weights_of(request)),
             source=lambda: frame,
         )
         for recipient in request.recipients

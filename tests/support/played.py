@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import Method

@@ -12,7 +12,7 @@ from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.utility.assessment import UtilityAssessment
 from tasks.assessments.utility.facts import UtilityFact
 from tasks.candidate.candidate import Candidate
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.masking.masked_columns import mask_columns
 from tasks.microdata.prepared import prepare
@@ -37,7 +37,7 @@ def candidate_of(loaded: LoadedRequest, frame: pd.DataFrame | None = None) -> Ca
         recipient=recipient,
         prepared=prepared,
         index=table,
-        generalization=play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request)),
+        generalization=generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request)),
         masked=mask_columns(request, frame, generator_for),
         source=lambda: frame,
         randomness=lambda _purpose: np.random.default_rng(1),

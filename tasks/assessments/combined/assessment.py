@@ -18,7 +18,7 @@ from tasks.assessments.combined.known_sets import Floats, KnownSet
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Bin
-from tasks.generalization.play import Generalization
+from tasks.generalization.count_index import Generalization
 from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest

@@ -25,9 +25,10 @@ from scipy.special import expit, logit
 from tasks.assessments.identity.facts import FrontierFact, FrontierPoint, PenaltiesFact, PenaltyPoint
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
+from tasks.generalization.generalize import generalize_if_possible
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.play import CountIndex, Generalization, play_if_possible
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.setting import follower_of, own_follower, payoffs_of, planning_follower, weights_of
 from tasks.request.model import Method, PenaltyGrid, Recipient, ReleaseRequest
@@ -67,7 +68,7 @@ class FileRule:
 
     def apply(self, table: CountIndex, follower: Follower) -> Generalization | None:
         """The file against a follower; None where there is none."""
-        return play_if_possible(table, self.method, follower, self.weights, self.cell_weights)
+        return generalize_if_possible(table, self.method, follower, self.weights, self.cell_weights)
 
     def means(self, table: CountIndex, file: Generalization | None, follower: Follower) -> FileMeans | None:
         """Figures of a file against a follower; None where nothing is released."""

@@ -21,10 +21,10 @@ from tasks.assessments.identity.facts import (
 from tasks.candidate.coalition import Coalition
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Bin
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.play import CountIndex, Generalization
-from tasks.generalization.setting import own_follower, played_against
+from tasks.generalization.setting import generalized_against, own_follower
 from tasks.generalization.shared_follower import price_of_sharing
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Recipient, ReleaseRequest
@@ -243,9 +243,9 @@ def sharing_fact(
 def played_if_possible(
     table: CountIndex, request: ReleaseRequest, recipient: Recipient, follower: Follower
 ) -> Generalization | None:
-    """``played_against``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
+    """``generalized_against``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
     try:
-        return played_against(table, request, recipient, follower)
+        return generalized_against(table, request, recipient, follower)
     except StageFailed:
         return None
 

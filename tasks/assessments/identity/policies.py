@@ -25,9 +25,10 @@ from tasks.assessments.sequential.facts import BeliefFact
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.core.errors import BadInput, ParameterError, StageFailed
 from tasks.core.fact import Fact
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.play import CountIndex, Generalization, play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Method, Recipient, ReleaseRequest
@@ -226,7 +227,7 @@ class Comparison:
     ) -> tuple[Generalization, float]:
         cell_weights = self.request.policy.generalization.cell_weights
         start = perf_counter()
-        played = play(table, method, game, weights, cell_weights)
+        played = generalize(table, method, game, weights, cell_weights)
         took = perf_counter() - start
         key = method, game, None if table.demands is None else table.demands.k
         return played, self._seconds.setdefault(key, took)

@@ -29,10 +29,11 @@ from tasks.candidate.coalition import Coalition, coalitions_of, worst
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import of_copy
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import demanded, in_words
 from tasks.generalization.game import Floats, Follower
+from tasks.generalization.generalize import generalize
 from tasks.generalization.kanonymity.kept import check_copy
-from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.sequential_follower import Belief
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.generalization.suppression import class_sizes
@@ -245,7 +246,7 @@ def compare_methods(
             outcomes.append(policy_outcome(table, chosen, payoffs, chosen=True))
             continue
         try:
-            other = play(table, method, payoffs if game is None else game, weights, cell_weights)
+            other = generalize(table, method, payoffs if game is None else game, weights, cell_weights)
         except StageFailed:
             continue
         outcomes.append(policy_outcome(table, other, payoffs))

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from tasks.assessments.identity.facts import GameFigures, ReachFact, StakesCurve, StakesFact, StakesMap
 from tasks.assessments.identity.other_terms import six_digits
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats, InformationLoss, Payoffs
+from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.play import CountIndex, Generalization, play
 from tasks.generalization.problem import Problem
 from tasks.generalization.sensitivity.means import FixedFile, GameMeans, fixed_file
 from tasks.generalization.sensitivity.points import StakesPoints, around, joined
@@ -109,7 +110,7 @@ def game_means(table: CountIndex, problem: Problem, stakes: StakesPoints) -> dic
     free = staircases(problem, data, largest)
     floored = staircases(problem, data, largest, safe_harbor_floor(table, data.codes))
     unrecoded = table if table.demands is None else table.demanding(None)
-    harbor = play(unrecoded, Method.SAFE_HARBOR, problem.payoffs, problem.loss.weights)
+    harbor = generalize(unrecoded, Method.SAFE_HARBOR, problem.payoffs, problem.loss.weights)
     everything = np.ones(len(data), dtype=np.bool_)
     return {
         Method.BASIC: sweep(free, stakes),

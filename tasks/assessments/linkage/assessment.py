@@ -28,7 +28,8 @@ from tasks.assessments.linkage.mixed import mixed_linkage
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.fact import Interval
-from tasks.generalization.play import Generalization, overlapping, play
+from tasks.generalization.count_index import Generalization
+from tasks.generalization.generalize import generalize, overlapping
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Method
 
@@ -233,7 +234,7 @@ def _generalized_by(candidate: Candidate, method: Method) -> Candidate | None:
     """The copy by another method; None where it leaves some record no strategy or nothing to release."""
     cell_weights = candidate.request.policy.generalization.cell_weights
     try:
-        played: Generalization = play(candidate.index, method, candidate.game, candidate.weights, cell_weights)
+        played: Generalization = generalize(candidate.index, method, candidate.game, candidate.weights, cell_weights)
         other = candidate.generalized_as(played)
         other.released  # noqa: B018 - raises where nothing can be released
     except StageFailed:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tasks.assessments.linkage.figure import Flags, Floats
 from tasks.assessments.linkage.files import Positions
 from tasks.core.errors import ParameterError
-from tasks.generalization.play import CountIndex
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes, Hierarchy

@@ -50,7 +50,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import Floats, Groups, collected_groups, recipient_profile, released_groups
 from tasks.core.fact import Bin
-from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.microdata.coded import Prepared
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Recipient, ReleaseRequest

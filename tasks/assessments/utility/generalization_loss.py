@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.utility.facts import AttributeLoss, FileLoss
-from tasks.generalization.play import CountIndex, Generalization
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes

@@ -21,7 +21,7 @@ from tasks.assessments.sequential.assessment import judged_risks
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.decision.record import GateResult
-from tasks.generalization.raised import matching_people
+from tasks.generalization.count_index import matching_people
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.tuples import Counts

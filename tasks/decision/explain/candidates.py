@@ -37,10 +37,10 @@ from tasks.decision.explain.estimates import Estimates, is_closed, pooled_key
 from tasks.decision.explain.result import Figures, Judgement, Measured
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import Verdict
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Payoffs
 from tasks.generalization.methods.registry import METHODS
-from tasks.generalization.play import CountIndex, Generalization
-from tasks.generalization.setting import follower_of, played_against, table_under
+from tasks.generalization.setting import follower_of, generalized_against, table_under
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.coded import Prepared
 from tasks.request.model import Measure, Recipient, ReleaseRequest
@@ -219,7 +219,7 @@ class Candidates:
         if key not in self._games:
             self.games_solved += 1
             try:
-                found: Generalization | StageFailed = played_against(
+                found: Generalization | StageFailed = generalized_against(
                     table_under(self.index, request), request, recipient, follower
                 )
             except StageFailed as failure:

@@ -14,10 +14,10 @@ from itertools import product
 
 import numpy as np
 
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import TIE, Floats
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.problem import Problem
-from tasks.generalization.table import CountIndex
 from tasks.microdata.cube import SparseCube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Tuples

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from tasks.generalization.count_index import CountIndex, DivisionOutcome
 from tasks.generalization.exact import Rule
 from tasks.generalization.problem import Problem
-from tasks.generalization.table import CountIndex, DivisionOutcome
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method
 

@@ -3,11 +3,11 @@
 from math import prod
 
 from tasks.core.errors import StageFailed
+from tasks.generalization.count_index import CountIndex, DivisionOutcome
 from tasks.generalization.exact import Rule
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
-from tasks.generalization.table import CountIndex, DivisionOutcome
 from tasks.request.model import Method
 
 _BYTES_A_CELL = 40

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from tasks.generalization.count_index import CountIndex, DivisionOutcome
 from tasks.generalization.exact import Rule
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem, all_attacked, safe_people
 from tasks.generalization.remainder import UNPLACED, RemainderSearch
-from tasks.generalization.table import CountIndex, DivisionOutcome
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import leaf_keys
 from tasks.request.model import Method

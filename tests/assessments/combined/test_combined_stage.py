@@ -34,7 +34,7 @@ from tasks.assessments.combined.assessment import (
 )
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.candidate.groups import released_tuples
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest
 from tasks.request.model import CombinedPolicy, Measure
@@ -59,7 +59,7 @@ def known(name: str, probability: float) -> Change:
 def setting(loaded: LoadedRequest) -> tuple[Any, ...]:
     request, prepared = loaded.request, tiny_prepared(loaded)
     table, recipient = game_table(request, prepared), request.recipients[0]
-    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
     return request, prepared, played, kept
 

@@ -8,10 +8,9 @@ import pytest
 
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
+from tasks.generalization.count_index import CountIndex, DivisionOutcome, Generalization
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.table import DivisionOutcome
 from tasks.request.model import Method
 from tests.support.worlds import World
 

@@ -11,7 +11,7 @@ from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, with_term
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.core.errors import StageFailed
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.request.model import Method, PenaltyGrid
 from tests.support.adversary_profiles import CASE_STUDY
@@ -45,7 +45,7 @@ def test_each_point_as_if_played_alone(world: World, method: Method, data: st.Da
         alone = replace(follower, profile=profile)
         try:
             weights = np.array(world.weights)
-            played = play(table_of(world, (0,) * len(world.rows), MEBIBYTE), method, alone, weights)
+            played = generalize(table_of(world, (0,) * len(world.rows), MEBIBYTE), method, alone, weights)
         except StageFailed:
             assert point.publisher_payoff is None
             continue

@@ -15,7 +15,7 @@ from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.policies import POLICIES, ComparedPolicy, Comparison, PolicyFigures
 from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.candidate.groups import recipient_profile, released_tuples
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
@@ -74,7 +74,7 @@ def test_a_row_is_what_the_method_makes_of_the_file(method: Method) -> None:
     comparison, recipient, rows = clinic()
     request, table = comparison.request, comparison.table
     found, stakes = figures(rows[method.value]), payoffs_of(recipient)
-    made = play(table, method, stakes, weights_of(request))
+    made = generalize(table, method, stakes, weights_of(request))
     records = np.repeat(np.arange(len(table.data)), table.data.counts)
     kept, people, effective = made.kept[records], made.people[records], made.effective[records]
     claimed, informed = (np.where(size < 20, 1 / size, 0) for size in (people, effective))
@@ -115,7 +115,7 @@ def test_the_fmdp_partitions_are_played_against_one_who_plans(name: str, method:
     table, found = comparison.table, figures(rows[name])
     people, profile = table.population.total, derive_profile(recipient).profile
     planner = SequentialFollower(500, 200, profile, people, Belief.SUNK)
-    made = play(table, method, planner, weights_of(comparison.request))
+    made = generalize(table, method, planner, weights_of(comparison.request))
     np.testing.assert_array_equal(found.played.levels, made.levels)
     risks = planner.reidentified(made.people)
     payoff = table.data.counts @ (500 * made.kept - 200 * risks) / 400

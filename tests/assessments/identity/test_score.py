@@ -13,7 +13,7 @@ import pytest
 
 from tasks.assessments.identity.score import Score, score
 from tasks.core.errors import StageFailed
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.zip3 import zip_table
 from tasks.request.model import Measure, Method
@@ -30,7 +30,7 @@ def scored(folder: Path, *changes: Change, compare: tuple[Method, ...] = tuple(M
     request, recipient = loaded.request, loaded.request.recipients[0]
     prepared = tiny_prepared(loaded)
     table = game_table(request, prepared)
-    played = play(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
+    played = generalize(table, request.method_for(recipient), payoffs_of(recipient), weights_of(request))
     return score(table, played, request, recipient, prepared.distinct_values, compare=compare)
 
 
@@ -169,7 +169,7 @@ def test_a_record_of_nobody_in_the_population_is_at_full_risk(tmp_path: Path) ->
     gone = replace(people, codes=people.codes[1:], counts=people.counts[1:], keys=people.keys[1:])
     table = game_table(loaded.request, replace(prepared, population=gone))
     recipient = loaded.request.recipients[0]
-    played = play(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(loaded.request))
+    played = generalize(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(loaded.request))
     result = score(table, played, loaded.request, recipient, prepared.distinct_values, compare=())
     assert result.risk.initial.journalist.maximum == 1
     assert result.risk.transparent.smallest_effective_group == 4
@@ -251,7 +251,7 @@ def test_a_budget_counts_what_decoys_take_from_a_copy(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, changed("policy", "generalization", "method", to="basic"), limits)
     request, recipient, prepared = loaded.request, loaded.request.recipients[0], tiny_prepared(loaded)
     table = game_table(request, prepared)
-    played = play(table, Method.BASIC, payoffs_of(recipient), weights_of(request))
+    played = generalize(table, Method.BASIC, payoffs_of(recipient), weights_of(request))
 
     def without(*places: int) -> Score:
         missing = np.isin(np.arange(len(table.data)), places)
@@ -280,7 +280,7 @@ def test_a_copy_without_others_decoys_keeps_the_suppression_limit_or_is_blocked(
     request, recipient = loaded.request, loaded.request.recipients[0]
     prepared = tiny_prepared(loaded)
     table = game_table(request, prepared)
-    played = play(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(request))
+    played = generalize(table, Method.SAFE_HARBOR, payoffs_of(recipient), weights_of(request))
     withheld = played.withheld
     assert withheld is not None
 

@@ -8,7 +8,7 @@ import pytest
 from tasks.assessments.identity.other_terms import COARSE, FINE, frontier
 from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.model import Measure, Method
 from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
@@ -53,7 +53,7 @@ def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, play
         recipient = other.recipients[0]
         fresh = game_table(other, prepared)
         try:
-            outcome = play(fresh, played, payoffs_of(recipient), weights_of(other))
+            outcome = generalize(fresh, played, payoffs_of(recipient), weights_of(other))
             figures = score(fresh, outcome, other, recipient, prepared.distinct_values, compare=()).figures
         except StageFailed:
             assert (point.publisher_payoff, point.attacked_share, point.information_kept) == (None, None, None)

@@ -20,7 +20,7 @@ from tasks.assessments.identity.uncertain.terms import RecipientTerm as Term
 from tasks.assessments.identity.uncertain.verdict import assess, chance, estimated
 from tasks.assessments.sequential.assessment import external_fact, gate_figures, plan
 from tasks.candidate.groups import densest_group, recipient_profile
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.model import Measure, UncertainTerm
 from tests.support.examples import examples
@@ -49,7 +49,7 @@ def case(
         table(),
     )
     recipient = request.recipient("institute")
-    played = play(
+    played = generalize(
         people,
         request.method_for(recipient),
         follower_of(request, recipient, people.population.total),
@@ -82,7 +82,7 @@ def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any], adversa
         update={"policy": request.policy.model_copy(update={"generalization": generalization})}
     )
     recipient = request.recipient("institute")
-    played = play(
+    played = generalize(
         people,
         request.method_for(recipient),
         follower_of(request, recipient, people.population.total),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tasks.assessments.linkage.generalized import own_cell_linkage
 from tasks.assessments.linkage.generalized_files import generalized_files, index_groups, leaf_numbers, people_matching
 from tasks.core.errors import StageFailed
-from tasks.generalization.play import CountIndex, Generalization, play, population_cells
+from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.suppression import suppressed
 from tasks.generalization.transparency import cell_numbers
@@ -28,7 +29,7 @@ def played_world(world: World, method: Method, cell_weights: str) -> tuple[Count
     axes = tuple(safe_harbor_axis(tree, SafeHarborRule.NONE, zip_table()) for tree in trees)
     table = CountIndex(trees, axes, world.tuples(world.records), world.tuples(world.people), 2**20)
     try:
-        return table, play(table, method, world.payoffs, np.array(world.weights), cell_weights)
+        return table, generalize(table, method, world.payoffs, np.array(world.weights), cell_weights)
     except StageFailed:
         assume(False)
         raise

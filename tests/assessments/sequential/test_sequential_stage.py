@@ -33,8 +33,9 @@ from tasks.assessments.sequential.assessment import (
 )
 from tasks.assessments.sequential.facts import BeliefFact, ExternalFact, SequentialFact
 from tasks.candidate.groups import Groups
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import CountIndex, play
+from tasks.generalization.generalize import generalize
 from tasks.request.model import Measure, Method
 from tests.support.examples import examples
 from tests.support.explaining import ROWS, table
@@ -69,7 +70,7 @@ def planned(
 ) -> SequentialFact:
     """The game makes groups of 6 people safe, so a and b are released together: 6, 6, 6 and 8 people."""
     people = table((ROWS,), PEOPLE) if on is None else on
-    played = play(people, Method.NO_ATTACK_PARTITION, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(1))
+    played = generalize(people, Method.NO_ATTACK_PARTITION, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(1))
     origins = {field.name: "a test" for field in dataclasses.fields(profile)}
     return plan(people, played, np.array(kept), DerivedProfile(profile, origins), POPULATION)
 

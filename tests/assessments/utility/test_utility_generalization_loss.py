@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tasks.assessments.utility.generalization_loss import Released, generalization_loss, released
 from tasks.candidate.groups import released_tuples
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import Method
@@ -211,7 +211,7 @@ def test_merging_classes_never_lowers_discernibility_or_class_size(file: Release
 def test_a_generalization_file_with_safe_harbors_own_groups(method: Method, tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, changed("policy", "generalization", "minimum_class_size", to=1))
     table = game_table(loaded.request, tiny_prepared(loaded))
-    played = play(table, method, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(3))
+    played = generalize(table, method, Payoffs(benefit=90, loss=60, gain=60, cost=10), np.ones(3))
     kept = released_tuples(table, played, 1)
     kept[0] = False
     _same_as_by_record(released(table, played, kept))

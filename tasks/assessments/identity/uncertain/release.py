@@ -36,8 +36,8 @@ from tasks.assessments.sequential.assessment import is_accessed
 from tasks.candidate.coalition import coalitions_of
 from tasks.candidate.groups import densest_group, groups
 from tasks.core.errors import ParameterError
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import own_follower
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm

@@ -23,8 +23,8 @@ from tasks.assessments.identity.facts import (
 from tasks.assessments.identity.uncertain.release import TermOutcomes, UncertainRelease, passes, uncertain_release
 from tasks.assessments.identity.uncertain.terms import RecipientTerm, quantiles
 from tasks.core.fact import Interval
+from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats
-from tasks.generalization.play import CountIndex, Generalization
 from tasks.generalization.setting import payoffs_of
 from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm
 

@@ -13,36 +13,24 @@ from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.partitions import Weighed, budgeted_partition
 from tasks.generalization.budget.records import budgeted_records
+from tasks.generalization.count_index import CountIndex, Generalization, MethodCells, matching_people
 from tasks.generalization.game import Floats, Follower, InformationLoss
 from tasks.generalization.methods.partitions import check_divisible
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.problem import Problem
-from tasks.generalization.raised import matching_people
 from tasks.generalization.recoding import recode
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.table import CountIndex, Generalization, MethodCells
 from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Method
 
-__all__ = [
-    "CountIndex",
-    "Generalization",
-    "effective_people",
-    "information_kept",
-    "overlapping",
-    "play",
-    "play_if_possible",
-    "population_cells",
-]
-
 _OUTCOMES_KEPT = 16
 
 
-def play(
+def generalize(
     table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> Generalization:
     """Apply a method to the data and, with the same rule, to the whole population.
@@ -74,12 +62,12 @@ def play(
     return table.outcomes[key]
 
 
-def play_if_possible(
+def generalize_if_possible(
     table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> Generalization | None:
-    """``play``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
+    """``generalize``; None where the method leaves some record no strategy, or k-anonymity cannot be had."""
     try:
-        return play(table, method, payoffs, weights, cell_weights)
+        return generalize(table, method, payoffs, weights, cell_weights)
     except StageFailed:
         return None
 
@@ -87,14 +75,14 @@ def play_if_possible(
 def population_cells(
     table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> Codes:
-    """Cell that the method gives each population tuple, in axis positions; parameters as of ``play``.
+    """Cell that the method gives each population tuple, in axis positions; parameters as of ``generalize``.
 
     Raises
     ------
     StageFailed
         If the method leaves a record without a strategy.
     """
-    own = play(table, method, payoffs, weights, cell_weights).own
+    own = generalize(table, method, payoffs, weights, cell_weights).own
     return _method_cells(table, method, payoffs, weights, cell_weights).own if own is None else own
 
 

@@ -168,3 +168,55 @@ class Generalization:
     """Quality of a partition, before any demand of k-anonymity; None for other methods."""
     budget: BudgetOutcome | None = None
     """Compliance with the budget over the whole file; None where the policy has none."""
+
+
+def matching_people(table: CountIndex, cells: Codes) -> Counts:
+    """People of the population whose values a cell holds, n_p; also where Safe Harbor has groups of its own.
+
+    Parameters
+    ----------
+    cells : array of shape (n_cells, n_attributes)
+        In axis positions of the table.
+    """
+    lengths = np.array([hierarchy.axis_length for hierarchy in table.hierarchies])
+    outside = (cells >= lengths).any(axis=1)
+    people = np.zeros(len(cells), dtype=np.int64)
+    people[~outside] = table.people.count(cells[~outside])
+    if outside.any():
+        people[outside] = _people_outside(table, cells[outside])
+    return people
+
+
+def _people_outside(table: CountIndex, cells: Codes) -> Counts:
+    """Count cells with groups outside the hierarchies: those of one kind, level by level, in one pass each."""
+    kinds = np.empty_like(cells)
+    for axis, hierarchy in enumerate(table.hierarchies):
+        inside = cells[:, axis] < hierarchy.axis_length
+        kinds[:, axis] = np.where(inside, hierarchy.axis_levels[np.where(inside, cells[:, axis], 0)], cells[:, axis])
+    people = np.zeros(len(cells), dtype=np.int64)
+    distinct, kind_of = np.unique(kinds, axis=0, return_inverse=True)
+    for number, kind in enumerate(distinct):
+        rows = np.flatnonzero(kind_of.ravel() == number)
+        people[rows] = _people_of_kind(table, cells[rows], kind)
+    return people
+
+
+def _people_of_kind(table: CountIndex, cells: Codes, kind: Codes) -> Counts:
+    matched = np.ones(len(table.population), dtype=np.bool_)
+    number = np.zeros(len(table.population), dtype=np.int64)
+    wanted = np.zeros(len(cells), dtype=np.int64)
+    for axis, (hierarchy, extra) in enumerate(zip(table.hierarchies, table.safe_harbor, strict=True)):
+        codes = table.population.codes[:, axis]
+        if cells[0, axis] >= hierarchy.axis_length:
+            matched &= extra.positions[codes] == cells[0, axis]
+        else:
+            groups = len(hierarchy.labels[kind[axis]])
+            number = number * groups + hierarchy.groups[codes, kind[axis]]
+            wanted = wanted * groups + (cells[:, axis] - hierarchy.offsets[kind[axis]])
+    distinct, place = np.unique(number[matched], return_inverse=True)
+    if len(distinct) == 0:
+        return np.zeros(len(cells), dtype=np.int64)
+    counts = np.rint(np.bincount(place, table.population.counts[matched], len(distinct))).astype(np.int64)
+    at = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
+    found: Counts = np.where(distinct[at] == wanted, counts[at], 0)
+    return found

@@ -13,8 +13,9 @@ from tasks.assessments.identity.other_terms import frontier
 from tasks.assessments.identity.score import Score, score
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import Payoffs
-from tasks.generalization.play import CountIndex, play
+from tasks.generalization.generalize import generalize
 from tasks.generalization.sequential_follower import Belief, SequentialFollower
 from tasks.generalization.setting import (
     follower_of,
@@ -54,7 +55,7 @@ def played_and_scored(folder: Path, *changes: Change) -> tuple[ReleaseRequest, C
     prepared, request = tiny_prepared(loaded), loaded.request
     table, recipient = game_table(request, prepared), request.recipients[0]
     game = follower_of(request, recipient, PEOPLE)
-    played = play(table, request.method_for(recipient), game, weights_of(request))
+    played = generalize(table, request.method_for(recipient), game, weights_of(request))
     return request, table, score(table, played, request, recipient, prepared.distinct_values)
 
 
@@ -93,7 +94,7 @@ def test_recipients_who_share_are_one_follower(tmp_path: Path) -> None:
 def test_figures_are_those_of_the_plan(tmp_path: Path) -> None:
     request, table, found = played_and_scored(tmp_path, PLANS, *against(("method", "basic-partition")), fined)
     planner = own_follower(request, request.recipients[0], PEOPLE)
-    played = play(table, Method.BASIC_PARTITION, planner, weights_of(request))
+    played = generalize(table, Method.BASIC_PARTITION, planner, weights_of(request))
     records, sizes = table.data.counts, played.effective
     transparent = found.risk.transparent
     assert transparent.expected_reidentifications == pytest.approx(records @ planner.reidentified(sizes))
@@ -124,9 +125,11 @@ def test_what_sharing_costs_is_recorded(tmp_path: Path) -> None:
     assert fact is not None
     records, own = table.data.counts, {}
     for recipient in request.recipients:
-        alone = play(table, Method.NO_ATTACK, payoffs_of(recipient), weights_of(request))
+        alone = generalize(table, Method.NO_ATTACK, payoffs_of(recipient), weights_of(request))
         own[recipient.id] = records @ (recipient.stakes.benefit * alone.kept) / records.sum()
-    together = play(table, Method.NO_ATTACK, follower_of(request, request.recipients[0], PEOPLE), weights_of(request))
+    together = generalize(
+        table, Method.NO_ATTACK, follower_of(request, request.recipients[0], PEOPLE), weights_of(request)
+    )
     assert fact.recipients == {"university": 1, "insurer": 1}
     assert fact.own == pytest.approx(own)
     assert fact.shared == pytest.approx(records @ (120 * together.kept) / records.sum())
@@ -189,6 +192,6 @@ def test_safe_group_of_all_is_past_the_largest_where_nobody_is_left_alone(tmp_pa
 
     request, table, found = played_and_scored(tmp_path, PLANS, *against(("method", "basic")), free)
     assert own_follower(request, request.recipients[0], PEOPLE).safe_group == np.inf
-    played = play(table, Method.BASIC, follower_of(request, request.recipients[0], PEOPLE), weights_of(request))
+    played = generalize(table, Method.BASIC, follower_of(request, request.recipients[0], PEOPLE), weights_of(request))
     assert found.risk.transparent.attack_group_size == played.effective.max() + 1
     assert found.risk.transparent.attacked_share == 1

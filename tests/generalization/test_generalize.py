@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import Payoffs
+from tasks.generalization.generalize import generalize, overlapping
 from tasks.generalization.methods.common import common_strategy
-from tasks.generalization.play import CountIndex, overlapping, play
 from tasks.generalization.safe_harbor import safe_harbor_axis
 from tasks.generalization.zip3 import ZipTable
 from tasks.request.model import Method, SafeHarborRule
@@ -36,9 +37,9 @@ def test_as_plain_loops(world: World, method: Method, dense: bool, cell_weights:
     payoffs, weights = world.payoffs, np.array(world.weights)
     if method in NO_ATTACK and payoffs.cost * sum(world.people.values()) < payoffs.gain:
         with pytest.raises(StageFailed):
-            play(table, method, payoffs, weights, cell_weights)
+            generalize(table, method, payoffs, weights, cell_weights)
         return
-    played = play(table, method, payoffs, weights, cell_weights)
+    played = generalize(table, method, payoffs, weights, cell_weights)
     own = slow_rule(world, method, floors, cell_weights)
     sizes = slow.informed(world, own)
     values = values_of(table, table.data.codes)
@@ -72,7 +73,7 @@ def test_safe_harbor_groups_that_no_level_has_count_their_people_and_their_value
     tree = world.hierarchies[0]
     axis = safe_harbor_axis(tree, SafeHarborRule.ZIP, zips)
     table = CountIndex((tree,), (axis,), world.tuples(world.records), world.tuples(people), MEBIBYTE)
-    played = play(table, Method.SAFE_HARBOR, world.payoffs, np.array(world.weights))
+    played = generalize(table, Method.SAFE_HARBOR, world.payoffs, np.array(world.weights))
     released = [table.axis_labels[0][position] for position in played.cells[:, 0]]
     by_label = dict(zip(released, range(2), strict=True))
     assert set(by_label) == {"370**", "000"}
@@ -90,10 +91,10 @@ def test_a_partition_pays_for_the_people_or_for_the_records(pair_world: World) -
     world = World(pair_world.rows, pair_world.people, {("a2", "b1"): 1}, payoffs, pair_world.weights)
     for memory_limit in (MEBIBYTE, 0):
         table = table_of(world, (0, 0), memory_limit)
-        by_people = play(table, Method.BASIC_PARTITION, payoffs, np.ones(2))
+        by_people = generalize(table, Method.BASIC_PARTITION, payoffs, np.ones(2))
         assert by_people.levels.tolist() == [[1, 1]]
         assert by_people.people.tolist() == [6]
-        by_records = play(table, Method.BASIC_PARTITION, payoffs, np.ones(2), "data")
+        by_records = generalize(table, Method.BASIC_PARTITION, payoffs, np.ones(2), "data")
         assert by_records.levels.tolist() == [[0, 0]]
         assert by_records.people.tolist() == [2]
 
@@ -101,7 +102,7 @@ def test_a_partition_pays_for_the_people_or_for_the_records(pair_world: World) -
 def test_k_anonymity_without_terms_fails(pair_world: World) -> None:
     table = table_of(pair_world, (0, 0), MEBIBYTE)
     with pytest.raises(StageFailed, match="k-anonymity has no terms"):
-        play(table, Method.K_ANONYMITY, pair_world.payoffs, np.ones(2))
+        generalize(table, Method.K_ANONYMITY, pair_world.payoffs, np.ones(2))
 
 
 def test_without_a_strategy_for_somebody_the_stage_fails(pair_world: World) -> None:
@@ -109,10 +110,10 @@ def test_without_a_strategy_for_somebody_the_stage_fails(pair_world: World) -> N
     eager = Payoffs(benefit=90, loss=60, gain=100.5, cost=10)
     for method in NO_ATTACK:
         with pytest.raises(StageFailed, match="nobody would attack") as caught:
-            play(table, method, eager, np.ones(2))
+            generalize(table, method, eager, np.ones(2))
         assert "at least 11 people" in caught.value.expected
     just_enough = Payoffs(benefit=90, loss=60, gain=100, cost=10)
-    assert play(table, Method.NO_ATTACK, just_enough, np.ones(2)).people.tolist() == [10]
+    assert generalize(table, Method.NO_ATTACK, just_enough, np.ones(2)).people.tolist() == [10]
 
 
 def test_what_was_played_is_shared_only_between_equal_stakes(pair_world: World) -> None:
@@ -121,18 +122,18 @@ def test_what_was_played_is_shared_only_between_equal_stakes(pair_world: World) 
     weights = (np.ones(2), np.array([2.0, 1.0]))
 
     def outcomes(table: CountIndex) -> list[tuple[float, list[int]]]:
-        played = [play(table, Method.BASIC, payoffs, weight) for payoffs in stakes for weight in weights]
+        played = [generalize(table, Method.BASIC, payoffs, weight) for payoffs in stakes for weight in weights]
         return [(float(one.kept[0]), one.people.tolist()) for one in played]
 
     fresh = [
         (float(one.kept[0]), one.people.tolist())
         for payoffs in stakes
         for weight in weights
-        for one in [play(table_of(pair_world, (0, 0), MEBIBYTE), Method.BASIC, payoffs, weight)]
+        for one in [generalize(table_of(pair_world, (0, 0), MEBIBYTE), Method.BASIC, payoffs, weight)]
     ]
     assert outcomes(table) == outcomes(table) == fresh
     assert len({kept for kept, _ in fresh}) > 2
-    again = play(table, Method.COMMON, stakes[0], weights[0], "data")
-    assert play(table, Method.COMMON, stakes[0], weights[0], "population") is again
-    by_people = play(table, Method.BASIC_PARTITION, stakes[0], weights[0], "population")
-    assert play(table, Method.BASIC_PARTITION, stakes[0], weights[0], "data") is not by_people
+    again = generalize(table, Method.COMMON, stakes[0], weights[0], "data")
+    assert generalize(table, Method.COMMON, stakes[0], weights[0], "population") is again
+    by_people = generalize(table, Method.BASIC_PARTITION, stakes[0], weights[0], "population")
+    assert generalize(table, Method.BASIC_PARTITION, stakes[0], weights[0], "data") is not by_people

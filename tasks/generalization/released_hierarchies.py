@@ -1,9 +1,8 @@
 """A method's own classes as the leaves of hierarchies, so that they can be generalized further and never less.
 
-The groups that a method releases of an attribute are the leaves of its *raised* hierarchy. At level j a group stands at
-the level that it has or, where that is lower, at level j; a group outside the hierarchy (Safe Harbor's own) stays as it
-is below the least level with a group that holds it. So a node of the raised lattice never releases more than the method
-does. What is measured of the nodes are the real groups: their sizes, levels and records, not those of the leaves.
+The groups that a method releases of an attribute are the leaves of its released hierarchy. At level j a group has its
+own level or j, whichever is higher; a group of Safe Harbor's that the hierarchy lacks stays as it is below the least
+level that holds it. So no node releases more than the method does. Metrics measure the real groups, not the leaves.
 """
 
 from collections.abc import Sequence
@@ -13,15 +12,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.generalization.count_index import CountIndex, matching_people
 from tasks.generalization.kanonymity.metrics import AxisCost, Floats, Metric, Reference, shares
 from tasks.generalization.safe_harbor import SafeHarborAxis
-from tasks.generalization.table import CountIndex
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
 
 
 @dataclass(frozen=True)
-class RaisedAxis:
+class ReleasedAxis:
     """The groups that a method releases of one attribute, as leaves."""
 
     hierarchy: Hierarchy
@@ -41,18 +40,18 @@ class RaisedAxis:
 
 
 @dataclass(frozen=True)
-class Raised:
-    """The raised hierarchies of a table under one method."""
+class ReleasedHierarchies:
+    """The released hierarchies of a count index under one method."""
 
     table: CountIndex
-    axes: tuple[RaisedAxis, ...]
+    axes: tuple[ReleasedAxis, ...]
 
     @classmethod
-    def of(cls, table: CountIndex, *cells: Codes) -> "Raised":
-        """Raised hierarchies over the groups of some cells, all of shape (n, n_attributes) in canonical positions."""
+    def of(cls, table: CountIndex, *cells: Codes) -> "ReleasedHierarchies":
+        """Hierarchies over the groups of some cells, all of shape (n, n_attributes) in canonical positions."""
         pairs = zip(table.hierarchies, table.safe_harbor, strict=True)
         used = [np.unique(np.concatenate([rows[:, axis] for rows in cells])) for axis in range(len(table.hierarchies))]
-        return cls(table, tuple(raised_axis(*pair, groups) for pair, groups in zip(pairs, used, strict=True)))
+        return cls(table, tuple(released_axis(*pair, groups) for pair, groups in zip(pairs, used, strict=True)))
 
     @property
     def hierarchies(self) -> tuple[Hierarchy, ...]:
@@ -73,7 +72,7 @@ class Raised:
         return np.column_stack([axis.levels[leaves[:, i], levels[:, i]] for i, axis in enumerate(self.axes)])
 
     def count(self, cells: Codes) -> Counts:
-        """People of the population who match cells in positions of the raised hierarchies (for ``KMap``)."""
+        """People of the population who match cells in positions of the released hierarchies (for ``KMap``)."""
         return matching_people(
             self.table, np.column_stack([axis.positions[cells[:, i]] for i, axis in enumerate(self.axes)])
         )
@@ -120,8 +119,8 @@ class Raised:
         return AxisCost(released / entropy, more / entropy) if entropy > 0 else None
 
 
-def raised_axis(hierarchy: Hierarchy, extra: SafeHarborAxis, used: Codes) -> RaisedAxis:
-    """The raised hierarchy over some groups of an attribute.
+def released_axis(hierarchy: Hierarchy, extra: SafeHarborAxis, used: Codes) -> ReleasedAxis:
+    """The hierarchy over some groups of an attribute.
 
     Parameters
     ----------
@@ -152,59 +151,7 @@ def raised_axis(hierarchy: Hierarchy, extra: SafeHarborAxis, used: Codes) -> Rai
     )
     leaf_of = np.full(hierarchy.axis_length + len(extra.extra_labels), -1, dtype=np.int32)
     leaf_of[used[order]] = np.arange(len(used), dtype=np.int32)
-    return RaisedAxis(tree, np.concatenate([ordered[new[:, at], at] for at in level]), levels[order], leaf_of)
-
-
-def matching_people(table: CountIndex, cells: Codes) -> Counts:
-    """People of the population whose values a cell holds, n_p; also where Safe Harbor has groups of its own.
-
-    Parameters
-    ----------
-    cells : array of shape (n_cells, n_attributes)
-        In axis positions of the table.
-    """
-    lengths = np.array([hierarchy.axis_length for hierarchy in table.hierarchies])
-    outside = (cells >= lengths).any(axis=1)
-    people = np.zeros(len(cells), dtype=np.int64)
-    people[~outside] = table.people.count(cells[~outside])
-    if outside.any():
-        people[outside] = _people_outside(table, cells[outside])
-    return people
-
-
-def _people_outside(table: CountIndex, cells: Codes) -> Counts:
-    """Count cells with groups outside the hierarchies: those of one kind, level by level, in one pass each."""
-    kinds = np.empty_like(cells)
-    for axis, hierarchy in enumerate(table.hierarchies):
-        inside = cells[:, axis] < hierarchy.axis_length
-        kinds[:, axis] = np.where(inside, hierarchy.axis_levels[np.where(inside, cells[:, axis], 0)], cells[:, axis])
-    people = np.zeros(len(cells), dtype=np.int64)
-    distinct, kind_of = np.unique(kinds, axis=0, return_inverse=True)
-    for number, kind in enumerate(distinct):
-        rows = np.flatnonzero(kind_of.ravel() == number)
-        people[rows] = _people_of_kind(table, cells[rows], kind)
-    return people
-
-
-def _people_of_kind(table: CountIndex, cells: Codes, kind: Codes) -> Counts:
-    matched = np.ones(len(table.population), dtype=np.bool_)
-    number = np.zeros(len(table.population), dtype=np.int64)
-    wanted = np.zeros(len(cells), dtype=np.int64)
-    for axis, (hierarchy, extra) in enumerate(zip(table.hierarchies, table.safe_harbor, strict=True)):
-        codes = table.population.codes[:, axis]
-        if cells[0, axis] >= hierarchy.axis_length:
-            matched &= extra.positions[codes] == cells[0, axis]
-        else:
-            groups = len(hierarchy.labels[kind[axis]])
-            number = number * groups + hierarchy.groups[codes, kind[axis]]
-            wanted = wanted * groups + (cells[:, axis] - hierarchy.offsets[kind[axis]])
-    distinct, place = np.unique(number[matched], return_inverse=True)
-    if len(distinct) == 0:
-        return np.zeros(len(cells), dtype=np.int64)
-    counts = np.rint(np.bincount(place, table.population.counts[matched], len(distinct))).astype(np.int64)
-    at = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
-    found: Counts = np.where(distinct[at] == wanted, counts[at], 0)
-    return found
+    return ReleasedAxis(tree, np.concatenate([ordered[new[:, at], at] for at in level]), levels[order], leaf_of)
 
 
 def _by_group(values: Floats, hierarchy: Hierarchy, extra: SafeHarborAxis) -> NDArray[np.float64]:
