@@ -231,10 +231,7 @@ def _of_context(view: RecordView) -> Iterator[Assumption]:
     named, later = "no earlier release", "a later file with this one would disclose"
     if earlier:
         named, later = f"{numbers.integer(earlier)} earlier release{'s' if earlier > 1 else ''}", "the files discloses"
-    yield (
-        "Earlier releases",
-        f"The request names {named} to this recipient. What comparing {later} was not measured.",
-    )
+    yield ("Earlier releases", f"The request names {named} to this recipient. What comparing {later} was not measured.")
     if record.risk:
         yield _of_copies(record.risk)
     yield (

@@ -1,7 +1,4 @@
-"""The audit of a period as a document: the audit report, rendered, and embedded as ``audit.json``.
-
-Only the format of figures is decided here, and there is no clock: the same report gives the same bytes.
-"""
+"""The audit of a period as a document, with the report embedded as ``audit.json``; the same report, the same bytes."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sized
@@ -34,13 +31,7 @@ REPORT_NAME = "audit.json"
 
 
 def render_audit(report: AuditReport) -> bytes:
-    """The audit as tagged PDF/A-3a with the report attached.
-
-    Raises
-    ------
-    StageFailed
-        If it cannot be rendered in full.
-    """
+    """The audit as tagged PDF/A-3a with the report attached."""
     content = canonical_json(report)
     attachment = Attachment(REPORT_NAME, content, "The audit report that this document renders")
     return write_document(audit(report), [attachment], hashlib.sha256(content).hexdigest()[:32])
@@ -171,10 +162,7 @@ def _summary(report: AuditReport) -> Iterator[Block]:
                     "no copy is due",
                 ),
             ),
-            (
-                "Separation of duties",
-                warning(report.duties.exceptions, "exception", "", "{}", "no exception"),
-            ),
+            ("Separation of duties", warning(report.duties.exceptions, "exception", "", "{}", "no exception")),
             (
                 "Head of the ledger",
                 text("entry {}, {}", numbers.integer(report.chain.head), digest_text(report.chain.head_sha256)),

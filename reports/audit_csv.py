@@ -1,8 +1,8 @@
 """The tables of an audit report as CSV files: every row and every field, for spreadsheets and scripts.
 
-UTF-8, commas, a header, ISO 8601 in UTC; an empty cell is not recorded or does not apply. A range of people or
-of a share takes two columns, ``…_low`` and ``…_high``. Text that a spreadsheet would run as a formula is preceded by an
-apostrophe, and so is text that begins with apostrophes before such a character, as in the files that are released.
+UTF-8, commas, a header, ISO 8601 in UTC; an empty cell is not recorded or does not apply. A range takes two columns,
+``…_low`` and ``…_high``. An apostrophe precedes text that a spreadsheet would run as a formula, also text that begins
+with apostrophes before such a character, as in the files that are released.
 """
 
 import csv

@@ -1,7 +1,4 @@
-"""Tables of an audit in print, each declared once: caption, columns, and the cells of a row.
-
-A printed table shows a bounded number of rows; the CSV and JSON files hold all of them. Nothing is computed here.
-"""
+"""Tables of an audit in print: caption, columns, cells of a row. CSV and JSON hold the rows beyond ``MOST_ROWS``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

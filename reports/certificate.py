@@ -1,9 +1,8 @@
 """The recipient's certificate: the approved file, its recipient, purpose and expiry, and how to check the file.
 
 It says nothing that would help an attacker: no threshold, no measured risk, nothing of the tests made or of what the
-file may hold beside the data. It is a function of release, recipient, file, the keys that it is encrypted to, fields,
-dates, reviewers, program version and of how far the statistics of the copy are from those of the data, rounded so that
-none and little read alike.
+file may hold beside the data. How far the copy's statistics are from the data's is rounded so that none and little read
+alike.
 """
 
 from collections.abc import Iterator
@@ -38,20 +37,7 @@ from tasks.request.model import Role
 
 
 def render_certificate(record: DecisionRecord, approved_at: datetime | None = None) -> bytes:
-    """The certificate as tagged PDF/A-3a, without attachments.
-
-    Parameters
-    ----------
-    record : DecisionRecord
-        Approved, with its reviews if there were any.
-    approved_at : datetime, optional
-        When reviewers approved it; where not given, when the gate did.
-
-    Raises
-    ------
-    StageFailed
-        If the release is not approved, or no file was made for it.
-    """
+    """The certificate as tagged PDF/A-3a; ``approved_at`` is when reviewers approved it, if they did."""
     document = certificate(record, approved_at)
     identifier = digest([record.release_id, record.recipient.id, record.dataset.output_sha256])[:32]
     return write_document(document, (), identifier)

@@ -1,7 +1,7 @@
 """Charts as SVG without a plotting library: panels of boxes, lines, dots and words, with axes and a legend.
 
-A chart is as wide as the text of a page, lengths are points, and the same chart gives the same bytes. Colours are those
-of Okabe and Ito (2008), distinguishable in every common form of colour blindness and in grey print.
+Lengths are points; the same chart gives the same bytes. Colours are those of Okabe and Ito (2008), distinguishable in
+every common form of colour blindness and in grey print.
 """
 
 import math
@@ -17,7 +17,6 @@ from reports import numbers
 
 INK, MUTED, FAINT, BAND = "#1f2933", "#6b7280", "#d5d9de", "#eef2f6"
 BEFORE, AFTER, ALARM, PARTLY = "#9aa1ab", "#0072B2", "#D55E00", "#edb48c"
-LIGHT = "#8dbfe0"
 DASHED, DOTTED = "4 2", "1 1.5"
 EDGE = math.inf
 """As a coordinate, with either sign: the edge of the panel."""

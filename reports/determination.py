@@ -1,7 +1,4 @@
-"""The expert determination of one release: the decision record as a document, and as a PDF with the record attached.
-
-Nothing is measured or decided here, and there is no clock: the same record gives the same bytes.
-"""
+"""The expert determination: the decision record as a document and as PDF; the same record gives the same bytes."""
 
 from collections.abc import Mapping
 
@@ -22,20 +19,7 @@ RECORD_NAME = "decision.json"
 
 
 def render_determination(record: DecisionRecord, *, evidence: Mapping[str, bytes] | None = None) -> bytes:
-    """The determination as tagged PDF/A-3a with the record attached.
-
-    Parameters
-    ----------
-    record : DecisionRecord
-        The decision, whatever the verdict.
-    evidence : mapping of file name to bytes, optional
-        Further files to attach, such as the validation result; they must be value-free.
-
-    Raises
-    ------
-    StageFailed
-        If the report cannot be rendered in full, or a file of the evidence is called ``decision.json``.
-    """
+    """The determination as tagged PDF/A-3a, with record and evidence (by file name, value-free) attached."""
     evidence = dict(evidence or {})
     if RECORD_NAME in evidence:
         raise StageFailed(

@@ -1,8 +1,8 @@
 """The document model: sections of statements, lists, tables of figures and charts, whatever draws them.
 
-Text is a plain string, or a `Markup` with inline elements alone (``b``, ``code``, ``sub``, ``br``, ``span``), which
-every renderer but HTML strips; a string among blocks is a paragraph. Figures are formatted, and counts of people have
-passed the disclosure rule, before they come here: a renderer computes nothing.
+Text is a plain string, or a `Markup` with inline elements alone (``b``, ``code``, ``sub``, ``br``, ``span``); a string
+among blocks is a paragraph. Figures are formatted, and counts of people have passed the disclosure rule, before they
+come here: a renderer computes nothing.
 """
 
 import re

@@ -27,13 +27,7 @@ _TREATMENT = re.compile(r"(generalized|masked) \((.+?)(, then k-anonymity|, alon
 
 
 def method_text(name: str) -> GeneralizationMethod:
-    """Text of the report on a method of generalization.
-
-    Raises
-    ------
-    StageFailed
-        If the record names a method that the report cannot explain.
-    """
+    """Text on a method of generalization; ``StageFailed`` if the report cannot explain the one a record names."""
     return _named(name, {method.name.value: method for method in GENERALIZATIONS.values()})
 
 

@@ -1,8 +1,7 @@
 """HTML to tagged PDF/A-3a, the same bytes each time, without a network and without the system's own fonts.
 
-The fonts are the DejaVu files that matplotlib ships, so that the installed requirements fix them. What still depends on
-the machine is the version of Pango and HarfBuzz: the digest of the decision record is a report's identity, and the
-hash of its PDF belongs to one environment.
+The fonts are the DejaVu files that matplotlib ships. The versions of Pango and HarfBuzz still depend on the machine:
+the digest of the decision record is a report's identity, and the hash of its PDF belongs to one environment.
 """
 
 import gc
@@ -49,37 +48,18 @@ class Attachment:
 
 
 def write_pdf(
-    html: str,
-    *,
-    assets: Mapping[str, bytes],
-    attachments: Sequence[Attachment],
-    moment: datetime,
-    identifier: str,
+    html: str, *, assets: Mapping[str, bytes], attachments: Sequence[Attachment], moment: datetime, identifier: str
 ) -> bytes:
-    """A document as tagged PDF/A-3a.
+    """A document as tagged PDF/A-3a; it may refer to its assets (figures) only, as ``asset:<name>``.
 
-    Parameters
-    ----------
-    html : str
-        The document. It may refer to the named assets only, as ``asset:<name>``.
-    assets : mapping of name to bytes
-        Figures.
-    attachments : sequence of Attachment
-        Files to embed.
-    moment : datetime
-        The one time that is written anywhere into the file.
-    identifier : str
-        What the PDF's permanent identifier is made of.
+    ``moment`` is the one time that is written anywhere into the file: ``SOURCE_DATE_EPOCH`` is set meanwhile, for the
+    dates inside embedded fonts. The PDF's permanent identifier is made of ``identifier``.
 
     Raises
     ------
     StageFailed
         If the rendering libraries are missing, or the document refers to something that is not available or has a
         figure without alternative text.
-
-    Notes
-    -----
-    ``SOURCE_DATE_EPOCH`` is set while the document is written, for the dates inside embedded fonts.
     """
     weasyprint, fonts, style = _style()
     from weasyprint.urls import FatalURLFetchingError  # noqa: PLC0415  (loads native libraries)
@@ -132,26 +112,14 @@ def write_document(document: Document, attachments: Sequence[Attachment], identi
 
 
 def prepare_renderer() -> None:
-    """Read fonts and style sheets, and load what the renderer needs for any document, ahead of the first one.
-
-    Raises
-    ------
-    StageFailed
-        If the native libraries are missing.
-    """
+    """Read fonts and style sheets, and load what the renderer needs for any document, ahead of the first one."""
     html = "<!doctype html><html lang='en'><head><title>None</title></head><body><p>None</p></body></html>"
     write_pdf(html, assets={}, attachments=(), moment=datetime.fromtimestamp(0, UTC), identifier="0")
 
 
 @cache
 def _style() -> tuple[Any, Any, Any]:
-    """The renderer with fonts and style sheet, which are read once a process; native libraries are loaded here.
-
-    Raises
-    ------
-    StageFailed
-        If the native libraries are missing.
-    """
+    """The renderer with fonts and style sheet, which are read once a process; native libraries are loaded here."""
     try:
         import weasyprint  # noqa: PLC0415
         from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415

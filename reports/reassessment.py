@@ -1,7 +1,4 @@
-"""A re-assessment as a document: its record, rendered, and embedded as ``reassessment.json``.
-
-Nothing is computed here but how figures are written, and there is no clock: the same record gives the same bytes.
-"""
+"""A re-assessment as a document, with its record embedded as ``reassessment.json``; the same record, the same bytes."""
 
 import hashlib
 from collections.abc import Iterator
@@ -50,10 +47,7 @@ _KINDS = {
 }
 _VERDICTS = {
     TodaysVerdict.HOLDS: VerdictBox(
-        "✓",
-        "The decision holds",
-        "approved",
-        "{} would be released today: every gate that passed then passes today.",
+        "✓", "The decision holds", "approved", "{} would be released today: every gate that passed then passes today."
     ),
     TodaysVerdict.BLOCKED: VerdictBox(
         "✗",
@@ -72,13 +66,7 @@ _VERDICTS = {
 
 
 def render_reassessment(record: Reassessment) -> bytes:
-    """The re-assessment as tagged PDF/A-3a with the record attached.
-
-    Raises
-    ------
-    StageFailed
-        If it cannot be rendered in full.
-    """
+    """The re-assessment as tagged PDF/A-3a with the record attached."""
     content = canonical_json(record)
     attachment = Attachment(RECORD_NAME, content, "The record that this document renders")
     return write_document(reassessment(record), [attachment], hashlib.sha256(content).hexdigest()[:32])

@@ -72,13 +72,7 @@ class RecordView:
 
     @property
     def risk(self) -> RiskFact:
-        """The measured risk.
-
-        Raises
-        ------
-        StageFailed
-            If nothing was measured.
-        """
+        """The measured risk; ``StageFailed`` if nothing was measured."""
         if self.record.risk is None:
             raise StageFailed("the record holds no risk", where="risk", expected="a measured risk")
         return self.record.risk
@@ -120,10 +114,7 @@ class RecordView:
 
     @cached_property
     def left_out(self) -> tuple[str, str]:
-        """Records that were suppressed, and records missing for other recipients' kept classes.
-
-        The record counts them together; where their sum is shown, neither may disclose a small count of the other.
-        """
+        """Records suppressed, and missing for others' kept classes; neither discloses a small count of the other."""
         missing = self.record.decoys.missing if self.record.decoys else 0
         suppressed = max((self.record.risk.game.suppressed_records if self.record.risk else 0) - missing, 0)
         if not missing:
@@ -187,9 +178,10 @@ class RecordView:
         )
 
     def _coarse(self, gate: GateResult) -> str:
-        """Information kept or payoff where few records were suppressed, which count as nothing in it; else empty.
+        """Information kept or payoff where few records were suppressed; empty elsewhere.
 
-        The report shows the same figure before suppression: the difference would disclose how few there are.
+        Suppressed records count as nothing in it, and the report shows the figure before suppression as well: the
+        difference would disclose how few there are.
         """
         scales = {Measure.INFORMATION_KEPT: 1.0, Measure.PUBLISHER_PAYOFF: max(self.record.recipient.benefit, 1e-9)}
         scale = scales.get(gate.id)  # type: ignore[call-overload]
@@ -200,11 +192,6 @@ class RecordView:
             return HIDDEN
         below = step * scale * math.floor(gate.measured / scale / step + 1e-9)
         return f"over {numbers.percent(below) if gate.id == Measure.INFORMATION_KEPT else numbers.amount(below)}"
-
-
-def gate_rows(record: DecisionRecord) -> tuple[GateRow, ...]:
-    """The gates of a record in print."""
-    return RecordView(record).gates
 
 
 def _interval(gate: GateResult, interval: Interval) -> str:

@@ -1,8 +1,8 @@
 """The small-cell rule, held by the report's own tables and figures.
 
-A count of 1 to limit − 1 people or records is not shown, and neither is anything shown from which such a count
-follows: its complement in a known total, its share, or the one gap in a breakdown. Zero may be shown (CMS Cell Size
-Suppression Policy: limit 11). Probabilities and expected values are not counts and are shown.
+A count of 1 to limit − 1 people or records is not shown, and neither is anything from which one follows: its complement
+in a known total, its share, or the one gap in a breakdown. Zero, probabilities and expected values may be shown (CMS
+Cell Size Suppression Policy: limit 11).
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class SmallCellRule:
-    """The rule with its limit.
-
-    Parameters
-    ----------
-    limit : int
-        Smallest count that may be shown.
-    """
+    """The rule, with the smallest count that may be shown."""
 
     limit: int
 
@@ -65,10 +59,9 @@ class SmallCellRule:
     def mean(
         self, value: float | None, total: int, released: int, *, whole: float, written: Callable[[float], str]
     ) -> str:
-        """A mean over records that came in to which those that were suppressed add nothing.
+        """A mean over records that came in to which suppressed ones add nothing, and others ``whole`` at most.
 
-        Where these are few, the mean is rounded to a step of what a record can add at most, ``whole``: else their
-        number would follow from it.
+        Where few were suppressed, it is rounded to a step of ``whole``: else their number would follow from it.
         """
         if value is None:
             return NO_FILE
@@ -92,10 +85,9 @@ class SmallCellRule:
     def breakdown(self, counts: Sequence[int]) -> tuple[str, ...]:
         """Counts that add up to a total which the report shows.
 
-        Small counts are hidden; so are the next smallest, equal ones together, while one hidden count could be worked
-        out from the total or all hidden ones together are fewer than the limit. Hidden counts read ``<limit`` where the
-        small ones are enough, and all alike where others had to join them, so that neither the figures shown nor this
-        rule itself reveal a small count.
+        Small counts are hidden; so are the next smallest, equal ones together, while a hidden count would follow from
+        the total or all hidden ones together are small. Hidden counts read ``<limit`` where the small ones are enough,
+        else all alike, so that this rule itself reveals none.
         """
         small = [count for count in counts if self.hides(count)]
         hidden = set(small)
@@ -114,10 +106,7 @@ class SmallCellRule:
         return len(hidden) == len(small) and total in (len(small), len(small) * (self.limit - 1))
 
     def bins(self, bins: Sequence[Bin]) -> tuple[Bin, ...]:
-        """A histogram whose bins each hold no record or at least ``limit``: small bins are joined to neighbours.
-
-        Empty when the histogram holds fewer records than the limit.
-        """
+        """A histogram whose small bins are joined to neighbours; empty if it holds fewer records than the limit."""
         if sum(part.records for part in bins) < self.limit:
             return ()
         joined: list[Bin] = []

@@ -44,13 +44,7 @@ def environment(cells: SmallCellRule) -> Environment:
 
 
 def render(cells: SmallCellRule, template: str, **context: object) -> str:
-    """A template filled in.
-
-    Raises
-    ------
-    StageFailed
-        If the template prints something that is missing or not formatted.
-    """
+    """A template filled in."""
     with rendering(template):
         return environment(cells).get_template(template).render(**context)
 
@@ -63,13 +57,7 @@ def document_html(document: Document) -> str:
 
 @contextmanager
 def rendering(where: str) -> Iterator[None]:
-    """Turn errors of a report that lacks something into one message.
-
-    Raises
-    ------
-    StageFailed
-        If a record lacks something that its report shows.
-    """
+    """Turn errors of a report that lacks something, or prints it unformatted, into one ``StageFailed``."""
     try:
         yield
     except (TemplateError, TypeError, AttributeError, LookupError, ArithmeticError, ValueError, RuntimeError) as error:

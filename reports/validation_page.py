@@ -1,7 +1,4 @@
-"""The page that shows what validation found: counts by check and column, failures first, never a value.
-
-The page is one file: no script, no font, image or style from elsewhere, no clock.
-"""
+"""The page that shows what validation found: one file, counts by check and column, failures first, never a value."""
 
 from operator import attrgetter
 
@@ -11,22 +8,7 @@ from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 
 
 def render_validation_page(validation: ValidationFact, title: str, small_cell: int = 11) -> str:
-    """Render the results of validation as a page of HTML.
-
-    Parameters
-    ----------
-    validation : ValidationFact
-        The recorded results.
-    title : str
-        Title of the data set.
-    small_cell : int
-        Smallest count that is shown, of what failed and of what is left of a total alike.
-
-    Returns
-    -------
-    str
-        A whole HTML document; the same results give the same text.
-    """
+    """The results of validation as a whole HTML document; no count below ``small_cell`` is shown, nor its rest."""
     return render(
         SmallCellRule(small_cell),
         "validation.html",

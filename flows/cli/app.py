@@ -97,8 +97,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    *,
-    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+    *, version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version.")
 ) -> None:
     """The gate that every outbound release of person-level data passes."""
 

@@ -23,20 +23,7 @@ NOTE = "drawn with randomness of its own; a release has other decoys"
 
 
 def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[str, Any], list[Part]]:
-    """Work out what decoys a release could have; they concern all recipients together, whichever of them are shown.
-
-    Parameters
-    ----------
-    source : CandidateSource
-    chosen : sequence of str
-        Recipients to show.
-
-    Returns
-    -------
-    document : dict
-        For programs.
-    tables : list
-        For people.
+    """What decoys a release could have: worked out for all recipients together, shown of the chosen ones.
 
     Raises
     ------

@@ -46,7 +46,6 @@ _NONE, _ONE_SHOT = "–", "one-shot"
 _LONG, _MILLION = 10_000, 1_000_000
 _FEW, _SMALL, _LEAST = 10, 0.01, 0.0001
 _PARTITIONS = (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
-_PER_RECORD = (Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY)
 _Played = Sequence[tuple[ComparedPolicy, PolicyFigures]]
 
 

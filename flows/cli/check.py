@@ -72,13 +72,7 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
 
 
 def checked_request(path: Path, roots: list[Path]) -> CheckedRequest:
-    """Load a request, prepare its data, run validation and mask numbers for trial.
-
-    Raises
-    ------
-    BadInput
-        If request or data cannot be used.
-    """
+    """Load a request, prepare its data, run validation and mask numbers for trial."""
     with guarded("check"):
         loaded = load_request(path, roots)
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)

@@ -69,13 +69,7 @@ def explain(
 
 
 def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:
-    """Gives the masked columns of a request as the release would mask them, each masking of its strengths made once.
-
-    Raises
-    ------
-    WorkspaceError
-        If numbers are masked and the release's key is not available.
-    """
+    """Gives the masked columns of a request as the release would mask them, each masking of its strengths made once."""
     key_file, decided = recorder_of(recalled.bundle, place).key_file, recalled.records[0]
     known = key_file.is_file() and seed_commitment(key_file, decided.of_inputs) == decided.seed_commitment_sha256
     if recalled.loaded.request.masking and not known:

@@ -1,8 +1,7 @@
 """The records at stake as people and programs see them: counts by class, under the small-cell rule.
 
-No count of few records is shown, and none from which one follows: not in a total, in a breakdown or between two. Where
-the sets of several gates differ, or the copy holds decoys, counts are rounded as the record rounds them, so that their
-differences reveal no few records either.
+No count of few records is shown or follows: not in a total, in a breakdown or between two. Where the sets of several
+gates differ, or the copy holds decoys, counts are rounded as the record rounds them, so that no difference reveals any.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,15 +28,7 @@ _Row = dict[str, Any]
 
 
 def documents(record: DecisionRecord, found: Sequence[AtStake | NotByClass]) -> list[dict[str, Any]]:
-    """The records at stake of each closed gate on risk, as JSON; counts as they may be shown.
-
-    Parameters
-    ----------
-    record : DecisionRecord
-        Of the same recipient; its policy has the smallest count that may be shown.
-    found : sequence
-        One for each closed gate on risk.
-    """
+    """The records at stake of each closed gate on risk, as JSON; counts as they may be shown."""
     stakes = [one for one in found if isinstance(one, AtStake)]
     rounded = record.decoys is not None or len({one.members for one in stakes}) > 1
     # A later gate with the very same records does not repeat their classes.

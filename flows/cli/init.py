@@ -59,10 +59,7 @@ def init(
 def _existing(path: Path) -> Path:
     if not path.is_file():
         raise DataError(
-            "there is no such file",
-            where=str(path),
-            expected="a CSV or Parquet file",
-            fix="check the path",
+            "there is no such file", where=str(path), expected="a CSV or Parquet file", fix="check the path"
         )
     return path
 

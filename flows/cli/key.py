@@ -140,13 +140,7 @@ def action_on(release: str, workspace: Path, by: str, reason: str = "", recipien
 
 
 def ask_passphrase(*, confirm: bool = False) -> str:
-    """Ask for the passphrase of a signing key at the terminal.
-
-    Raises
-    ------
-    WorkspaceError
-        If there is no terminal.
-    """
+    """Ask for the passphrase of a signing key at the terminal; ``WorkspaceError`` if there is none."""
     return asked("Passphrase of the key", nobody_to_ask, confirm=confirm)
 
 

@@ -61,12 +61,7 @@ def checkpoints_of(anchors: Sequence[str]) -> Checkpoints:
 
 
 def check_recipient(wanted: str | None, ids: Sequence[str], of: str) -> None:
-    """Refuse a recipient who is none of those of a request or release.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Refuse (``BadInput``) a recipient who is none of those of a request or release."""
     if wanted is not None and wanted not in ids:
         raise BadInput(
             f"the {of} has no such recipient",

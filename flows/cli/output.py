@@ -50,23 +50,9 @@ def answer(
     code: ExitCode = ExitCode.APPROVED,
     notes: Iterable[str] = (),
 ) -> ExitCode:
-    """Print the result of a command: one JSON document for programs, or blocks for people.
+    """Print the result of a command and return its code: one JSON document for programs, or blocks for people.
 
-    Parameters
-    ----------
-    document : mapping
-        Fields of the JSON document after ``ok`` and ``exit_code``.
-    blocks : iterable of Block
-        Not evaluated where JSON is required, if it is a generator.
-    as_json : bool
-    code : ExitCode
-    notes : iterable of str
-        Remarks for people, on standard error.
-
-    Returns
-    -------
-    ExitCode
-        `code`.
+    Blocks are not evaluated where JSON is required, if they are a generator. Notes are for people, on standard error.
     """
     if as_json:
         print_json({"ok": code == ExitCode.APPROVED, "exit_code": int(code), **document})
@@ -84,16 +70,7 @@ def outcome(word: str, rest: str = "", style: str = "approved", aside: str = "")
 
 
 def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> list[Block]:
-    """A table with its title above and a note below it.
-
-    Parameters
-    ----------
-    title : str
-    headings : sequence of str
-        Those of figures begin with “>”; no heading line if all are empty.
-    rows : iterable of sequences of str
-    note : str
-    """
+    """A table with its title above and a note below; headings of figures begin with “>”, empty ones take no line."""
     head = " | ".join(f"{one.removeprefix('>')} 0{'r' if one.startswith('>') else ''}" for one in headings)
     return [Table(title, head, tuple(rows)), *noted(note)]
 
@@ -119,15 +96,7 @@ def seconds(value: float) -> str:
 
 @contextmanager
 def progress(*, quiet: bool, begun: str = "") -> Iterator[Callable[[str], None]]:
-    """Show the step in progress while a block runs; nothing where standard error is no terminal.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-    begun : str
-        The first step.
-    """
+    """Show the step in progress while a block runs; nothing if ``quiet``, or where standard error is no terminal."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     disable = quiet or not notices.is_terminal
     with Progress(*columns, console=notices, transient=True, disable=disable) as shown:

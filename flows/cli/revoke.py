@@ -14,10 +14,7 @@ from tasks.decision.measures import write_result
 
 def revoke(
     release: ReleaseArgument,
-    by: Annotated[
-        str,
-        typer.Option("--as", help="Your name: the requester's, or an officer's.", show_default=False),
-    ],
+    by: Annotated[str, typer.Option("--as", help="Your name: the requester's, or an officer's.", show_default=False)],
     reason: ReasonOption,
     recipient: Annotated[
         str | None,

@@ -21,10 +21,7 @@ def serve(
     prefect: Annotated[
         str | None,
         typer.Option(
-            "--prefect",
-            metavar="URL",
-            help="External Prefect server; its own if omitted.",
-            show_default=False,
+            "--prefect", metavar="URL", help="External Prefect server; its own if omitted.", show_default=False
         ),
     ] = None,
     pool: Annotated[

@@ -39,8 +39,7 @@ def sign(
         ),
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option("--as", help="Your name for the ledger; need not be the expert's.", show_default=False),
+        str | None, typer.Option("--as", help="Your name for the ledger; need not be the expert's.", show_default=False)
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,

@@ -24,7 +24,7 @@ from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.ledger_pages import entry_view
 from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
 from reports.determination import charts
-from reports.record_view import gate_rows
+from reports.record_view import RecordView
 from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.decision.record import Verdict
@@ -216,7 +216,7 @@ def show(release: CurrentRelease) -> Response:
         verdict=verdict_box(record),
         blocked=record.decision is Verdict.BLOCKED,
         moved_on=found.standing.state.value not in _UNCHANGED[record.decision],
-        gates=gate_rows(record),
+        gates=RecordView(record).gates,
         overridden=[gate for gate in record.gates if gate.overridden],
         missing=not_assessed(record),
         figures=tuple(charts(record).values()),

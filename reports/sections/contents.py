@@ -1,6 +1,6 @@
 """The twenty sections of a determination and their parts, in an order and with numbers that never change.
 
-A section whose stage did not run is there and says so, so that “section 12” is the risk in every determination.
+A section whose stage did not run says so, so that “section 12” is the risk in every determination.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

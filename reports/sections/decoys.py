@@ -1,7 +1,6 @@
 """Decoys: what recipients who compare learn, what kept classes cost, detectability, and the risk.
 
-Counts of decoys are no counts of people; records that a copy misses are, and so are the real ones among the rows at the
-highest risk.
+Counts of decoys are not counts of people; records that a copy misses, and the real ones at the highest risk, are.
 """
 
 import math

@@ -5,12 +5,7 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import DASH, Block, Heading, Paragraph, Row, Table, lines, passed, said, small, strong, text
 from reports.record_view import GateRow, RecordView
-from tasks.assessments.identity.facts import (
-    DecidingFact,
-    FigureRangeFact,
-    UncertainTermFact,
-    UncertaintyFact,
-)
+from tasks.assessments.identity.facts import DecidingFact, FigureRangeFact, UncertainTermFact, UncertaintyFact
 from tasks.assessments.measures import MEASURES, Scale
 from tasks.request.model import Measure
 

@@ -1,7 +1,7 @@
 """Record linkage: the intruder's knowledge, the links of each attack, and the gain from knowing the rule.
 
-A share of people stands for a count of them, so that it obeys the disclosure rule, and with it its interval, its
-certain matches and whether it beats guessing.
+A share of people stands for a count: it obeys the disclosure rule, with its interval, its certain matches and whether
+it beats guessing.
 """
 
 import math
@@ -61,8 +61,8 @@ class LinkText:
 def link_text(figure: LinkFigure, cells: SmallCellRule) -> LinkText:
     """A figure as far as the disclosure rule lets it be shown.
 
-    Whether few links beat guessing would disclose how few, so it is not said of them. Beside a share that is shown, the
-    links that are not certain may not be few either.
+    Whether few links beat guessing would disclose how few. Beside a share that is shown, the links that are not certain
+    may not be few either.
     """
     shown = cells.bounded(figure.share, figure.people) == figure.share
     linked = counted(figure.share, figure.people)
@@ -80,13 +80,7 @@ def link_text(figure: LinkFigure, cells: SmallCellRule) -> LinkText:
 
 
 def strongest(fact: LinkageFact, kind: Kind) -> AttackFact | None:
-    """The attack that the record names as the strongest of a kind; None where nothing is masked.
-
-    Raises
-    ------
-    StageFailed
-        If the record names one that it does not hold, or an informed one as the strongest without the rule.
-    """
+    """The attack that the record names as the strongest of a kind; None where nothing is masked."""
     named = getattr(fact, f"strongest_{kind}")
     if named is None:
         return None

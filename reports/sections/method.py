@@ -165,10 +165,7 @@ def _division(fact: DivisionFact, weighed: str, *, after: bool, whole: bool) -> 
 
 
 def _budget(view: RecordView, fact: BudgetFact) -> Iterator[Block]:
-    """A budget over the whole file: its limits, their use, and its payoff.
-
-    Suppressed records pay and keep nothing: where these are few, means over the records that came in are coarse.
-    """
+    """The limits of a budget, their use, and its payoff; means are coarse where few records were suppressed."""
     game, words = view.risk.game, method_text(view.risk.game.method)
     by_people = words.partitions and game.cell_weights == "population"
 

@@ -133,16 +133,8 @@ _DEFINITIONS = (
         "The risk from a recipient who knows the rule, 1/n_T, in contrast to the naive claim 1/n_p.",
     ),
     ("", "Worth attacking", "Said of a record whose expected gain to the recipient exceeds the cost of an attempt."),
-    (
-        "sequential",
-        "Candidates, group size",
-        "The people in the external data whose record it may be; their number.",
-    ),
-    (
-        "sequential",
-        "Exploit",
-        "One attempt on one candidate, such as contacting that person as the record's.",
-    ),
+    ("sequential", "Candidates, group size", "The people in the external data whose record it may be; their number."),
+    ("sequential", "Exploit", "One attempt on one candidate, such as contacting that person as the record's."),
     (
         "sequential",
         "Sequential adversary",
@@ -210,11 +202,7 @@ def cited(view: RecordView) -> list[str]:
 
 
 def _used(view: RecordView) -> set[str]:
-    """Methods that were used on a record.
-
-    Attacks are known by their ids: those by likelihood end in ``probabilistic``, those of everybody at once in
-    ``joint``.
-    """
+    """Methods that were used on a record; ids of attacks by likelihood end in ``probabilistic``, of all ``joint``."""
     record, risk, decoys, utility = view.record, view.record.risk, view.record.decoys, view.record.utility
     chances, fact = (risk.uncertainty, risk.game.k_anonymity) if risk else (None, None)
     attacks = [attack.id for attack in view.linkage.attacks] if view.linkage else []

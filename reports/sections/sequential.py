@@ -130,11 +130,7 @@ def _profile_rows(fact: SequentialFact) -> list[Row]:
 
 
 def _belief_rows(view: RecordView, fact: SequentialFact) -> list[Row]:
-    """Risk before and after by belief.
-
-    Where the number of attacked records may not be shown, neither may what would disclose it: in groups that are tried
-    to the end every attacked record has the same risk.
-    """
+    """Risk before and after by belief; a mean is hidden where a hidden number of attacked records would follow."""
     before = {one.belief: one for one in fact.initial}
 
     def shown(one: BeliefFact, total: int) -> tuple[str, ...]:

@@ -1,7 +1,4 @@
-"""How statistics of a copy differ from those of another file: exactly for experts, rounded for recipients.
-
-A share of records stands for a count of them, so that few records left out are not disclosed by it.
-"""
+"""How statistics of a copy differ from those of another file: exactly for experts, rounded for recipients."""
 
 from collections.abc import Iterator
 

@@ -107,10 +107,7 @@ def _levels(view: RecordView, field: FieldFact) -> list[Row]:
 
 
 def level_rows(view: RecordView, field: FieldFact) -> list[Row]:
-    """Name, groups and records of an attribute's levels and of the suppressed records, together those that came in.
-
-    Suppressed records belong to the breakdown: from the levels alone and the number that came in they would follow.
-    """
+    """Name, groups and records of an attribute's levels, and those suppressed, which would follow from the others."""
     decoys, suppressed = view.record.decoys, view.rows_in - view.released
     counts = (*field.records_per_level, suppressed)
     names = (*field.levels, "record left out" if decoys and decoys.missing else "record suppressed")

@@ -1,8 +1,4 @@
-"""The outcome of validation, and the checklist of Safe Harbor's eighteen kinds of identifier (45 CFR 164.514(b)(2)(i)).
-
-The checklist is derived from the record's fields and the outcome of its pattern scans; a kind that nothing tested says
-so.
-"""
+"""The outcome of validation, and the checklist of Safe Harbor's eighteen kinds of identifier (45 CFR 164.514(b)(2))."""
 
 from collections.abc import Iterator
 from itertools import groupby

@@ -70,7 +70,7 @@ def audit_report(
         recipients=exposure.recipient_rows(files),
         files=files,
         certificates=validity.certificate_rows(cases, period.last),
-        reassessments=history.count_of(Event.REASSESSED.value),
+        reassessments=sum(entry.event is Event.REASSESSED for entry in history.entries),
         reassessed=reassessments.reassessment_rows(cases, period),
         overdue=reassessments.overdue_rows(cases, period.last),
         renewals=validity.renewal_rows(cases, period),

@@ -65,10 +65,6 @@ class History:
                 grouped[entry.release_id].append(entry)
         return tuple(ReleaseEntries(name, tuple(entries)) for name, entries in grouped.items())
 
-    def count_of(self, kind: str) -> int:
-        """Entries of a kind, whether or not this version knows it."""
-        return self.others.get(kind, 0) + sum(entry.event.value == kind for entry in self.entries)
-
 
 def read_history(rows: Iterable[Row], last_day: date) -> History:
     """Read rows in the order of the chain, up to the end of a day in UTC."""

@@ -27,10 +27,14 @@ def overdue_rows(cases: Sequence[AuditCase], today: date) -> tuple[OverdueRow, .
     """
     rows = []
     for case in cases:
-        due = _due(case)
-        if case.released is None or due is None or due >= today:
+        if case.released is None:
             continue
-        last = _last(case)
+        last = next((entry for entry in reversed(case.entries) if entry.event is Event.REASSESSED), None)
+        days = case.kept.policy.reassess_days
+        first_due = None if days is None else case.released.at.date() + timedelta(days=days)
+        due = first_due if last is None else day(last, "next_due")
+        if due is None or due >= today:
+            continue
         rows.append(
             OverdueRow(
                 entry=(last or case.released).sequence,
@@ -60,19 +64,3 @@ def _row(case: AuditCase, entry: Entry) -> ReassessmentRow:
         gates=texts(entry, "gates"),
         days_late=late if late > 0 else None,
     )
-
-
-def _due(case: AuditCase) -> date | None:
-    """Day on which the next one is due; None where no interval is recorded."""
-    last = _last(case)
-    if last is not None:
-        return day(last, "next_due")
-    days = case.kept.policy.reassess_days
-    if case.released is None or days is None:
-        return None
-    return case.released.at.date() + timedelta(days=days)
-
-
-def _last(case: AuditCase) -> Entry | None:
-    made = [entry for entry in case.entries if entry.event is Event.REASSESSED]
-    return made[-1] if made else None

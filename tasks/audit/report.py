@@ -37,6 +37,12 @@ class AuditRow(Fact):
     entry: int = Field(description="Number of the entry.")
 
 
+class TimedRow(AuditRow):
+    """A row of what happened at a time."""
+
+    at: datetime
+
+
 class ChainProblem(Fact):
     """The first problem of a broken ledger."""
 
@@ -155,10 +161,9 @@ class RenewalRow(AuditRow):
     days_late: int | None = Field(description="Days after the last day of the earlier one; None where in time.")
 
 
-class ReassessmentRow(AuditRow):
+class ReassessmentRow(TimedRow):
     """A re-assessment of a delivered copy."""
 
-    at: datetime
     release_id: str
     recipient: str
     verdict: str
@@ -185,10 +190,9 @@ class PastDueRow(CopyRow):
     renewed_by: str | None = Field(description="A later release of the same data to the recipient, if there is one.")
 
 
-class InterventionRow(AuditRow):
+class InterventionRow(TimedRow):
     """An override or a revocation of a decided release."""
 
-    at: datetime
     in_period: bool
     what: str
     release_id: str
@@ -203,10 +207,9 @@ class InterventionRow(AuditRow):
     outcome: str = Field(description="State of the release at the end of the period.")
 
 
-class AuditPolicyRow(AuditRow):
+class AuditPolicyRow(TimedRow):
     """The first decision under a different policy than the one before it."""
 
-    at: datetime
     policy: str
     version: str
     sha256: str
@@ -218,20 +221,18 @@ class AuditPolicyRow(AuditRow):
     login: str
 
 
-class KeyRow(AuditRow):
+class KeyRow(TimedRow):
     """A key that was registered, retired or rotated."""
 
-    at: datetime
     what: str
     name: str | None
     roles: tuple[str, ...]
     login: str
 
 
-class SignedRow(AuditRow):
+class SignedRow(TimedRow):
     """A determination whose PDF an expert has signed."""
 
-    at: datetime
     release_id: str
     recipient: str | None
     subject: str = Field(description="Subject of the certificate.")
@@ -284,10 +285,9 @@ class AuditAttackRow(AuditRow):
     verdict: str
 
 
-class TraceRow(AuditRow):
+class TraceRow(TimedRow):
     """An attempt to open a sealed decoy manifest."""
 
-    at: datetime
     release_id: str
     by: str
     incident: str | None = Field(description="Rows of a file, or people.")
@@ -324,10 +324,9 @@ class DestructionRow(AuditRow):
     days_past: int
 
 
-class ExceptionRow(AuditRow):
+class ExceptionRow(TimedRow):
     """An exception from the separation of duties."""
 
-    at: datetime
     release_id: str
     recipient: str
     what: str

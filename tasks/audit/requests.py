@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 
 import pandas as pd
@@ -25,19 +26,12 @@ def request_rows(
 
     A decided one is a line for each recipient; one that was refused, failed or left without an end is one line.
     """
-    rows = [
-        _refused(entry)
-        for entry in history.entries
-        if entry.release_id is None and entry.event in _ENDS and period.holds(entry.at)
-    ]
+    rows = [_ended(entry, entry) for entry in history.entries if entry.release_id is None and entry.event in _ENDS]
     for release in history.releases:
         for request, following in _runs(release):
-            rows += [row for row in _outcomes(release, request, following, cases) if _concerns(row, period)]
-    return tuple(sorted(rows, key=lambda row: row.entry))
-
-
-def _concerns(row: RequestRow, period: Period) -> bool:
-    return period.holds(row.requested_at) or (row.outcome_at is not None and period.holds(row.outcome_at))
+            rows += _outcomes(release, request, following, cases)
+    of_period = (row for row in rows if any(period.holds(at) for at in (row.requested_at, row.outcome_at) if at))
+    return tuple(sorted(of_period, key=lambda row: row.entry))
 
 
 def made_in(rows: Sequence[RequestRow], period: Period) -> dict[str, int]:
@@ -74,33 +68,27 @@ def _outcomes(
     if decided:
         return
     end = next((entry for entry in following if entry.event in _ENDS), None)
-    if end is None:
-        yield _row(request, None, NONE_RECORDED, None, ())
-    else:
-        yield _row(request, None, end.event.value, end.at, _problem(end))
+    yield _row(request, None, NONE_RECORDED, None, ()) if end is None else _ended(request, end)
 
 
-def _refused(entry: Entry) -> RequestRow:
-    return _row(entry, None, entry.event.value, entry.at, _problem(entry))
+def _ended(request: Entry, end: Entry) -> RequestRow:
+    """A request that was refused, or failed."""
+    problem = (text(end, "what"), text(end, "where"))
+    return _row(request, None, end.event.value, end.at, tuple(part for part in problem if part))
 
 
-def _row(request: Entry, recipient: str | None, outcome: str, at: object, reasons: tuple[str, ...]) -> RequestRow:
-    return RequestRow.model_validate(
-        {
-            "entry": request.sequence,
-            "requested_at": request.at,
-            "release_id": request.release_id,
-            "title": text(request, "title"),
-            "requested_by": text(request, "requested_by"),
-            "login": request.actor,
-            "recipient": recipient,
-            "outcome": outcome,
-            "outcome_at": at,
-            "reasons": reasons,
-        }
+def _row(
+    request: Entry, recipient: str | None, outcome: str, at: datetime | None, reasons: tuple[str, ...]
+) -> RequestRow:
+    return RequestRow(
+        entry=request.sequence,
+        requested_at=request.at,
+        release_id=request.release_id,
+        title=text(request, "title"),
+        requested_by=text(request, "requested_by"),
+        login=request.actor,
+        recipient=recipient,
+        outcome=outcome,
+        outcome_at=at,
+        reasons=reasons,
     )
-
-
-def _problem(end: Entry) -> tuple[str, ...]:
-    parts = (text(end, "what"), text(end, "where"))
-    return tuple(part for part in parts if part)

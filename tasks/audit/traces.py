@@ -11,7 +11,6 @@ from tasks.audit.report import TraceRow
 from tasks.ledger.entry import Entry, Event
 
 _SECONDS = 3600
-_RESPONSE = "revoked"
 
 
 def trace_rows(history: History, period: Period) -> tuple[TraceRow, ...]:
@@ -43,7 +42,7 @@ def _row(release: ReleaseEntries, entry: Entry) -> TraceRow:
         named=named,
         reason=text(entry, "reason"),
         released_at=left[0] if left else None,
-        response=_RESPONSE if response else None,
+        response=response.event.value if response else None,
         response_entry=response.sequence if response else None,
         response_at=response.at if response else None,
         response_hours=(response.at - entry.at).total_seconds() / _SECONDS if response else None,

@@ -14,8 +14,6 @@ from tasks.decision.states import State
 from tasks.decision.verdict import is_over
 
 LAPSES: tuple[Lapse, ...] = get_args(Lapse)
-_EXPIRED = "agreement ended"
-_REVOKED = "release revoked"
 
 
 def certificate_rows(cases: Sequence[AuditCase], day: date) -> tuple[CertificateRow, ...]:
@@ -40,7 +38,8 @@ def certificate_rows(cases: Sequence[AuditCase], day: date) -> tuple[Certificate
 def renewal_rows(cases: Sequence[AuditCase], period: Period) -> tuple[RenewalRow, ...]:
     """Decisions of the period on data of which the same recipient had a decision before."""
     rows = []
-    for before, case in _successions(cases):
+    pairs = [pair for own in _by_data(cases).values() for pair in pairwise(own)]
+    for before, case in sorted(pairs, key=lambda pair: pair[1].decided.sequence):
         if not period.holds(case.decided.at):
             continue
         until, day = before.kept.valid_until, case.decided.at.date()
@@ -89,15 +88,15 @@ def past_due_rows(cases: Sequence[AuditCase], day: date) -> tuple[PastDueRow, ..
 
 def agreement_rows(cases: Sequence[AuditCase], day: date) -> tuple[AgreementRow, ...]:
     """Agreements under which files were delivered that have ended or end within 90 days; the first to end first."""
-    ends, rows = _ends(cases), []
     under: dict[tuple[str, str], list[AuditCase]] = defaultdict(list)
     for case in cases:
         under[_agreement(case)].append(case)
+    rows = []
     for (recipient, agreement), own in under.items():
-        expires = ends[recipient, agreement]
         files = [case for case in own if case.released is not None]
-        left = (expires - day).days
         last = own[-1]
+        expires = last.kept.agreement.expires
+        left = (expires - day).days
         if files and left <= LAPSES[-1]:
             rows.append(
                 AgreementRow(
@@ -116,15 +115,15 @@ def agreement_rows(cases: Sequence[AuditCase], day: date) -> tuple[AgreementRow,
 
 def destruction_rows(cases: Sequence[AuditCase], day: date) -> tuple[DestructionRow, ...]:
     """Delivered files that are to be destroyed, since their agreement has ended or they were revoked."""
-    ends, rows = _ends(cases), []
+    ends = {_agreement(case): case.kept.agreement.expires for case in cases}
+    rows = []
     for case in cases:
-        key = _agreement(case)
         if case.released is None:
             continue
         if case.outcome.state == State.REVOKED.value:
-            because, due = _REVOKED, case.outcome.at.date()
-        elif is_over(ends[key], day):
-            because, due = _EXPIRED, ends[key]
+            because, due = "release revoked", case.outcome.at.date()
+        elif is_over(ends[_agreement(case)], day):
+            because, due = "agreement ended", ends[_agreement(case)]
         else:
             continue
         rows.append(
@@ -156,14 +155,5 @@ def _by_data(cases: Sequence[AuditCase]) -> Mapping[tuple[str, str], list[AuditC
     return grouped
 
 
-def _successions(cases: Sequence[AuditCase]) -> list[tuple[AuditCase, AuditCase]]:
-    pairs = [pair for own in _by_data(cases).values() for pair in pairwise(own)]
-    return sorted(pairs, key=lambda pair: pair[1].decided.sequence)
-
-
 def _agreement(case: AuditCase) -> tuple[str, str]:
     return case.recipient, case.kept.agreement.id
-
-
-def _ends(cases: Sequence[AuditCase]) -> dict[tuple[str, str], date]:
-    return {_agreement(case): case.kept.agreement.expires for case in cases}

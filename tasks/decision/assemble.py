@@ -1,7 +1,4 @@
-"""Putting one recipient's decision record together from what the stages found.
-
-Fails closed: a stage that did not finish leaves its figures empty, and an empty figure never passes a gate.
-"""
+"""Putting one recipient's decision record together; a figure that no stage measured is empty and passes no gate."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -115,11 +112,7 @@ class Findings:
         if self.identity is None:
             return None
         return self.identity.risk.model_copy(
-            update={
-                "sequential": self.fact(SEQUENTIAL),
-                "combined": self.fact(COMBINED),
-                "linkage": self.fact(LINKAGE),
-            }
+            update={"sequential": self.fact(SEQUENTIAL), "combined": self.fact(COMBINED), "linkage": self.fact(LINKAGE)}
         )
 
 
@@ -150,11 +143,9 @@ def assemble(
 ) -> DecisionRecord:
     """Judge all gates and fill in the record.
 
-    1. The gates that need no file: validation, agreement, the policy's own.
-    2. Where all of them are open, the file that was written must carry the recorded risk, and all stages must have
-       finished. A file is never written behind a closed gate, so these are then not judged.
-    3. The verdict, its reasons and its validity.
-    4. Figures that would give decoys away are rounded.
+    Where the gates that need no file are open, the written file must carry the recorded risk and all stages must have
+    finished; behind a closed gate no file is written, and these are not judged. Figures that would disclose decoys are
+    rounded last.
     """
     gates = gates_before_writing(request, recipient, findings, circumstances)
     with_decoys = recipient.decoys or any(failure.stage == DECOYS for failure in findings.failures)

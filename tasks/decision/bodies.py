@@ -160,11 +160,7 @@ def decided(record: DecisionRecord) -> dict[str, object]:
 
 
 def released(output_sha256: str, delivered_sha256: str | None = None, **after_review: str) -> dict[str, object]:
-    """Body of ``released``: the SHA-256 of the clear data file and, where that is encrypted, of what is delivered.
-
-    After reviews it also has ``manifest_sha256``, ``certificate_sha256`` and ``approval_sha256``, of all that joins
-    the published bundle with the file.
-    """
+    """Body of ``released``: the SHA-256 of the clear file and, if it is encrypted, of the delivered one."""
     encrypted = delivered_sha256 not in (None, output_sha256)
     return {
         "output_sha256": output_sha256,
@@ -194,16 +190,7 @@ def outcome(record_sha256: str) -> dict[str, object]:
 
 
 def signed(*, by: str | None, **signature: str) -> dict[str, object]:
-    """Body of ``signed``: the decision, its report, the signed PDF, whose certificate, and who signed for the ledger.
-
-    Parameters
-    ----------
-    by : str or None
-        The person who submitted the signature, as a policy or a registered key names them; need not be the expert.
-    **signature : str
-        ``record_sha256``, ``report_sha256``, ``signed_sha256``, ``certificate_sha256``, and ``subject``, the
-        certificate's: the expert.
-    """
+    """Body of ``signed``; ``by`` is the person who submitted the signature, who need not be the expert."""
     return {**signature} if by is None else {**signature, "by": by}
 
 
@@ -220,10 +207,7 @@ def overridden(by: str, reason: str) -> dict[str, object]:
 def gates_overridden(
     by: str, reason: str, record: DecisionRecord, gates: Sequence[GateResult], valid_until: date
 ) -> dict[str, object]:
-    """Body of ``overridden`` for gates: the officer, why, the record that was seen, and each figure with its threshold.
-
-    `record` is that of the blocked release.
-    """
+    """Body of ``overridden`` for gates of a blocked record, with each figure that the officer saw and its threshold."""
     return {
         "by": by,
         "reason": reason,

@@ -30,15 +30,7 @@ class Author:
 
 
 def read_standing(ledger: Ledger, record: DecisionRecord, record_sha256: str, now: datetime) -> Standing:
-    """Standing of a recipient's release.
-
-    Raises
-    ------
-    StageFailed
-        If the ledger's entries contradict each other.
-    TamperingFound
-        If one of them was edited.
-    """
+    """Standing of a recipient's release; ``StageFailed`` if the ledger's entries contradict each other."""
     return standing(ledger.entries(release_id=record.release_id), record, record_sha256, utc_day(now))
 
 
@@ -51,23 +43,10 @@ def change(
     *,
     expected: Standing | None = None,
 ) -> Standing:
-    """Append entries that change a release's state: all of the steps, or none if one is not allowed.
+    """Append entries that change a release's state, all of the steps or none; returns the standing afterwards.
 
-    Where the release has expired and no entry says so yet, that entry is written first.
-
-    Parameters
-    ----------
-    record, record_sha256
-        The recipient's decision and the SHA-256 of its bytes.
-    steps : sequence of Step
-        Events with their bodies, in order; none to record an expiry alone.
-    expected : Standing, optional
-        Standing of the release when the steps were prepared; if it has changed since, nothing is appended.
-
-    Returns
-    -------
-    Standing
-        Standing of the release afterwards.
+    Where the release has expired and no entry says so yet, that entry is written first; ``steps`` may be empty for
+    that. With ``expected``, the standing when the steps were prepared, nothing is appended if it has changed since.
 
     Raises
     ------

@@ -1,7 +1,4 @@
-"""The context of a decision: which release it is about, by which program, when, and after which entry of the ledger.
-
-Apart from ``assemble``: whoever only asks for a decision need not import the assessments, which takes seconds.
-"""
+"""The context of a decision: release, program, time, the ledger's head; without assessments, which import slowly."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

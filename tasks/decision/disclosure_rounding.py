@@ -1,9 +1,8 @@
 """Disclosure rounding of a record with decoys: no figure of real rows is exact enough to be a checksum of them.
 
-A holder of a copy can compute the same figures of its rows. If the record held those of the real rows exactly, few sets
-of rows would give them, and the rest would be the decoys. So figures of real rows have three digits, counts are
-multiples of ten or of as many digits, and what only the decoys change is given as a bound. Gates are judged, and the
-written file is compared, before this; risks are rounded up.
+A holder of a copy can compute the same figures of its rows: few sets of rows would give exact ones, and the rest would
+be the decoys. So figures of real rows have three digits (risks rounded up), counts are multiples of ten or have three
+digits, and what only the decoys change is a bound. Gates are judged, and the written file is compared, before this.
 """
 
 import math
@@ -22,10 +21,7 @@ Rule = Callable[[Any], Any]
 
 
 def disclosure_rounded(record: DecisionRecord) -> DecisionRecord:
-    """The record with figures of real rows rounded, if its copy holds decoys; else as it is.
-
-    A gate's figure is rounded to the side on which it is judged more strictly, unless it would then seem to fail.
-    """
+    """The record, its figures of real rows rounded if its copy holds decoys; no gate seems to fail by it."""
     if record.decoys is None:
         return record
     document = record.model_dump()

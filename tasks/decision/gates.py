@@ -1,7 +1,6 @@
 """Gates: the policy's thresholds on measured figures, and the conditions that no policy can switch off.
 
-Every gate fails closed: a figure that is missing, not a number or impossible does not pass. Nothing here measures
-anything or reads a clock; ``tasks.decision.verdict`` turns results into a verdict.
+Every gate fails closed: a figure that is missing, not a number or impossible does not pass.
 """
 
 import math
@@ -37,23 +36,10 @@ def judge_gates(
     figures: Mapping[Measure, float | None],
     intervals: Mapping[Measure, tuple[Interval, int | None]] | None = None,
 ) -> tuple[GateResult, ...]:
-    """Judge each of the policy's gates.
+    """Judge each of the policy's gates, in its order; one whose figure is missing or impossible fails.
 
-    Parameters
-    ----------
-    gates : sequence of Gate
-        The policy's gates.
-    figures : mapping of Measure to float or None
-        What was measured: risks and shares between 0 and 1, counts in records, payoffs in money per record.
-    intervals : mapping of Measure to (Interval, int or None), optional
-        Of the figures that are estimates, with the people they rest on, if on people; the figure to be judged is then
-        the less favourable end.
-
-    Returns
-    -------
-    tuple of GateResult
-        One result a gate, in the order of the policy. ``measured`` is None, and the gate has failed, where the
-        figure is missing, NaN, infinite or outside the measure's range.
+    Figures are risks and shares between 0 and 1, counts in records, payoffs in money per record. ``intervals`` are of
+    figures that are estimates, with the people they rest on, if on people; the figure is then the less favourable end.
     """
     return tuple(_judge(gate, figures.get(gate.measure), (intervals or {}).get(gate.measure)) for gate in gates)
 
@@ -102,13 +88,7 @@ def agreement_gate(agreement: Agreement, decided_on: date) -> GateResult:
 
 
 def stages_gate(required: Collection[str], finished: Collection[str]) -> GateResult:
-    """Whether every stage that the policy asks for has finished.
-
-    Parameters
-    ----------
-    required, finished : collection of str
-        Names of stages. No required stage at all does not pass.
-    """
+    """Whether every required stage has finished; no required stage at all does not pass."""
     missing = [stage for stage in required if stage not in finished]
     because = f"All {len(required)} stages finished." if required else "No stage was asked for."
     if missing:
@@ -117,18 +97,10 @@ def stages_gate(required: Collection[str], finished: Collection[str]) -> GateRes
 
 
 def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
-    """Whether the decoys of a copy cannot be distinguished from its real classes.
+    """Whether the decoys of a copy cannot be distinguished from its real classes by more than an area under the curve.
 
-    Parameters
-    ----------
-    threshold : float
-        Highest area under the curve of a classifier that separates them, 0.5 to 1.
-
-    Returns
-    -------
-    GateResult
-        The greatest upper end of the classifiers' intervals is judged, which need not be that of the largest area; a
-        detection that could not be measured does not pass.
+    Judged is the greatest upper end of the classifiers' intervals, which need not be that of the largest area; a
+    detection that could not be measured does not pass.
     """
     found = decoys.detectability
     judged = None if found is None else max(found.tried, key=lambda one: (math.isnan(one.high), one.high))
@@ -156,22 +128,10 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
 def rescored_gate(
     recorded: Mapping[str, float], rescored: Mapping[str, float] | None, output_sha256: str | None = None
 ) -> GateResult:
-    """Whether the released file, read back from its bytes and scored anew, carries the recorded risk.
+    """Whether the released file, read back from its bytes (``output_sha256``) and scored anew, has the recorded risk.
 
-    Parameters
-    ----------
-    recorded : mapping of str to float
-        The figures of the record, by name. None at all does not pass.
-    rescored : mapping of str to float or None
-        The same figures from the file's bytes; None where it could not be read back and scored.
-    output_sha256 : str, optional
-        SHA-256 of the bytes that were read.
-
-    Returns
-    -------
-    GateResult
-        Passed where both hold the same names and each pair agrees within a relative 1e-9, which leaves room for
-        another order of summation and for nothing else.
+    Passed where there are figures, both sides have the same names, and each pair agrees within a relative 1e-9: room
+    for another order of summation alone. ``rescored`` is None where the file could not be read back and scored.
     """
     title = "Risk recomputed from the written file matches the record"
     if rescored is None:
@@ -223,10 +183,7 @@ def flat_figures(
     combined: ScoreFigure,
     attacked: int,
 ) -> dict[str, float]:
-    """Every number of a scoring under a name of its own, to be compared one by one.
-
-    ``attacked`` is the number of rows that are as record linkage attacked them.
-    """
+    """Every number of a scoring by a name of its own; ``attacked`` are the rows that are as linkage attacked them."""
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
         "transparent": transparent.model_dump(),

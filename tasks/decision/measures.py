@@ -1,7 +1,4 @@
-"""The measures that gates judge, as people read them: title, unit and how a figure is written.
-
-Used for reasons, reports and explanations alike, so that one figure is called and written the same everywhere.
-"""
+"""The measures that gates judge, as people read them in reasons, reports and explanations alike."""
 
 from collections.abc import Mapping
 from decimal import Context, Decimal
@@ -35,17 +32,6 @@ OF_ALL_RECORDS = frozenset({Measure.SUPPRESSED_SHARE.value, BUDGET_ATTACKED})
 """Measures that are shares of the records that came in; others are shares of the records released."""
 
 
-def write_figure(measure: Measure, figure: float, digits: int = _FEWEST_DIGITS) -> str:
-    """A figure with its unit, to a number of significant digits (whole parts in full).
-
-    >>> write_figure(Measure.TRANSPARENT_MAXIMUM, 0.09), write_figure(Measure.SUPPRESSED_SHARE, 0.09)
-    ('0.09', '9%')
-    >>> write_figure(Measure.SMALLEST_CLASS, 1), write_figure(Measure.PUBLISHER_PAYOFF, 1146.82)
-    ('1 record', '1,147 per record')
-    """
-    return _write(MEASURES[measure], figure, digits)
-
-
 def write_share(share: float) -> str:
     """A share between 0 and 1 in percent.
 
@@ -55,39 +41,19 @@ def write_share(share: float) -> str:
     return f"{_plain(Decimal(repr(float(share))) * 100, _FEWEST_DIGITS)}%"
 
 
-def write_pair(measure: Measure, figure: float, threshold: float) -> tuple[str, str]:
-    """A figure and its threshold, with as many digits as it takes to distinguish them.
-
-    >>> write_pair(Measure.TRANSPARENT_MAXIMUM, 0.0900004, 0.09)
-    ('0.0900004', '0.09')
-    """
-    return _pair(MEASURES[measure], figure, threshold)
-
-
 def write_result(result: GateResult, *, records: int | None = None, small_cell: int = _SMALL_CELL) -> tuple[str, str]:
-    """Measured figure and threshold of a gate result, for any gate of a record.
+    """Measured figure and threshold of any gate: ``"0.125"`` and ``"at most 0.09"``, ``"no"`` and ``"yes"``.
 
-    Parameters
-    ----------
-    result : GateResult
-        The gate.
-    records : int, optional
-        Records that shares refer to, where the gate itself does not say; without any a share is written as it is.
-    small_cell : int
-        Smallest count of records that may be shown; a measured figure that reveals a smaller one is written as a bound.
-
-    Returns
-    -------
-    measured, asked : str
-        Such as ``"0.125"`` and ``"at most 0.09"``; ``"no"`` and ``"yes"`` for a condition.
+    A figure that reveals a count of fewer than ``small_cell`` records is written as a bound. ``records`` are those that
+    shares refer to where the gate itself does not say; without any a share is written as it is.
     """
     if result.comparison == "is":
         words = {1.0: "yes", 0.0: "no", None: "not known"}
         return words.get(result.measured, "unclear"), words.get(result.threshold, "unclear")
     text = _text_of(result)
     if result.measured is None:
-        return "not measured", f"{result.comparison} {_write(text, result.threshold, _FEWEST_DIGITS)}"
-    measured, threshold = _pair(text, result.measured, result.threshold)
+        return "not measured", f"{result.comparison} {write_figure(text, result.threshold)}"
+    measured, threshold = write_pair(text, result.measured, result.threshold)
     return _bound(text, result, records, small_cell) or measured, f"{result.comparison} {threshold}"
 
 
@@ -101,7 +67,7 @@ def write_interval(result: GateResult) -> str:
     if result.interval is None or result.measured is None:
         return ""
     text = _text_of(result)
-    low, high = (_write(text, end, _FEWEST_DIGITS) for end in (result.interval.low, result.interval.high))
+    low, high = (write_figure(text, end) for end in (result.interval.low, result.interval.high))
     return f"{low} to {high}"
 
 
@@ -113,10 +79,9 @@ def _text_of(result: GateResult) -> MeasureText:
 
 
 def _bound(text: MeasureText, result: GateResult, records: int | None, small_cell: int) -> str | None:
-    """Bound printed for a figure that reveals a small count, or whose complement does; None for any other.
+    """Bound for a figure that reveals a small count, also a fractional one, or whose complement does; else None.
 
-    Where a sample was measured, the figure is the upper end of an interval, from which the count follows as well.
-    Shared ties make counts fractional; one between 0 and 1 reveals few people too.
+    Of a sample, the figure is the upper end of an interval, from which the count follows as well.
     """
     measured = result.measured
     if not text.counts_people or measured is None:
@@ -132,22 +97,32 @@ def _bound(text: MeasureText, result: GateResult, records: int | None, small_cel
 
     low, high = share_of(min(small_cell, people)), share_of(max(people - small_cell, 0))
     if measured < low - _ROUNDING and abs(measured - share_of(0)) > _ROUNDING:
-        return f"under {_write(text, low, _FEWEST_DIGITS)}"
+        return f"under {write_figure(text, low)}"
     if measured > high + _ROUNDING and abs(measured - share_of(people)) > _ROUNDING:
-        return f"over {_write(text, high, _FEWEST_DIGITS)}"
+        return f"over {write_figure(text, high)}"
     return None
 
 
-def _pair(text: MeasureText, figure: float, threshold: float) -> tuple[str, str]:
+def write_pair(text: MeasureText, figure: float, threshold: float) -> tuple[str, str]:
+    """A figure and its threshold, with as many digits as it takes to distinguish them.
+
+    >>> write_pair(MEASURES[Measure.TRANSPARENT_MAXIMUM], 0.0900004, 0.09)
+    ('0.0900004', '0.09')
+    """
     pair = "", ""
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
-        pair = _write(text, figure, digits), _write(text, threshold, digits)
+        pair = write_figure(text, figure, digits), write_figure(text, threshold, digits)
         if pair[0] != pair[1] or figure == threshold:
             break
     return pair
 
 
-def _write(text: MeasureText, figure: float, digits: int) -> str:
+def write_figure(text: MeasureText, figure: float, digits: int = _FEWEST_DIGITS) -> str:
+    """A figure with its unit, to a number of significant digits (whole parts in full).
+
+    >>> write_figure(MEASURES[Measure.SUPPRESSED_SHARE], 0.09), write_figure(MEASURES[Measure.SMALLEST_CLASS], 1)
+    ('9%', '1 record')
+    """
     exact = Decimal(repr(float(figure)))
     if text.scale is Scale.SHARE:
         return f"{_plain(exact * 100, digits)}%"

@@ -1,9 +1,8 @@
 """Overrides of gates: an officer answers for figures that do not meet the policy's thresholds.
 
-An override opens no gate of the release that was blocked. It is an entry of the ledger, bound to the blocked record,
-and lets the same inputs be decided once more, as a release of its own, in which the overridden gates still show as
-failed. It covers the figures that the officer saw and none that is worse, one release, and the days that the policy
-gives it. Nothing here reads a ledger or a clock.
+An override opens no gate of the blocked release. It is an entry of the ledger, bound to the blocked record, and lets
+the same inputs be decided once more, as a release of its own that shows the gates as failed. It covers the figures
+that the officer saw and none that is worse, one release, and the days that the policy gives it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,13 +41,7 @@ class GateOverrides:
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
-        """Read an entry.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is not an override of gates.
-        """
+        """Read an entry; ``KeyError``, ``TypeError`` or ``ValueError`` if it is not an override of gates."""
         body = entry.body
         gates = body["gates"]
         if not isinstance(gates, list) or not gates:
@@ -88,19 +81,10 @@ def is_gate_override(entry: Entry) -> bool:
 def in_force(
     overrides: Iterable[Entry], decided: Iterable[Entry], inputs: str, today: date
 ) -> tuple[GateOverrides, ...]:
-    """The overrides that a release of some inputs would rest on today, in the order of the ledger.
+    """The overrides that a release would rest on today, by the release id of its inputs, in the order of the ledger.
 
-    Parameters
-    ----------
-    overrides : iterable of Entry
-        Entries of event ``overridden``, of any release.
-    decided : iterable of Entry
-        Entries of event ``decided``. An override that one of them names is used up, and so is one of a release after
-        which another of the same inputs was decided for that recipient: it may have been made while that one was.
-    inputs : str
-        Release id of the inputs without any override.
-    today : date
-        In UTC.
+    An override is used up once a decision names it, or once the same inputs were decided for its recipient after the
+    release that it is about: that decision may have been made while this one was.
     """
     entries = tuple(decided)
     used = {name for entry in entries for name in used_by(entry)}
@@ -134,15 +118,7 @@ def overridden_id(inputs: str, entries: Collection[str]) -> str:
 def with_overrides(
     gates: Sequence[GateResult], overrides: Iterable[GateOverrides], allowed: Collection[str]
 ) -> tuple[GateResult, ...]:
-    """Gate results, those that an override covers marked so; their figure still failed.
-
-    Parameters
-    ----------
-    overrides : iterable of GateOverrides
-        Those for this recipient that are in force.
-    allowed : collection of str
-        Gates that the policy lets officers override.
-    """
+    """Gate results, those of ``allowed`` that an override covers marked so; their figure still failed."""
     results = {gate.id: gate for gate in gates}
     for one in overrides:
         for name in one.gates.keys() & set(allowed) & set(Measure):
@@ -167,18 +143,7 @@ def not_covered(gates: Sequence[GateResult], overrides: Iterable[GateOverrides])
 def overridable(
     gates: Sequence[GateResult], named: Collection[str], allowed: Collection[str], where: str
 ) -> tuple[GateResult, ...]:
-    """The closed gates that an officer overrides, in the record's order.
-
-    Parameters
-    ----------
-    gates : sequence of GateResult
-        All of the blocked record.
-    named : collection of str
-        Gates that the officer answers for.
-    allowed : collection of str
-        Gates that the policy lets officers override.
-    where : str
-        Name of the release in messages.
+    """The closed gates that an officer names and the policy allows to be overridden, in the record's order.
 
     Raises
     ------
@@ -215,13 +180,7 @@ def overridable(
 
 
 def is_of(override: GateOverrides, record: DecisionRecord) -> bool:
-    """Whether an override says no more than an officer can have recorded of a blocked release.
-
-    Parameters
-    ----------
-    record : DecisionRecord
-        Of the blocked release, for the override's recipient; the officer is checked by ``tasks.decision.standing``.
-    """
+    """Whether an override says no more than can be recorded of a blocked release; ``standing`` checks the officer."""
     figures = {
         gate.id: gate.measured
         for gate in record.gates
@@ -235,15 +194,7 @@ def is_of(override: GateOverrides, record: DecisionRecord) -> bool:
 
 
 def is_founded(record: DecisionRecord, overrides: Mapping[str, Entry], before: int) -> bool:
-    """Whether all overrides in a record follow from entries of the ledger, and no others do.
-
-    Parameters
-    ----------
-    overrides : mapping of str to Entry
-        Entries of event ``overridden``, by their hashes.
-    before : int
-        Number of the entry that records the decision.
-    """
+    """Whether a record's overrides, and no others, are entries (by hash) before the one that records the decision."""
     marked = [gate for gate in record.gates if gate.overridden is not None]
     if record.inputs_id is None or not record.overrides:
         return record.inputs_id is None and not record.overrides and not marked

@@ -1,7 +1,6 @@
 """The decision record: the one truth about one recipient's release, which every report renders.
 
-Nothing here decides or measures; ``tasks.decision.verdict`` fills the record. No field holds a data value: figures,
-counts, hashes, names of columns and of levels only.
+No field holds a data value: figures, counts, hashes, names of columns and of levels only.
 """
 
 from datetime import date, datetime

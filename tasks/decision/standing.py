@@ -2,7 +2,6 @@
 
 Nothing is stored: each entry is a change of the table in ``tasks.decision.states``, or something that a later change
 needs (a vote, an opened vote). Entries that contradict the table, the policy or each other are an error.
-Nothing here reads a ledger or a clock.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -61,18 +60,7 @@ class Standing:
 
 
 def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: str, day: date) -> Standing:
-    """Standing of a release.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        The ledger's entries of this release, oldest first; those of other recipients are passed over.
-    record : DecisionRecord
-        The recipient's decision; an audit gives one with only the fields that the ledger keeps.
-    record_sha256 : str
-        SHA-256 of its bytes.
-    day : date
-        Today, in UTC.
+    """Standing of a release on a day (UTC), from its entries, oldest first; those of other recipients are passed over.
 
     Raises
     ------
@@ -94,13 +82,7 @@ def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: st
 
 
 def check_open(entries: Sequence[Entry]) -> None:
-    """Refuse to decide again on what was revoked, superseded, or rejected by its reviewers, or has expired.
-
-    Raises
-    ------
-    StageFailed
-        If one of the entries says so.
-    """
+    """Refuse (``StageFailed``) to decide again on what was revoked, superseded or rejected, or has expired."""
     for entry in entries:
         if entry.event in _FOR_GOOD:
             raise StageFailed(
@@ -294,17 +276,12 @@ def _contradiction(where: str, expected: str, got: str) -> StageFailed:
 
 
 def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = ()) -> str:
-    """The reviewer of a release with a given name, as the policy spells it.
-
-    Parameters
-    ----------
-    answering : collection of str
-        Officers who answer for an override that this release rests on; they may not review it.
+    """The reviewer with a given name, as the policy spells it; neither the requester nor an ``answering`` officer.
 
     Raises
     ------
     BadInput
-        If the policy names no such reviewer, or the person is the requester or an officer who answers for it.
+        If the policy names no such reviewer, or the person may not review this release.
     """
     answers = any(same_person(name, officer) for officer in answering)
     if answers or same_person(name, record.requested_by):
@@ -323,13 +300,7 @@ def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = 
 
 
 def officer_of(record: DecisionRecord, name: str) -> str:
-    """The officer with a given name, as the policy spells it; officers may not override their own requests.
-
-    Raises
-    ------
-    BadInput
-        If the policy names no such officer, or the person is the requester.
-    """
+    """The officer with a given name, as the policy spells it; ``BadInput`` for none, or for the requester."""
     if same_person(name, record.requested_by):
         raise BadInput(
             "the requester of a release may not override its gates or reviewers",
@@ -342,13 +313,7 @@ def officer_of(record: DecisionRecord, name: str) -> str:
 
 
 def revoking_roles(record: DecisionRecord, name: str) -> frozenset[WorkflowRole]:
-    """Roles in which a person may revoke a release: officer, requester, or both.
-
-    Raises
-    ------
-    BadInput
-        If there is none.
-    """
+    """Roles in which a person may revoke a release: officer, requester, or both; ``BadInput`` if there is none."""
     people = {WorkflowRole.REQUESTER: (record.requested_by,), WorkflowRole.OFFICER: record.officers}
     roles = frozenset(role for role, names in people.items() if any(same_person(name, one) for one in names))
     if not roles:

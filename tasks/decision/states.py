@@ -1,6 +1,6 @@
 """States of one recipient's release and the transitions between them: one table, from which all else follows.
 
-A state is never stored. It follows from the ledger's entries, so that every state is explained by an entry.
+A state is never stored: it follows from the ledger's entries.
 """
 
 from collections.abc import Mapping
@@ -88,13 +88,7 @@ _BY_PLACE: Mapping[tuple[State, StateChange], Transition] = {(one.before, one.ch
 
 
 def after(before: State, change: StateChange, role: WorkflowRole) -> State:
-    """The state that a change leads to.
-
-    Raises
-    ------
-    StageFailed
-        If the change is not allowed in this state, or not to this role.
-    """
+    """The state that a change leads to; ``StageFailed`` if it is not allowed in this state, or not to this role."""
     found = _BY_PLACE.get((before, change))
     if found is None:
         able = [one.change.value for one in TRANSITIONS if one.before is before]

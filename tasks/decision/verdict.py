@@ -1,7 +1,4 @@
-"""From gate results to a verdict, its reasons and its validity.
-
-Pure: takes results, numbers and dates; measures nothing and reads no clock.
-"""
+"""From gate results to a verdict, its reasons and its validity."""
 
 import operator
 from collections.abc import Sequence
@@ -15,31 +12,14 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 def decide(
     gate_results: Sequence[GateResult], reviews_required: int, *, records: int | None = None, small_cell: int = 11
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict on one recipient's release.
+    """The verdict on one recipient's release, and its reasons: a sentence for each closed gate, or that all passed.
 
     1. Any failed gate blocks, but for a threshold that an officer has overridden for this figure or a worse
        one; so does a result marked as passed whose own figure says otherwise.
     2. Where nothing failed, a missing one of the gates that every approval needs blocks.
     3. Otherwise the release awaits the reviews that the policy asks for, or is approved where it asks for none.
 
-    Parameters
-    ----------
-    gate_results : sequence of GateResult
-        The policy's gates (``judge_gates``) and those of ``tasks.decision.gates.ALWAYS_ON``.
-    reviews_required : int
-        People who must approve; 0 or more.
-    records : int, optional
-        Records that shares refer to. Reasons are printed, so a share that reveals a small count is then given as a
-        bound.
-    small_cell : int
-        Smallest count of records that a reason may state.
-
-    Returns
-    -------
-    verdict : Verdict
-        What the gate says.
-    reasons : tuple of str
-        One sentence for each gate that stays closed; otherwise one sentence that says that all passed.
+    ``records`` and ``small_cell`` as of ``write_result``: reasons are printed.
     """
     excused = [result for result in gate_results if is_excused(result)]
     failed = [result for result in gate_results if not (result.passed and _holds(result)) and result not in excused]
@@ -66,10 +46,7 @@ def decide(
 
 
 def is_excused(result: GateResult) -> bool:
-    """Whether an officer answers for a threshold that was not met, and has seen a figure no better than this one.
-
-    Conditions and figures that are missing are never excused.
-    """
+    """Whether an officer answers for a missed threshold (no condition) and saw a figure no better than this one."""
     given = result.overridden
     if given is None or result.passed or result.comparison == "is" or result.measured is None:
         return False
@@ -77,34 +54,21 @@ def is_excused(result: GateResult) -> bool:
 
 
 def utc_day(moment: datetime) -> date:
-    """The day of a moment; every day that the gate compares is one in UTC.
-
-    Raises
-    ------
-    ValueError
-        If the moment has no time zone.
-    """
+    """The day of a moment in UTC, as all days that the gate compares; ``ValueError`` without a time zone."""
     if moment.tzinfo is None:
         raise ValueError("the day of a moment needs its time zone")
     return moment.astimezone(UTC).date()
 
 
 def is_over(last_day: date, today: date) -> bool:
-    """Whether something that holds until a day has ended: last days count in full, in UTC.
-
-    The one rule for decisions, agreements and overrides.
-    """
+    """Whether something that holds until a day has ended: last days count in full, in UTC, of whatever kind."""
     return today > last_day
 
 
 def validity(decided_on: date, validity_days: int, agreement_expires: date) -> tuple[date, date]:
-    """The first and last day on which the decision holds.
+    """The first and last day of the decision: until the policy's validity or the agreement ends, whichever comes first.
 
-    Returns
-    -------
-    valid_from, valid_until : date
-        From the day of the decision until the policy's validity or the agreement ends, whichever comes first. An
-        end before the start is that of an agreement which had expired; such a release is blocked.
+    An end before the start is that of an agreement which had expired; such a release is blocked.
     """
     return decided_on, min(decided_on + timedelta(days=validity_days), agreement_expires)
 

@@ -1,7 +1,4 @@
-"""A reviewer's vote: sealed until all are in, and bound to the ledger by a commitment that does not disclose it.
-
-Nothing here touches a file, a ledger or a clock.
-"""
+"""A reviewer's vote: sealed until all are in, and bound to the ledger by a commitment that does not disclose it."""
 
 import base64
 import hmac
@@ -46,13 +43,7 @@ def new_nonce() -> str:
 
 
 def checked_reason(text: str) -> str:
-    """A reason as it is kept: spaces around it taken off.
-
-    Raises
-    ------
-    BadInput
-        If it is empty, too long, or holds what cannot be printed.
-    """
+    """A reason without spaces around it; ``BadInput`` if it is empty, too long, or holds what cannot be printed."""
     reason = text.strip()
     printable = all(not unicodedata.category(one).startswith("C") or one == "\n" for one in reason)
     if not reason or len(reason) > LONGEST_REASON or not printable:
@@ -67,13 +58,7 @@ def checked_reason(text: str) -> str:
 
 
 def seal_ballot(ballot: Ballot, key: bytes) -> bytes:
-    """Encrypt a ballot; all sealed ballots are of one length.
-
-    Parameters
-    ----------
-    key : bytes
-        32 bytes, the seed of the release's votes.
-    """
+    """Encrypt a ballot with the 32-byte seed of the release's votes; all sealed ballots are of one length."""
     plain = canonical_json(ballot)
     if len(plain) > _PLAIN_BYTES:
         raise BadInput(
@@ -87,13 +72,7 @@ def seal_ballot(ballot: Ballot, key: bytes) -> bytes:
 
 
 def open_ballot(content: bytes, key: bytes, commitment: str) -> Ballot:
-    """Decrypt a ballot and check it against its commitment.
-
-    Raises
-    ------
-    TamperingFound
-        If it was changed, sealed with another key, or is not what the reviewer committed to.
-    """
+    """Decrypt a ballot; ``TamperingFound`` if it was changed, sealed with another key, or not committed to."""
     try:
         ballot = Ballot.model_validate(json.loads(Fernet(base64.urlsafe_b64encode(key)).decrypt(content)))
     except (InvalidToken, ValueError, ValidationError):

@@ -29,7 +29,7 @@ from tasks.generalization.setting import follower_of, game_table, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.microdata.cube import cells_at
 from tasks.request.model import Gate, Measure, Method, ReleaseRequest
-from tests.assessments.identity.test_played_against import against, beside
+from tests.assessments.identity.test_generalized_against import against, beside
 from tests.support.tiny import Change, tiny_prepared, tiny_request
 
 PEOPLE, THRESHOLD = 27, 1.2

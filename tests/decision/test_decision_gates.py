@@ -6,14 +6,7 @@ import pytest
 
 from tasks.assessments.measures import MEASURES, is_possible
 from tasks.core.canonical import canonical_json
-from tasks.decision.gates import (
-    ALWAYS_ON,
-    agreement_gate,
-    judge_gates,
-    rescored_gate,
-    stages_gate,
-    validation_gate,
-)
+from tasks.decision.gates import ALWAYS_ON, agreement_gate, judge_gates, rescored_gate, stages_gate, validation_gate
 from tasks.decision.measures import write_figure, write_pair, write_result
 from tasks.decision.record import CheckFact, GateResult, ValidationFact
 from tasks.request.model import DEFAULT_GATES, LARGER_IS_BETTER, Agreement, Gate, Measure
@@ -179,7 +172,7 @@ def test_every_measure_has_a_text_of_its_own() -> None:
     ],
 )
 def test_figures_are_written_as_people_read_them(measure: Measure, figure: float, text: str) -> None:
-    assert write_figure(measure, figure) == text
+    assert write_figure(MEASURES[measure], figure) == text
 
 
 @pytest.mark.parametrize("measure", list(Measure))
@@ -189,9 +182,12 @@ def test_a_figure_is_never_written_like_a_threshold_it_misses(measure: Measure, 
     figure = threshold
     for _ in range(steps):
         figure = math.nextafter(figure, 0 if measure in LARGER_IS_BETTER else 1)
-    shown, asked = write_pair(measure, figure, threshold)
+    shown, asked = write_pair(MEASURES[measure], figure, threshold)
     assert shown != asked
-    assert write_pair(measure, threshold, threshold) == (write_figure(measure, 0.3), write_figure(measure, 0.3))
+    assert write_pair(MEASURES[measure], threshold, threshold) == (
+        write_figure(MEASURES[measure], 0.3),
+        write_figure(MEASURES[measure], 0.3),
+    )
 
 
 def result(measure: Measure, measured: float | None, threshold: float, unit: str = "") -> GateResult:

@@ -118,10 +118,7 @@ figure = st.none() | st.floats() | st.floats(0, 1)
 )
 @settings(max_examples=examples(200), deadline=None)
 def test_nothing_failed_or_missing_is_ever_approved(
-    thresholds: dict[Measure, float],
-    figures: dict[Measure, float | None],
-    always: dict[str, bool | None],
-    reviews: int,
+    thresholds: dict[Measure, float], figures: dict[Measure, float | None], always: dict[str, bool | None], reviews: int
 ) -> None:
     gates = [gate(measure, threshold) for measure, threshold in thresholds.items()]
     results = (*(condition(*item) for item in always.items()), *judge_gates(gates, figures))

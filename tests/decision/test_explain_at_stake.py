@@ -15,16 +15,7 @@ from hypothesis import strategies as st
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.decision.explain import at_stake as module
-from tasks.decision.explain.at_stake import (
-    BY_CLASS,
-    CANDIDATES,
-    EDGES,
-    PEOPLE,
-    RECORDS,
-    RISKS,
-    AtStake,
-    at_stake,
-)
+from tasks.decision.explain.at_stake import BY_CLASS, CANDIDATES, EDGES, PEOPLE, RECORDS, RISKS, AtStake, at_stake
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
 from tasks.generalization.count_index import CountIndex, Generalization

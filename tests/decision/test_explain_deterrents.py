@@ -437,11 +437,7 @@ def drawn(
 @given(WORLDS, st.sampled_from(WITHOUT_TERMS), AGREEMENTS, ADVERSARIES, LIMITS)
 @QUICK
 def test_every_claim_about_any_world_holds_when_applied(
-    world: World,
-    method: Method,
-    agreement: dict[str, Any],
-    adversary: dict[str, Any] | None,
-    limit: tuple[str, float],
+    world: World, method: Method, agreement: dict[str, Any], adversary: dict[str, Any] | None, limit: tuple[str, float]
 ) -> None:
     """Every change turns the verdict, and no money less than what was found or searched does."""
     request, of = drawn(world, method, agreement, adversary, limit), table(world.rows, world.people, world.records)
@@ -472,11 +468,7 @@ def test_every_claim_about_any_world_holds_when_applied(
 @given(WORLDS, st.sampled_from(WITHOUT_TERMS), AGREEMENTS, ADVERSARIES, st.none() | st.floats(0, 0.9))
 @QUICK
 def test_judged_as_the_stage_plans(
-    world: World,
-    method: Method,
-    agreement: dict[str, Any],
-    adversary: dict[str, Any] | None,
-    listed: float | None,
+    world: World, method: Method, agreement: dict[str, Any], adversary: dict[str, Any] | None, listed: float | None
 ) -> None:
     """The figures are the stage's own to the last bit."""
     request = drawn(world, method, agreement, adversary, ("sequential.maximum_risk", 1.0))

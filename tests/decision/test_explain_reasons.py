@@ -11,11 +11,9 @@ from tasks.decision.record import GateResult
 def gate(name: str, measured: float | None, threshold: float, comparison: str = "at most") -> GateResult:
     passed = (
         measured is not None
-        and {
-            "at most": measured <= threshold,
-            "at least": measured >= threshold,
-            "is": measured == threshold,
-        }[comparison]
+        and {"at most": measured <= threshold, "at least": measured >= threshold, "is": measured == threshold}[
+            comparison
+        ]
     )
     return GateResult(
         id=name, title=name, measured=measured, comparison=comparison, threshold=threshold, passed=passed, because="b"

@@ -73,11 +73,7 @@ def test_whole_numbers_are_exact_as_far_as_the_width_asks(at: int) -> None:
     assert nearest_flip(SIZE, lambda value: value >= at, up=True) == at
 
 
-@given(
-    st.lists(st.floats(0.01, 100), min_size=1, max_size=6).map(sorted),
-    st.booleans(),
-    st.floats(1e-3, 1e6),
-)
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=6).map(sorted), st.booleans(), st.floats(1e-3, 1e6))
 @settings(max_examples=examples(60), deadline=None)
 def test_what_is_found_was_tried_and_the_value_before_it_keeps_the_verdict(
     turns: list[float], up: bool, current: float

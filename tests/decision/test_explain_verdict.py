@@ -203,9 +203,7 @@ def test_every_other_method_is_played() -> None:
 
 def test_the_smallest_class_that_blocks() -> None:
     """Classes hold 2 (ab), 1 and 1 records: size 2 leaves out half of them, size 3 all."""
-    request = asked(
-        gates=(MAXIMUM, {"measure": "released.suppressed_share", "at_most": 0.4, "because": "use"}),
-    )
+    request = asked(gates=(MAXIMUM, {"measure": "released.suppressed_share", "at_most": 0.4, "because": "use"}))
     explanation = explained(request)
     assert values(explanation, SIZE) == [2]
     check_every_claim(request, explanation)

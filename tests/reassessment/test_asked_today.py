@@ -6,7 +6,7 @@ import pytest
 
 from tasks.core.canonical import digest
 from tasks.reassessment.request import asked_today
-from tests.assessments.identity.test_played_against import against, beside
+from tests.assessments.identity.test_generalized_against import against, beside
 from tests.support.tiny import tiny_request
 
 TERMS = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reports.determination import charts as figures
-from reports.record_view import RecordView, gate_rows
+from reports.record_view import RecordView
 from reports.sections.reference import cited
 from reports.smallcell import HIDDEN
 from tasks.decision.decoy_facts import AttemptFact, ChoiceFact, DecoyFact, StatisticChange
@@ -146,7 +146,7 @@ class TestDetectability:
 
     def test_the_gate_is_written_like_the_others_with_the_end_that_it_judges(self) -> None:
         record = decoy_records.approved()
-        row = next(row for row in gate_rows(record) if row.id == DECOYS_DETECTABLE)
+        row = next(row for row in RecordView(record).gates if row.id == DECOYS_DETECTABLE)
         assert (row.measured, row.asked, row.unit) == ("0.659", "at most 0.75", "area under the ROC curve")
         assert row.interval == "95% interval 0.549 to 0.659, its upper end is judged"
         assert not row.is_condition
@@ -162,7 +162,7 @@ class TestDetectability:
     def test_the_decision_s_own_gate_is_rendered(self) -> None:
         fact = decoy_records.decoys()
         record = records.changed(decoy_records.with_decoys(fact), gates=(decoy_gate(fact, 0.75),))
-        assert gate_rows(record)[0].measured == "0.659"
+        assert RecordView(record).gates[0].measured == "0.659"
 
 
 class TestAttempts:

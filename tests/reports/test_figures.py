@@ -15,13 +15,7 @@ from tasks.decision.record import DecisionRecord
 from tests.support import records, texts
 from tests.support.rendered import determination_html
 
-NAMES = [
-    "risk",
-    "sequential",
-    "sensitivity",
-    "combined",
-    "transparent",
-]
+NAMES = ["risk", "sequential", "sensitivity", "combined", "transparent"]
 
 
 def words(svg: bytes) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reports.determination import charts as figures
-from reports.record_view import gate_rows
+from reports.record_view import RecordView
 from reports.sections.linkage import FEW, GUESSING, link_text
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.linkage.facts import LinkageFact, gate_figures, gate_intervals
@@ -205,7 +205,7 @@ class TestSmallCells:
                     }
                 )
             )
-            row = gate_rows(records.changed(with_fact(fact), gates=(gate,)))[0]
+            row = RecordView(records.changed(with_fact(fact), gates=(gate,))).gates[0]
             return {(row.measured, row.interval)}
 
         low = set().union(*(judged(count) for count in (1, 4, 10)))
@@ -261,7 +261,7 @@ def _interval(count: int, people: int) -> Interval:
 
 class TestGates:
     def test_an_estimate_is_shown_with_its_interval_and_what_is_judged(self) -> None:
-        row = next(row for row in gate_rows(records.approved()) if row.id == Measure.LINKED_MASKED)
+        row = next(row for row in RecordView(records.approved()).gates if row.id == Measure.LINKED_MASKED)
         assert row.measured == "6.939%"
         assert row.interval == "95% interval 4.88–6.94%, its upper end is judged"
         assert row.interval in section(records.approved(), "gates")
@@ -269,7 +269,7 @@ class TestGates:
     def test_a_probability_keeps_its_unit(self) -> None:
         record = records.approved()
         gate = record.gates[2].model_copy(update={"interval": Interval(low=0.01, high=0.02, level=0.9)})
-        row = gate_rows(records.changed(record, gates=(gate,)))[0]
+        row = RecordView(records.changed(record, gates=(gate,))).gates[0]
         assert (row.measured, row.interval) == ("0.01333", "90% interval 0.01 to 0.02")
 
 

@@ -16,7 +16,7 @@ import flows.web.evidence
 from flows.accounts import Accounts, Duty
 from flows.ledger import open_ledger
 from reports.determination import charts as figures
-from reports.record_view import gate_rows
+from reports.record_view import RecordView
 from tasks.decision.record import DecisionRecord
 from tasks.ledger.entry import Event
 from tests.support.pages import (
@@ -102,7 +102,7 @@ def test_every_gate_is_shown_with_figure_interval_and_threshold(pages: Pages) ->
     for place, name, recipient in ((RELEASE, WAITING, "university"), (REFUSED, BLOCKED, "broker")):
         record = record_of(pages, name, recipient)
         told = words(visitor.get(place).text)
-        for row in gate_rows(record):
+        for row in RecordView(record).gates:
             for part in (row.title, row.id, row.measured, row.asked, row.interval, row.because):
                 assert part in told, (row.id, part)
         for reason in record.reasons:

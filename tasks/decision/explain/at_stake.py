@@ -1,10 +1,8 @@
 """The records that keep a risk gate closed, counted by class: never which records, and no value of them.
 
-A record is at stake if its own figure is beyond the gate's threshold; where a gate judges a share or an expectation, if
-it is among those that are counted. Records are counted three ways: by the levels that their quasi-identifiers are
-released at, by the size of the group that they hide in, and by the quasi-identifier that sets them apart most, which is
-the one without which the group would grow most. Counts are exact here; the caller that shows them applies the
-small-cell rule.
+A record is at stake if its own figure is beyond the gate's threshold, or if it is among those that the gate counts.
+Records are counted by the levels of their quasi-identifiers, by the size of their group, and by the quasi-identifier
+without which the group would grow most. Counts are exact; the caller that shows them applies the small-cell rule.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,12 +100,7 @@ class _Exposed:
 
 
 def at_stake(candidate: Candidate, gate: GateResult) -> AtStake:
-    """The records that keep a gate closed, by class: of the copy alone and of coalitions, where they are the most.
-
-    Parameters
-    ----------
-    gate : GateResult
-        Of a measure in ``BY_CLASS``.
+    """The records that keep a gate of ``BY_CLASS`` closed, by class: of the copy alone or of a coalition, the most.
 
     Raises
     ------

@@ -1,21 +1,14 @@
 """Candidates of one data set under changed terms: no game is solved twice, nothing is measured twice.
 
-What a game's outcome depends on
---------------------------------
-Cost c and gain G enter a method only through ``Payoffs.attacked(n)``: is a group of n people worth attacking. That is
-monotone in n, so one number determines it, the smallest group n* that is not attacked, and of that only whether it is
-within the population. Terms with equal n* give the same outcome to the last bit; raising the cost by a factor and
-lowering the gain by it are one game.
+Cost c and gain G enter a method only through ``Payoffs.attacked(n)``, which is monotone in n. So a game depends on them
+only through n*, the smallest group that is not attacked, as far as the population reaches; terms with equal n* give the
+same outcome to the last bit. For a sequential adversary, and for several recipients who share a representation, all
+terms are compared. Safe Harbor and k-anonymity depend on no stakes.
 
-No single number stands for a sequential adversary, nor for several who share a representation: all their terms are
-compared. Safe Harbor and k-anonymity solve no game and depend on no stakes at all. Where k-anonymity follows a method,
-what it makes of equal outcomes under equal demands is equal.
-
-Under the two No-Attack rules a strategy that is attacked is never chosen, and one that is not loses nothing, so its
-payoff is V·(1 − IL/IL_max): the loss L drops out to the last bit, and the benefit V multiplies every payoff that is
-compared, so it changes no choice, but for payoffs within the tolerance of ties: a billionth of the benefit or less,
-once that is 1 or more. This last step alone is not exact to the bit; it is used to look for changes of such a benefit
-(``exact=False``), and what is found is solved as it stands.
+Under the two No-Attack rules the payoff is V·(1 − IL/IL_max): the loss L drops out to the last bit, and the benefit V
+changes no choice but for payoffs within the tolerance of ties, a billionth of the benefit or less once that is 1 or
+more. This last step is not exact to the bit; it serves to look for changes (``exact=False``), and what is found is
+solved as it stands.
 """
 
 from bisect import bisect_left
@@ -60,15 +53,7 @@ _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
 
 
 class Candidates:
-    """Candidates of one data set; the oldest games are dropped past a bound on memory.
-
-    Parameters
-    ----------
-    masked_for : callable, optional
-        Gives the masked columns of a request.
-    memory : int
-        The bound, bytes.
-    """
+    """Candidates of one data set; past a bound on ``memory`` (bytes) the oldest games are dropped."""
 
     def __init__(
         self,
@@ -90,14 +75,7 @@ class Candidates:
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
 
     def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
-        """The recipient's copy under the terms of a request.
-
-        Parameters
-        ----------
-        recipient : Recipient
-            Of that request.
-        exact : bool
-            Whether a game that differs in the benefit alone must be solved anew under the No-Attack rules.
+        """The recipient's copy under the terms of a request; if not ``exact``, games may be shared as the module says.
 
         Raises
         ------
@@ -121,24 +99,15 @@ class Candidates:
         return made
 
     def measured(self, candidate: Candidate, *, exact: bool = True) -> Iterator[Measured]:
-        """Figures that gates judge, assessment by assessment.
+        """Figures that gates judge, assessment by assessment; if not ``exact``, by quick attacks alone.
 
-        Identity is always measured, the others where a gate judges them. Attacks come last, before them the draws of
-        uncertain terms; both only if no gate is closed by then.
-
-        Parameters
-        ----------
-        exact : bool
-            Whether attacks must be thorough where quick ones leave the gates open.
+        Identity is always measured, others where a gate judges them. Draws of uncertain terms and then attacks come
+        last, and only if no gate is closed by then. Raises as ``of`` and ``Estimates.linked``.
 
         Raises
         ------
-        StageFailed
-            If nothing is left to release, or no attack can be made on it.
         ParameterError
             If the plan of the recipient cannot be solved.
-        TooManyAttacks
-            If it would take more attacks than may be made for one explanation.
         """
         request, figures = candidate.request, dict[Measure, float]()
         judged = {gate.measure for gate in request.policy.gates}
@@ -160,20 +129,8 @@ class Candidates:
     def judge(self, request: ReleaseRequest, recipient_id: str, decided_on: date, *, exact: bool = True) -> Judgement:
         """Solve, measure and judge one recipient's release.
 
-        Parameters
-        ----------
-        request : ReleaseRequest
-            With the terms to judge.
-        decided_on : date
-            Day of the decision.
-        exact : bool
-            As of ``of`` and ``measured``. If not, the first gate that is closed ends the measurements, and the others
-            are taken as closed as well: enough to know whether the release passes.
-
-        Raises
-        ------
-        TooManyAttacks
-            If it would take more attacks than may be made for one explanation.
+        If not ``exact``, the first closed gate ends the measurements, and the others count as closed: enough to know
+        whether the release passes. Raises ``TooManyAttacks`` as ``measured`` does.
         """
         recipient, failure = request.recipient(recipient_id), ""
         figures, estimated = dict[Measure, float](), frozenset[Measure]()
@@ -192,14 +149,9 @@ class Candidates:
         return Judgement(verdict, gates, figures, failure, estimated)
 
     def deterring(self, candidate: Candidate) -> Mapping[Term | None, float | None]:
-        """The least value of each term, the others as they are, at which no record is attacked; None where none is.
+        """The least value of each term at which neither this recipient nor a coalition attacks a record; None for none.
 
-        It deters from what coalitions see as well.
-
-        Raises
-        ------
-        StageFailed, ParameterError
-            As ``measured``.
+        The other terms stay as they are. Raises as ``measured``.
         """
         key = (candidate.digest, candidate.adversary.profile, *pooled_key(candidate))
         if key not in self._deterring:
@@ -249,12 +201,6 @@ class Candidates:
 
 
 def safe_people(payoffs: Payoffs, population: int) -> int:
-    """Smallest group n* that is not worth attacking; one more than the population where every group is.
-
-    Parameters
-    ----------
-    population : int
-        People in all; no group is larger.
-    """
+    """Smallest group n* that is not worth attacking; ``population`` + 1 where every group is."""
     sizes = range(1, population + 1)
     return 1 + bisect_left(sizes, True, key=lambda people: not payoffs.attacked(np.array([people]))[0])

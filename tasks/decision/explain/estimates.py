@@ -1,13 +1,13 @@
 """Figures for which a release draws at random, under other terms: record linkage, and the verdict's probability.
 
-As recorded where nothing changes that a figure depends on; elsewhere estimated.
+They are as recorded where nothing that they depend on changes, and elsewhere estimated.
 
-* Attacks by record linkage are made on other people than a release would draw, and without learned distances. They
-  have two steps: quick attacks on a few people, and only if these leave the gates open, thorough ones on as many people
-  as the policy asks for. What a quick attack shows to be closed is closed, for it is judged by the lower ends of its
-  intervals there. A search stays with the first step until it has found something.
-* The probability under uncertain terms is estimated by fewer draws than a release makes, always the same ones, so that
-  what differs between two sets of terms is due to the terms. Where only ranges are known nothing is drawn.
+* Linkage attacks other people than a release would draw, without learned distances: first a few people quickly; only if
+  that leaves the gates open, as many as the policy asks for. Quick attacks are judged by the lower ends of their
+  intervals, so that what they show to be closed is closed. A search stays with quick attacks until it has found
+  something.
+* The probability under uncertain terms uses fewer draws than a release, the same for all terms. Where only ranges are
+  known nothing is drawn.
 """
 
 from collections.abc import Mapping
@@ -67,22 +67,9 @@ class Estimates:
             self._recorded[_recorded_key(candidate, measure)] = figure
 
     def passing(self, candidate: Candidate, *, anew: bool) -> Measured | None:
-        """The probability that gates pass under uncertain terms.
+        """The probability that gates pass under uncertain terms; without ``anew``, only a figure that is known already.
 
-        Parameters
-        ----------
-        anew : bool
-            Whether terms may be drawn; else only a figure is given that is known.
-
-        Returns
-        -------
-        Measured or None
-            None where it would take draws that may not be made, or no term is uncertain.
-
-        Raises
-        ------
-        ParameterError
-            If terms are asked about that nothing can be solved with.
+        None where terms would have to be drawn, or none is uncertain. Raises ``ParameterError`` for unsolvable terms.
         """
         key = _recorded_key(candidate, Measure.PASSING_PROBABILITY)
         if key in self._recorded:
@@ -92,15 +79,10 @@ class Estimates:
         return self._passing.get(key)
 
     def linked(self, candidate: Candidate, *, anew: bool, exact: bool) -> Measured:
-        """Figures of the policy's gates on record linkage.
+        """Figures of the policy's gates on record linkage; without ``anew``, only those that take no attack.
 
-        Parameters
-        ----------
-        anew : bool
-            Whether attacks may be made; else only those figures are given that take none.
-        exact : bool
-            Whether gates that quick attacks leave open must be tested by thorough attacks. Else the least figures are
-            given that quick attacks allow for.
+        Where ``exact``, gates that quick attacks leave open are tested thoroughly; else the least figures of the quick
+        attacks are given.
 
         Raises
         ------
@@ -128,13 +110,7 @@ class Estimates:
         return Measured(figures, unknown)
 
     def without_numbers(self, candidate: Candidate) -> Figures:
-        """Lowest figures of linkage by all that is known but the masked numbers; empty where nothing else is known.
-
-        Raises
-        ------
-        TooManyAttacks, StageFailed
-            As ``linked``.
-        """
+        """Lowest figures of linkage without the masked numbers; empty where nothing else is known."""
         others = tuple(name for name in known_attributes(candidate.request) if name not in candidate.request.masked)
         return self._attack(candidate, others, quick=True)[1] if others else {}
 

@@ -1,9 +1,7 @@
 """Explaining a verdict: for each lever of a request, the smallest change that reverses it, found by re-solving.
 
-Everything that depends on terms is solved again: the game, its risk, the sequential adversary, the combined score, the
-loss, the draws of uncertain terms, the attacks by record linkage, the policy's gates and the agreement's date. Reading
-the written file back belongs to a release itself; “would be approved” therefore means that nothing stands in the way of
-running it. Takes codes, numbers and a date; reads no file and no clock.
+Everything that depends on terms is solved again, but the written file is not read back: “would be approved” means that
+nothing stands in the way of running the release. Takes codes, numbers and a date; reads no file and no clock.
 """
 
 import math
@@ -74,44 +72,24 @@ def explain(
     decided: Decided,
     progress: Progress = lambda _: None,
 ) -> Explanation:
-    """Find the smallest changes that reverse the verdict on one recipient's release.
+    """Find the smallest changes that reverse the verdict on one recipient's release; each was tried and reverses it.
 
-    1. Solve the recorded terms again; the figures must be the recorded ones, but where the release has decoys: which
-       classes a copy misses for them is sealed, so that they count here. What the attacks of record linkage gave is
-       taken from the record; under other terms it is estimated, with a bound on the work. So is the probability under
-       uncertain terms (``estimates``).
-    2. Where the data failed validation, or every gate that depends on terms is open on a blocked release, no term can
-       change the verdict, and the explanation says so.
-    3. Where the agreement has expired, a date on or after the day of the decision is a lever, and part of every other.
-    4. Stakes, minimum class size and the k of k-anonymity are searched outwards, up and down, each alone
-       (``trial.nearest_flip``).
-    5. Where a gate judges the sequential adversary: the terms that deter it are searched upwards if the release is
-       blocked and downwards if not, each term alone, around the least value that deters it from the whole file
-       (``planning.deterrence``). The game is not solved again for this.
-    6. Thresholds: what each would have to be for the figure measured; where several gates fail, all of these together.
-    7. Where a gate judges record linkage: each masking is made stronger if the release is blocked, weaker if not.
-    8. The data are generalized by every other method that the policy has terms for; where then only gates on the
-       sequential adversary stay closed, step 5 for it.
-    9. The strongest reasons are ranked, and the records that keep each closed gate on risk closed are
-       counted by class (``at_stake``).
+    1. The recorded terms are solved again and must give the recorded figures, but where the release has decoys: which
+       classes a copy misses for them is sealed. Linkage and the probability under uncertain terms are taken from the
+       record, and estimated under other terms, with a bound on the work (``estimates``).
+    2. Where validation failed, or every gate that depends on terms is open on a blocked release, the explanation says
+       that no term can change the verdict.
+    3. Where the agreement has expired, a new date is a lever, and part of every other.
+    4. Stakes, minimum class size and the k of k-anonymity are searched up and down, each alone.
+    5. Where a gate judges the sequential adversary, the terms that deter it are searched, each alone, upwards if the
+       release is blocked and downwards if not, around the least value that deters it from the whole file.
+    6. Thresholds: what each would have to be for the figure measured; where several gates fail, all together.
+    7. Where a gate judges record linkage, maskings are made stronger if the release is blocked, weaker if not.
+    8. Every other method that the policy has terms for is tried; where then only gates on the sequential adversary stay
+       closed, with step 5.
+    9. Reasons are ranked, and records that keep gates on risk closed are counted by class (``at_stake``).
 
-    Parameters
-    ----------
-    request : ReleaseRequest
-        As it was decided on.
-    recipient : Recipient
-        One of its recipients.
-    candidates : Candidates
-        Of data and population; shared by all recipients, so that no game is solved twice.
-    decided : Decided
-        The decision.
-    progress : callable
-        Called with words on what is being tried.
-
-    Returns
-    -------
-    Explanation
-        Each change it names was tried and reverses the verdict.
+    ``progress`` is called with words on what is being tried.
 
     Raises
     ------
@@ -218,9 +196,8 @@ def _deterring(trial: Trial) -> tuple[Lever, ...]:
 def _deterrents(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
     """Results of each term that deters, on the terms as they stand but for a new date of the agreement.
 
-    Costs and penalties lower the risk and never raise it (``tasks.adversary.planning.deterrence``): they are searched
-    upwards where the release is blocked and downwards where it passes. So is detection, which may do otherwise where
-    penalties are limited; nobody would make it less likely in order to be allowed a release.
+    Costs and penalties never raise the risk (``tasks.adversary.planning.deterrence``): they are searched upwards where
+    the release is blocked, else downwards. So is detection, though it may raise the risk where penalties are limited.
     """
     in_vain = _deterred_in_vain(now)
     results: list[Flip | NoFlip] = []

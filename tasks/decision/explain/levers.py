@@ -1,12 +1,8 @@
 """The levers of an explanation: numbers of the request that it changes, with places, ranges and values to try.
 
-Penalties, detection, the cost of access to the external data and the cost of an attempt deter the sequential adversary.
-The cost of an attempt counts where the request declares one for the adversary; else it is that of the stakes, which
-changes the game as well. None of these enters the game: the file stays as it is, and only the adversary's use of it
-changes.
-
-Numbers are masked more strongly where the release is blocked, less where it passes, by a short list of strengths. The
-attributes an intruder holds are no lever: the publisher does not choose what others know.
+Penalties, detection, the cost of access and the adversary's own cost of an attempt deter the sequential adversary and
+leave the file as it is; the cost of an attempt of the stakes changes the game as well. The attributes an intruder holds
+are no lever: the publisher does not choose what others know.
 """
 
 import re
@@ -110,15 +106,7 @@ def class_sizes(request: ReleaseRequest) -> tuple[Lever, ...]:
 
 
 def deterrents(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProfile) -> tuple[Lever, ...]:
-    """The recipient's terms that deter.
-
-    Parameters
-    ----------
-    recipient : Recipient
-        Of that request.
-    profile : AdversaryProfile
-        As it follows from them.
-    """
+    """The recipient's terms that deter, with the adversary's profile that follows from them."""
     declared, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
     place, intercept = recipient_path(request, recipient), declared.detection_intercept
     own, agreement = f"{place}.adversary", f"{place}.agreement"
@@ -152,13 +140,7 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
 
 
 def tried_around(lever: Lever, deterring: float | None) -> Lever:
-    """The lever with values to try around the least that deters: it, the next below, and parts of it.
-
-    Parameters
-    ----------
-    deterring : float or None
-        The least value that deters the recipient from the whole file; None where none does.
-    """
+    """The lever with values to try: the least that deters (None where none does), the next below, and parts of it."""
     values = {lever.lowest}
     if deterring is None or deterring > lever.highest:
         values.add(lever.highest)
@@ -228,13 +210,7 @@ def threshold_path(request: ReleaseRequest, gate: Gate) -> str:
 
 
 def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequest:
-    """The request with other terms, checked as any request is.
-
-    Raises
-    ------
-    RequestError
-        If a term may not have such a value.
-    """
+    """The request with other terms; ``RequestError`` if a term may not have such a value."""
     # A term that is left out and one that is stated at its default are not always the same, nor always both allowed.
     document: Any = request.model_dump(exclude_unset=True)
     whole: Any = request.model_dump()

@@ -177,20 +177,10 @@ class Explanation:
 
 
 def strongest_reasons(gates: Sequence[GateResult], most: int = STRONGEST) -> tuple[Reason, ...]:
-    """The reasons of a verdict, the strongest first; equally strong ones in the order of the record.
+    """The ``most`` strongest reasons of a verdict; equally strong ones in the order of the record.
 
-    Parameters
-    ----------
-    gates : sequence of GateResult
-        All gates of the decision.
-    most : int
-        Reasons to name.
-
-    Returns
-    -------
-    tuple of Reason
-        Where a gate failed, those that did, furthest beyond first. Where none did, the tightest: those whose figures
-        are nearest to their thresholds. Conditions that are fulfilled have no distance and are none.
+    Where gates failed, these, furthest beyond first; else the tightest, whose figures are nearest to their thresholds.
+    Conditions that are fulfilled have no distance and are none.
     """
     reasons = [Reason(gate, _beyond(gate)) for gate in gates]
     failed = [reason for reason in reasons if reason.failed]

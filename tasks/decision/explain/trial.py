@@ -1,8 +1,8 @@
 """Trying changes on one recipient's verdict: judged as a release would be, each change beside nothing else.
 
 The verdict need not be monotone in a term: a higher cost makes fewer records worth attacking, and for that reason lets
-smaller groups be released, whose risk may be too high. So nothing is inferred from the ends of a range; a number is
-searched outwards from its present value for the first that changes the verdict.
+smaller groups be released. So nothing is inferred from the ends of a range: a number is searched outwards from its
+present value for the first that changes the verdict.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,15 +59,7 @@ class Trial:
         return (TermChange(where, expires.isoformat(), today.isoformat()),)
 
     def judge(self, changes: Sequence[TermChange], *, exact: bool = True) -> Judgement:
-        """Judge the release after some changes.
-
-        Raises
-        ------
-        RequestError
-            If a request may not have such terms.
-        TooManyAttacks
-            As ``Candidates.judge``.
-        """
+        """Judge the release after some changes; ``RequestError`` if a request may not have such terms."""
         request = levers.apply(self.request, changes) if changes else self.request
         return self.candidates.judge(request, self.recipient.id, self.decided_on, exact=exact)
 
@@ -78,17 +70,7 @@ class Trial:
     def searched(
         self, lever: Lever, directions: Sequence[bool] = (True, False), *, deterrent: bool = False, why: str = ""
     ) -> list[Flip | NoFlip]:
-        """A lever's result in each direction, or one for all where none changes the verdict.
-
-        Parameters
-        ----------
-        directions : sequence of bool
-            True is up.
-        deterrent : bool
-            As in ``Flip``.
-        why : str
-            Why nothing changes the verdict, should nothing do so.
-        """
+        """A lever's result in each direction (True is up), or one, with its reason, where none changes the verdict."""
         results, tried = list[Flip | NoFlip](), list[float]()
         for up in directions:
             try:
@@ -144,9 +126,9 @@ def outwards(lever: Lever, *, up: bool) -> Iterator[float]:
 def nearest_flip(lever: Lever, flips: Callable[[float], bool], *, up: bool) -> float | None:
     """The value nearest to the present one that is found to change the verdict; None where none that is tried does.
 
-    Between the first value that changes the verdict and the last before it that does not, the distance is halved (on a
-    logarithmic scale) until it is ``WIDTH``; the returned end was itself tried and changes the verdict. Next to 0
-    tenths are tried first. A change that is undone between two neighbouring values is not seen.
+    Between the first value that changes the verdict and the last before it that does not, the distance is halved on a
+    logarithmic scale until it is ``WIDTH``; next to 0, tenths are tried first. The value returned was itself tried. A
+    change that is undone between two neighbouring values is not seen.
     """
     unchanged = lever.current
     for value in outwards(lever, up=up):
