@@ -352,13 +352,13 @@ def _dealt(
         kept.append(np.array([stacks[file, int(names[row])].pop() for row in drawn for _ in range(ratio)]))
         decoys.append(np.array(drawn))
     removed, shares = problem.removed_for(np.concatenate(kept)), []
-    for one, drawn, held in zip(demands, decoys, kept, strict=True):
+    for one, own, held in zip(demands, decoys, kept, strict=True):
         file = problem.offers[one.offer].file
         lost = removed & (problem.file_of == file)
         lost[held] = False
         start = problem.starts[file]
         missing = int(problem.real.records[lost].sum())
-        shares.append(Share(file, np.sort(drawn), np.sort(held) - start, np.flatnonzero(lost) - start, missing))
+        shares.append(Share(file, np.sort(own), np.sort(held) - start, np.flatnonzero(lost) - start, missing))
     return tuple(shares)
 
 

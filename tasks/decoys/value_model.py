@@ -222,7 +222,7 @@ def _learned(
     features, models, totals = [context[sample]], list[_ColumnModel](), sums(columns, kinds)
     for name, column in columns.items():
         kind, values = kind_of(name, kinds), column[sample]
-        taken = kind is ValueKind.LISTED or (kind is ValueKind.DATE and monthly(column))
+        taken = kind is ValueKind.LISTED or (kind is ValueKind.DATE and monthly(column.astype(np.float64)))
         between = column.dtype.kind == "f" and not taken and _mostly_different(values)
         leader, unled = None if taken else leader_of(columns, name, kinds), np.full(len(values), np.nan)
         apart = unled if leader is None else differences(columns, leader, name)[sample]
