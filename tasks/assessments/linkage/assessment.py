@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, Attempt, Outcome, all_made, sample_of
+from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, all_made, sample_of
 from tasks.assessments.linkage.facts import (
     LearnedFact,
     LinkageFact,
@@ -109,24 +109,14 @@ def _learn(
             # A small file's halves teach each other's weights.
             rest = np.setdiff1d(np.arange(len(drawn)), teachers)
             parts.append((taught, learn(given, Kind.WEIGHTED_MEAN, generator, records=rest).distance.weights))
-        attacks.attempt(
-            Attempt(
-                "all-learned",
-                "Nearest record by a distance whose weights were learned from other people",
-                "uninformed",
-                names,
-                lambda: _linked_by(held, parts),
-            )
-        )
+        attacks.attempt("all-learned", names, lambda: _linked_by(held, parts))
     return tuple(facts)
 
 
-def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Outcome:
+def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Linkage:
     """Link some people by weights, others by other weights."""
     found = [mixed_linkage(held.mixed(people), weights.tolist()) for people, weights in parts]
-    n_people = sum(one.n for one in found)
-    linked = Linkage(sum(one.expected_correct for one in found), n_people, found[0].baseline)
-    return linked, n_people == len(held.released)
+    return Linkage(sum(one.expected_correct for one in found), sum(one.n for one in found), found[0].baseline)
 
 
 def _learned_fact(found: Learned, equal: Learned, people: int) -> LearnedFact:
