@@ -242,8 +242,8 @@ def generalized_files(
 
 def containing_pairs(
     groups: Sequence[AxisGroups], leaves: Codes, cells: Codes
-) -> Iterator[tuple[slice, Positions, Positions]]:
-    """All pairs of a row of ``leaves`` and a cell that holds it: a block of rows, then row in the block and cell.
+) -> Iterator[tuple[Positions, Positions]]:
+    """All pairs of a row of ``leaves`` and a cell that holds it, in blocks; the pairs of a row are together.
 
     Cells are distinct and make a tree, one attribute a level, the most telling first; a row goes down every branch that
     holds it. In a layer of an axis that is one group at most, which is looked up; no row is compared with every cell.
@@ -257,20 +257,20 @@ def containing_pairs(
     most = min(len(cells), prod(len(layers) for *_, layers in levels))
     step = max(1, _BLOCK_PAIRS // most)
     for start in range(0, len(leaves), step):
-        block = slice(start, min(start + step, len(leaves)))
-        row = np.arange(block.stop - start)
+        row = np.arange(start, min(start + step, len(leaves)))
         place = np.zeros(len(row), dtype=np.int64)
         for axis, group, keys, layers in levels:
             rows, places = [], []
             for layer in layers:
-                position = group.layers[leaves[start + row, axis], layer]
+                position = group.layers[leaves[row, axis], layer]
                 wanted = place * group.n_positions + position
                 found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
                 hit = np.flatnonzero((keys[found] == wanted) & (position >= 0))
                 rows.append(row[hit])
                 places.append(found[hit])
             row, place = np.concatenate(rows), np.concatenate(places)
-        yield block, row, cell_of[place]
+        together = np.argsort(row, kind="stable")
+        yield row[together], cell_of[place[together]]
 
 
 def people_matching(
@@ -286,8 +286,8 @@ def people_matching(
     asked, cell_of = _distinct(cells[:, axes], [group.n_positions for group in known])
     values, value_of = _distinct(codes[:, axes], [group.n_leaves for group in known])
     counts, total = np.bincount(value_of, people, len(values)), np.zeros(len(asked))
-    for block, row, cell in containing_pairs(known, values, asked):
-        total += np.bincount(cell, counts[block][row], len(asked))
+    for row, cell in containing_pairs(known, values, asked):
+        total += np.bincount(cell, counts[row], len(asked))
     return np.rint(total).astype(np.int64)[cell_of]
 
 

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale, nearest_credit, tie_limit
+from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, nearest_credit
 from tasks.assessments.linkage.learning.comparisons import Components, NumericPairs, Pairs, distances, pairs_of
 from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, MEASURES, Kind, matrix_of
 from tasks.core.errors import ParameterError
@@ -95,10 +95,7 @@ class LearnedDistance:
             return nearest_credit(pairs.original @ coordinates, masked, pairs.points.first[pairs.own])
         credit = np.zeros(len(pairs.own))
         for part, apart in distances(self.kind, self.parameters, pairs):
-            limit = tie_limit(apart.min(axis=1))
-            own = apart[np.arange(len(apart)), pairs.own[part]]
-            tied = (apart <= limit[:, None]) @ pairs.counts
-            credit[part] = np.where(own <= limit, 1 / tied, 0.0)
+            credit[part] = cheapest_credit(apart, pairs.own[part], pairs.counts)
         return credit
 
     def _coordinates(self) -> Floats | None:
