@@ -7,7 +7,7 @@ import numpy as np
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, nearest_credit
-from tasks.assessments.linkage.learning.comparisons import Components, NumericPairs, Pairs, distances, pairs_of
+from tasks.assessments.linkage.learning.comparisons import Components, Pairs, distances, pairs_of
 from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, MEASURES, Kind, matrix_of
 from tasks.core.errors import ParameterError
 
@@ -90,7 +90,7 @@ class LearnedDistance:
         A distance that can be drawn as coordinates is looked up in a tree; any other is evaluated for every pair.
         """
         coordinates = self._coordinates()
-        if coordinates is not None and isinstance(pairs, NumericPairs):
+        if coordinates is not None and pairs.points is not None:
             masked = (pairs.points.rows @ coordinates)[pairs.points.of]
             return nearest_credit(pairs.original @ coordinates, masked, pairs.points.first[pairs.own])
         credit = np.zeros(len(pairs.own))
