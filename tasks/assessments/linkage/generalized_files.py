@@ -227,16 +227,7 @@ def generalized_files(
     cell_of[released] = of
     counts = np.rint(np.bincount(of, release.records[released], len(cells))).astype(np.int64)
     return GeneralizedFiles(
-        release,
-        tuple(axes),
-        asked,
-        cells,
-        counts,
-        attacked,
-        row,
-        cell_of[attacked],
-        persons[attacked],
-        cell_of,
+        release, tuple(axes), asked, cells, counts, attacked, row, cell_of[attacked], persons[attacked], cell_of
     )
 
 
