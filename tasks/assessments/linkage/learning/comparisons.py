@@ -264,12 +264,6 @@ class Rows:
             result[self.records] = self.won(self.scores(unit(parameters)))
         return result
 
-    def value(self, parameters: Floats) -> float:
-        """Credit that the parameters win, in records."""
-        if not len(self.starts):
-            return self.sure
-        return self.sure + float(self.credit @ self.won(self.scores(unit(parameters))))
-
 
 def rows_of(kind: Kind, pairs: Pairs, rivals: Rivals, ties: NDArray[np.int64]) -> Rows:
     """The comparisons of a set of rivals; ``ties`` is the size of each record's unbreakable tie."""
