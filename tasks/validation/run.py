@@ -10,7 +10,6 @@ its progress bars are off.
 """
 
 import logging
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import pandas as pd
 
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
+from tasks.core.guard import place_of
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
@@ -76,11 +76,11 @@ def validate(
         raise
     except Exception as error:
         failure = type(error).__name__
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        place = place_of(error)
     # Raised out here so that a library's exception, which may quote a value, is not attached as context.
     raise StageFailed(
         "validation could not finish",
-        where=f"{place.name}, line {place.lineno}",
+        where=place,
         expected="every check evaluated",
         got=failure,
         fix="nothing is released; try again with more memory, or report this",
