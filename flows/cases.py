@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.seed import derive_seed
 from tasks.decision.changes import Author, Step, change, read_standing
@@ -187,10 +189,30 @@ def cases_of(report: BundleReport, ledger: Ledger, now: datetime) -> dict[str, R
 
 
 def case_of(workspace: Workspace, ledger: Ledger, release_id: str, recipient: str, now: datetime) -> ReleaseCase:
-    """Standing of one recipient's release, whose record must be the one in the ledger; the rest is not verified."""
-    content = (workspace.bundle(release_id) / decision_path(recipient)).read_bytes()
-    record, sha256 = DecisionRecord.model_validate_json(content), hashlib.sha256(content).hexdigest()
+    """Standing of one recipient's release, whose record must be the one in the ledger; the rest is not verified.
+
+    Raises TamperingFound if the decision file is missing or is not this release's; StageFailed if its bytes are others.
+    """
+    path = workspace.bundle(release_id) / decision_path(recipient)
+    try:
+        content = path.read_bytes()
+        record = DecisionRecord.model_validate_json(content)
+    except (FileNotFoundError, ValidationError) as error:
+        raise _altered(path, "no file" if isinstance(error, OSError) else "no valid decision record") from None
+    if (record.release_id, record.recipient.id) != (release_id, recipient):
+        raise _altered(path, "the decision of another release or recipient")
+    sha256 = hashlib.sha256(content).hexdigest()
     return ReleaseCase(record, sha256, read_standing(ledger, record, sha256, now))
+
+
+def _altered(path: Path, got: str) -> TamperingFound:
+    return TamperingFound(
+        "an earlier release's decision is not the one that was recorded",
+        where=str(path),
+        expected="the decision record that the ledger names",
+        got=got,
+        fix="restore the file from a backup, find out who changed it, and run the command again",
+    )
 
 
 def finish_additions(workspace: Workspace, ledger: Ledger, release_id: str) -> None:

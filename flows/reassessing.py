@@ -92,9 +92,8 @@ def reassess(
                 got="one that was not",
                 fix="name another; releasegate explain says why it was not approved",
             )
-        session = _Session(workspace, ledger, departures, options, clock)
         _settle(workspace, ledger, release_id)
-        return tuple(session.assess(copy) for copy in copies)
+        return tuple(_assess(ReleasedCopy(workspace, ledger, copy), departures, options, clock) for copy in copies)
 
 
 def reassess_all(
@@ -118,8 +117,8 @@ def reassess_all(
     _check(options)
     found, passed_over = [], None
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
-        session = _Session(workspace, ledger, Departures(ledger), options, clock)
-        for copy in session.departures.copies:
+        departures = Departures(ledger)
+        for copy in departures.copies:
             if due_only and utc_day(clock()) < _next_due(ledger, copy):
                 continue
             try:
@@ -127,7 +126,7 @@ def reassess_all(
             except WorkspaceError as error:
                 passed_over = passed_over or error
                 continue
-            found.append(session.assess(copy))
+            found.append(_assess(ReleasedCopy(workspace, ledger, copy), departures, options, clock))
             if tell is not None:
                 tell(found[-1])
     if passed_over is not None:
@@ -156,66 +155,56 @@ def _check(options: TodaysFiles) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Session:
-    """Circumstances under which copies are assessed again."""
-
-    workspace: Workspace
-    ledger: Ledger
-    departures: Departures
-    options: TodaysFiles
-    clock: Clock
-
-    def assess(self, copy: Left) -> Reassessed:
-        """Assess a copy, keep the record, and name it in the ledger."""
-        step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
-        ledger, now, due = self.ledger, self.clock(), _next_due(self.ledger, copy)
-        made: Reassessment | None = None
-        try:
-            with guarded("re-assessment"):
-                own = ReleasedCopy(self.workspace, ledger, copy)
-                made = CopyReassessment(own, self.departures, self.options, now).record(due)
-        except ReleasegateError as error:
-            because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
-            days = min(_TRY_AGAIN, _days_then(ledger, copy))
-        with ledger.transaction():
-            last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
-            before = TodaysVerdict(last.get("verdict", TodaysVerdict.HOLDS))  # the decision holds, before the first one
-            path, repeated = None, False
-            if made is not None:
-                made, path, repeated = keep_record(self.workspace, ledger, made.model_copy(update={"before": before}))
-                because, days = made.because, made.every_days
-            verdict = TodaysVerdict.CANNOT if made is None else made.verdict
-            body = bodies.ReassessedBody(
-                record_sha256=last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)["record_sha256"],
-                verdict=verdict,
-                before=before,
-                reassessment_sha256=None if path is None else file_sha256(path),
-                gates=() if made is None else tuple(gate.id for gate in made.gates if gate.changed),
-                because=because,
-                due=due,
-                next_due=utc_day(now) + timedelta(days=days),
-                repeated=repeated,
-            )
-            ledger.append(
-                Event.REASSESSED,
-                release_id=copy.release_id,
-                recipient=copy.recipient,
-                actor=actor(),
-                body=bodies.reassessed(body),
-                at=self.clock(),
-            )
-        return Reassessed(
-            copy.release_id,
-            copy.recipient,
-            verdict,
-            before,
-            because,
+def _assess(own: ReleasedCopy, departures: Departures, options: TodaysFiles, clock: Clock) -> Reassessed:
+    """Assess a copy, keep the record, and name it in the ledger."""
+    ledger, copy = own.ledger, own.left
+    step(f"assessing release {copy.release_id[:12]} to {copy.recipient} again")
+    now, due = clock(), _next_due(ledger, copy)
+    made: Reassessment | None = None
+    try:
+        with guarded("re-assessment"):
+            made = CopyReassessment(own, departures, options, now).record(due)
+    except ReleasegateError as error:
+        because: tuple[str, ...] = (f"It could not be assessed again: {error.in_one_line()}",)
+        days = min(_TRY_AGAIN, _days_then(ledger, copy))
+    with ledger.transaction():
+        last = last_body(ledger, Event.REASSESSED, copy.release_id, copy.recipient)
+        before = TodaysVerdict(last.get("verdict", TodaysVerdict.HOLDS))  # the decision holds, before the first one
+        path, repeated = None, False
+        if made is not None:
+            made, path, repeated = keep_record(own.workspace, ledger, made.model_copy(update={"before": before}))
+            because, days = made.because, made.every_days
+        verdict = TodaysVerdict.CANNOT if made is None else made.verdict
+        body = bodies.ReassessedBody(
+            record_sha256=last_body(ledger, Event.DECIDED, copy.release_id, copy.recipient)["record_sha256"],
+            verdict=verdict,
+            before=before,
+            reassessment_sha256=None if path is None else file_sha256(path),
+            gates=() if made is None else tuple(gate.id for gate in made.gates if gate.changed),
+            because=because,
+            due=due,
+            next_due=utc_day(now) + timedelta(days=days),
             repeated=repeated,
-            record=made,
-            path=path,
-            late=max((utc_day(now) - due).days, 0),
         )
+        ledger.append(
+            Event.REASSESSED,
+            release_id=copy.release_id,
+            recipient=copy.recipient,
+            actor=actor(),
+            body=bodies.reassessed(body),
+            at=clock(),
+        )
+    return Reassessed(
+        copy.release_id,
+        copy.recipient,
+        verdict,
+        before,
+        because,
+        repeated=repeated,
+        record=made,
+        path=path,
+        late=max((utc_day(now) - due).days, 0),
+    )
 
 
 def _next_due(ledger: Ledger, copy: Left) -> date:

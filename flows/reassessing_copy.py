@@ -1,6 +1,7 @@
 """One released copy while it is assessed again: the inputs at its release, the inputs of today, and its coalitions."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import combinations, islice
@@ -89,24 +90,21 @@ class CopyReassessment:
 
     def _request_of_today(self, options: TodaysFiles) -> tuple[RequestFrom, LoadedRequest | None]:
         """Source of today's request, and the request; None where the one that was kept is taken."""
-        then, made = self.then, self.then.request
-        origin: RequestFrom = "where it lay" if options.request is None else "named"
+        then, named = self.then, options.request
+        if named is None and not then.path.is_file():
+            return "kept, none there", None
         try:
-            if options.request is not None:
-                found = load_request(options.request, options.roots)
-            elif then.path.is_file():
-                found = load_request(then.path, then.roots)
-            else:
-                return "kept, none there", None
+            found = load_request(named, options.roots) if named else load_request(then.path, then.roots)
         except ReleasegateError as error:
-            if options.request is not None:
+            if named is not None:
                 raise
             self._note("today's request", f"taken as it was kept; {error.in_one_line()}")
             return "kept, another unreadable", None
-        request = found.request
-        same = request.quasi_identifiers == made.quasi_identifiers
-        same = same and request.dataset.record_id == made.dataset.record_id
-        return (origin, found) if same else ("kept, another of other data", None)
+        request, made = found.request, then.request
+        kept = (request.quasi_identifiers, request.dataset.record_id)
+        if kept != (made.quasi_identifiers, made.dataset.record_id):
+            return "kept, another of other data", None
+        return "where it lay" if named is None else "named", found
 
     def _world(self) -> Today | None:
         """Today's request and population; None where the population cannot be read."""
@@ -210,14 +208,12 @@ class CopyReassessment:
 
     def _originals(self) -> tuple[Path | None, str]:
         """The original data, where they are still the same; else what has become of them."""
-        request, path, gone = self.then.request, None, "are gone"
-        try:
-            path = self.then.resolve(request.dataset.path, "dataset.path")
+        gone = "are gone"
+        with suppress(ReleasegateError, OSError):
+            path = self.then.resolve(self.then.request.dataset.path, "dataset.path")
             if file_sha256(path) == self.decided.dataset.source_sha256:
                 return path, ""
             gone = "have changed"
-        except (ReleasegateError, OSError):
-            pass
         for stage in ("validation", "record linkage", "utility"):
             self._note(stage, f"the original data {gone}")
         return None, gone

@@ -5,7 +5,6 @@ next re-assessment puts it aside, and ``releasegate verify ledger`` says that it
 """
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from flows.workspace import Workspace
@@ -43,18 +42,8 @@ def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> t
     return record, path, False
 
 
-@dataclass(frozen=True)
-class VerifiedRecords:
-    """The records of a workspace, compared with its ledger."""
-
-    recorded: int
-    """Records that the ledger names."""
-    aside: int
-    """Files that re-assessments have put aside, since the ledger did not name them."""
-
-
-def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
-    """Compare every record of a re-assessment with the ledger.
+def verify_records(workspace: Workspace, ledger: Ledger) -> dict[str, int]:
+    """Compare every record of a re-assessment with the ledger; returns how many it names, and how many are put aside.
 
     1. Every record that an entry names is there, byte for byte.
     2. Every record that is there is named by an entry of its release and recipient, says their verdict, and bears the
@@ -71,7 +60,7 @@ def verify_records(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
         return _compared(workspace, ledger)
 
 
-def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
+def _compared(workspace: Workspace, ledger: Ledger) -> dict[str, int]:
     root = workspace.reassessments
     files = {(*path.parts[-3:-1], file_sha256(path)): path for path in sorted(root.glob("*/*/[!.]*.json"))}
     named: dict[tuple[str, ...], Entry] = {}
@@ -92,7 +81,7 @@ def _compared(workspace: Workspace, ledger: Ledger) -> VerifiedRecords:
             fix="restore what is missing or changed from a backup and find out who changed it; one that a crash left "
             "before its entry is put aside by the next re-assessment",
         )
-    return VerifiedRecords(len(files), sum(1 for _ in root.glob(f"*/*/*{_ASIDE}*")))
+    return {"as recorded": len(files), "put aside": sum(1 for _ in root.glob(f"*/*/*{_ASIDE}*"))}
 
 
 def _wrong(path: Path, entry: Entry | None) -> str:

@@ -1,5 +1,6 @@
 """The order of the tests, and how many random examples each property is tried on."""
 
+import tests.support.arithmetic  # noqa: F401  # isort: skip
 import pytest
 from hypothesis import settings
 

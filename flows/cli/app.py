@@ -137,4 +137,5 @@ def main() -> None:
         )
         show_error(failure, as_json=as_json)
         code = ExitCode.INTERNAL
+    gc.freeze()  # the interpreter need not search a million objects for cycles as it ends
     sys.exit(int(code))

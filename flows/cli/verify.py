@@ -138,9 +138,7 @@ def _ledger(
             "unsigned documents": kept.unsigned,
             "other files": kept.passed_over,
         },
-        "reassessments": "not compared: the workspace's private folder is missing"
-        if again is None
-        else {"as recorded": again.recorded, "put aside": again.aside},
+        "reassessments": again or "not compared: the workspace's private folder is missing",
     }
 
 

@@ -28,30 +28,16 @@ _RANGES: dict[str, _Range] = {
 class AdversaryProfile:
     """Terms of a sequential adversary (Xia et al. 2015, sections 4.1 to 4.4); money in one currency, per record.
 
-    Parameters
-    ----------
-    gain : float
-        G, gained by a successful exploit; greater than 0.
-    penalty : float
-        C_p, paid for a detected exploit; from 0.
-    access_cost, link_cost, exploit_cost : float
-        C_d, C_l and C_e, paid for each such action; from 0.
-    prior : float
-        π, probability that the target is in the external data; between 0 and 1, neither of them: a source that is
-        certain to hold everybody, or nobody, is not known.
-    detection_intercept, detection_slope : float
-        h0 and h1 of the probability 1/(1 + exp(−(h0 + h1·j))) that an exploit after j others is detected (eq. 4).
-    max_penalties : int, optional
-        n_f, penalties after which detection costs nothing more; None is no limit.
-    discount : float
-        γ, worth of a unit one step later; greater than 0, at most 1.
-    confirmation : float
-        κ, probability that a right exploit is recognized as such; greater than 0, at most 1. The paper has 1.
+    * gain G > 0, of a successful exploit; penalty C_p from 0, for a detected one
+    * access_cost C_d, link_cost C_l and exploit_cost C_e, from 0, for each such action
+    * prior π, probability that the target is in the external data, between 0 and 1, neither of them
+    * detection_intercept h0, detection_slope h1: an exploit after j others is detected with 1/(1 + exp(−(h0 + h1·j))),
+      eq. 4
+    * max_penalties n_f, after which detection costs nothing more; None is no limit
+    * discount γ, worth of a unit one step later, greater than 0, at most 1
+    * confirmation κ, probability that a right exploit is recognized, greater than 0, at most 1; the paper has 1
 
-    Raises
-    ------
-    ParameterError
-        If a term is outside its range or not finite.
+    Raises ``ParameterError`` if a term is outside its range or not finite.
     """
 
     gain: float

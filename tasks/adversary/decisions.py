@@ -1,7 +1,6 @@
-"""The adversary's decisions before any exploit, and the group sizes from which it is deterred.
+"""The adversary's decisions before any exploit: whether to pay for access, and whether to link; a tie is no attack.
 
-Whether to link, once it has access, and whether to pay for access; a tie, to rounding, is no attack. Nothing here
-assumes that risk falls with the group size: only values do.
+Nothing here assumes that risk falls with the group size: only values do.
 """
 
 import numpy as np
@@ -13,12 +12,10 @@ from tasks.adversary.exploiting import (
     WORTHWHILE,
     Integers,
     Start,
-    constant_cost,
     exploiting,
     largest_exploited,
     largest_holding,
 )
-from tasks.core.errors import ParameterError
 
 
 def linked_worth(profile: AdversaryProfile, start: Start) -> Floats:
@@ -61,21 +58,10 @@ def known_probability(profile: AdversaryProfile, sizes: Integers) -> Floats:
 
 
 def known_threshold(profile: AdversaryProfile) -> int | None:
-    """Smallest group size at which, and past which, the risk of a known group is 0.
+    """Smallest group size, from 1, at which, and past which, the risk of a known group is 0.
 
-    Returns
-    -------
-    int or None
-        From 1; None if no size deters, or none that double precision separates from its neighbours (2^53).
-
-    Raises
-    ------
-    ParameterError
-        If the plan cannot be solved in reasonable time up to the threshold.
-
-    Notes
-    -----
-    The value of access does not increase with the size, so the threshold is searched by halving.
+    None if no size below 2^53 deters. Raises ``ParameterError`` if the plan cannot be solved in reasonable time. The
+    value of access does not increase with the size, so the threshold is searched by halving.
     """
     if never_deterred(profile):
         return None
@@ -84,49 +70,6 @@ def known_threshold(profile: AdversaryProfile) -> int | None:
         lambda sizes: access_pays(profile, linked_worth(profile, exploiting(profile, sizes))),
     )
     return last + 1 if last < LARGEST_SIZE else None
-
-
-def safe_group_size(profile: AdversaryProfile, probability: float) -> int | None:
-    """Smallest group size at which, and past which, the risk of a known group is at most a probability.
-
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    probability : float
-        Accepted probability of re-identification, 0 to 1.
-
-    Returns
-    -------
-    int or None
-        From 1; None if there is no such size.
-
-    Raises
-    ------
-    ParameterError
-        If the probability is outside its range, or the plan cannot be solved in reasonable time up to the threshold.
-
-    Notes
-    -----
-    Below the threshold the risk may rise with the size where penalties are limited, so every size is looked at. With
-    one cost for all exploits all candidates are exploited or none. An adversary whom no size deters exploits, of ever
-    larger groups, ever more nearly all.
-    """
-    if isinstance(probability, bool) or not 0 <= probability <= 1:
-        raise ParameterError(
-            "the accepted risk is not a probability",
-            where="probability",
-            expected="a number from 0 to 1",
-            got=str(probability),
-            fix="give the largest accepted probability of re-identification",
-        )
-    accepted = probability / WORTHWHILE
-    if profile.confirmation * profile.prior <= accepted:
-        return 1
-    threshold = known_threshold(profile)
-    if threshold is None or constant_cost(profile) is not None:
-        return threshold
-    above = np.flatnonzero(known_probability(profile, np.arange(1, threshold + 1)) > accepted)
-    return int(above[-1]) + 2 if len(above) else 1
 
 
 def never_deterred(profile: AdversaryProfile) -> bool:

@@ -2,16 +2,17 @@
 
 Source: Xia et al., *Process-Driven Data Privacy*, CIKM 2015. Each record is attacked by a rational adversary that plans
 ahead in a factored Markov decision process: access, link, exploit one candidate after another, terminate.
-This module holds the exact solution and what follows for records; it draws no conclusion about a release.
 
-Readings that the paper leaves open: the reward of a state is paid in that state, so gain and penalty come one step,
-one factor γ, after the exploit that earns them; of actions that are worth the same, the adversary terminates.
+Readings that the paper leaves open: the reward of a state is paid in that state, so gain and penalty come one step, one
+factor γ, after the exploit that earns them; of actions that are worth the same, the adversary terminates.
 
-Departure: an exploit of the right person is recognized with probability κ (``confirmation``, 1 in the paper); what is
-called re-identification here is a recognized one.
+Departure: an exploit of the right person is recognized with probability κ (``confirmation``, 1 in the paper);
+re-identification here is a recognized one. A prior of exactly 1, as in section 7.3, is refused; one next to 1, as 1 −
+1e-12, gives the thresholds 12 and 3 there for n_f = 1, not the printed 9 and 2: the section does not print the
+probability of detection.
 
-A prior of exactly 1, as in section 7.3, is refused by the profile. One next to 1, as 1 − 1e-12, gives the thresholds 12
-and 3 there for n_f = 1, not the printed 9 and 2: the section does not print the probability of detection.
+Group sizes are whole numbers from 1, of any shape; results have the same shape. All functions raise ``ParameterError``
+if a parameter is outside its range or the plan cannot be solved in reasonable time.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,6 @@ from tasks.adversary.decisions import (
     known_probability,
     known_threshold,
     linked_worth,
-    safe_group_size,
     success,
 )
 from tasks.adversary.exploiting import LARGEST_SIZE, WORTHWHILE, Integers, exploiting, largest_exploited
@@ -54,7 +54,6 @@ __all__ = [
     "linked_values",
     "reidentification_probability",
     "reidentification_probability_unknown",
-    "safe_group_size",
     "sink_probability",
     "solve",
 ]
@@ -83,11 +82,7 @@ class Solution:
 def solve(profile: AdversaryProfile, max_group_size: int) -> Solution:
     """The adversary's plan for every group size up to a largest.
 
-    Raises
-    ------
-    ParameterError
-        If ``max_group_size`` is not a whole number from 1 to 10,000,000, or the plan cannot be solved in reasonable
-        time.
+    ``max_group_size`` is a whole number from 1 to 10,000,000.
     """
     sizes = np.arange(1, checked_people(max_group_size, "max_group_size", _LARGEST_SOLUTION) + 1)
     start = exploiting(profile, sizes)
@@ -107,20 +102,7 @@ def solve(profile: AdversaryProfile, max_group_size: int) -> Solution:
 def reidentification_probability(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
     """P_reid of records whose group size the adversary knows before paying for access (section 6.2, known group).
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    group_sizes : array-like of int
-        Candidates of each record in the external data, from 1; any shape.
-
-    Returns
-    -------
-    array of the same shape, between 0 and κπ
-
-    Raises
-    ------
-    ParameterError
-        If a size is not a whole number from 1, or the plan cannot be solved in reasonable time.
+    From 0 to κπ.
     """
     return _by_distinct(lambda sizes: known_probability(profile, sizes), group_sizes)
 
@@ -131,25 +113,8 @@ def reidentification_probability_unknown(
     """P_reid of records whose group size the adversary learns only after paying for access (unknown group).
 
     A binomial belief (eq. 6) decides about access, and the actual size about all that follows (section 5.2).
-
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    group_sizes : array-like of int
-        Candidates of each record in the external data, from 1; any shape.
-    densities : array-like of float
-        P(r[QI]), share of the population that has the record's quasi-identifiers, 0 to 1; same shape.
-    external_size : int
-        n, people in the external data; from 1.
-
-    Returns
-    -------
-    array of the same shape, between 0 and κπ
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is outside its range, the shapes differ, or the plan cannot be solved in reasonable time.
+    ``densities``: P(r[QI]), share of the population that has the record's quasi-identifiers, 0 to 1; ``external_size``:
+    n, people in the external data, from 1. From 0 to κπ.
     """
     sizes = checked_sizes(group_sizes)
     shares = checked_densities(densities, sizes)
@@ -166,90 +131,50 @@ def reidentification_probability_unknown(
 def access_densities(profile: AdversaryProfile, external_size: int) -> tuple[float, float] | None:
     """Open interval of the densities at which an adversary who does not know the group size pays for access.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    external_size : int
-        n, people in the external data; from 1.
-
-    Returns
-    -------
-    (low, high) or None
-        None if access pays at no density; a density of exactly 1, where the size is known, is not among them.
+    None if access pays at no density; a density of exactly 1, where the size is known, is not in the interval.
     """
     people = checked_people(external_size, "external_size", LARGEST_SIZE)
     return _access_interval(profile, _linked_by_size(profile, people), people)
 
 
 def sink_probability(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
-    """P_reid of records once access is paid: its cost is sunk and decides nothing any more.
-
-    Parameters, result and errors are those of :func:`reidentification_probability`.
-    """
+    """P_reid of records once access is paid: its cost is sunk and decides nothing any more."""
     return _by_distinct(
         lambda sizes: success(profile, exploits_after_access(profile, exploiting(profile, sizes)), sizes), group_sizes
     )
 
 
 def exploits_made(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
-    """Expected number of exploits if none succeeds, once access is paid (Fig. 8).
-
-    Parameters, shape of the result and errors are those of :func:`reidentification_probability`.
-    """
+    """Expected number of exploits if none succeeds, once access is paid (Fig. 8)."""
     return _by_distinct(lambda sizes: exploits_after_access(profile, exploiting(profile, sizes)), group_sizes)
 
 
 def linked_values(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
-    """W(g), value of records once access is paid.
-
-    Parameters, shape of the result and errors are those of :func:`reidentification_probability`.
-    """
+    """W(g), value of records once access is paid."""
     return _by_distinct(lambda sizes: linked_worth(profile, exploiting(profile, sizes)), group_sizes)
 
 
 def access_values(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
-    """−C_d + γW(g), value of access to records whose group size is known; an attack begins if it is greater than 0.
-
-    Parameters, shape of the result and errors are those of :func:`reidentification_probability`.
-    """
+    """−C_d + γW(g), value of access to records whose group size is known; an attack begins if it is greater than 0."""
     return access_worth(profile, linked_values(profile, group_sizes))
 
 
 def expected_linked_values(profile: AdversaryProfile, densities: ArrayLike, external_size: int) -> Floats:
-    """Expected W of records whose group size is Binomial(n, density), as an adversary believes before access.
-
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    densities : array-like of float
-        Between 0 and 1; any shape.
-    external_size : int
-        n, people in the external data; from 1.
-
-    Returns
-    -------
-    array of the same shape, from 0
-    """
+    """Expected W of records whose group size is Binomial(n, density), as an adversary believes before access."""
     shares = checked_densities(densities)
     people = checked_people(external_size, "external_size", LARGEST_SIZE)
     return expected_values(_linked_by_size(profile, people), shares.reshape(-1), people).reshape(shares.shape)
 
 
 def baseline_payoff(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
-    """Expected payoff of the adversary who exploits one candidate, once, and recognises success (eq. 7).
-
-    Parameters, shape of the result and errors are those of :func:`reidentification_probability`.
-    """
+    """Expected payoff of the adversary who exploits one candidate, once, and recognises success (eq. 7)."""
     sizes = checked_sizes(group_sizes)
     payoff: Floats = profile.gain * (profile.prior / sizes) - _baseline_costs(profile)
     return payoff
 
 
 def baseline_risk(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
-    """π/g where the payoff of the adversary who exploits one candidate is greater than 0, else 0 (eq. 7).
-
-    Parameters, shape of the result and errors are those of :func:`reidentification_probability`.
-    """
+    """π/g where the payoff of the adversary who exploits one candidate is greater than 0, else 0 (eq. 7)."""
     chance = profile.prior / checked_sizes(group_sizes)
     return np.where(profile.gain * chance * WORTHWHILE > _baseline_costs(profile), chance, 0.0)
 

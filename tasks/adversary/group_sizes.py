@@ -1,8 +1,8 @@
 """Group sizes, densities and numbers of people: checks of inputs, what follows from a prior, and beliefs about them.
 
-The adversary knows how many people the external data hold, n, and what share of the population has the target's
-quasi-identifiers; the size of the group there is then binomial (the unknown group of Xia et al. 2015, eq. 6). Values by
-size are 0 at size 0 and do not increase from size 1 on, as the linked values are.
+The adversary knows n, the people in the external data, and the share of the population that has the target's
+quasi-identifiers; the size of the group is then binomial (the unknown group of Xia et al. 2015, eq. 6). Values by size
+are 0 at size 0 and do not increase from size 1 on.
 """
 
 import math
@@ -23,18 +23,7 @@ _LARGEST = 2**53
 
 
 def checked_sizes(group_sizes: ArrayLike) -> Integers:
-    """Group sizes as integers, of the same shape.
-
-    Parameters
-    ----------
-    group_sizes : array-like of int
-        Whole numbers from 1 to 2^53; floating-point numbers are taken where they are whole.
-
-    Raises
-    ------
-    ParameterError
-        If one is not.
-    """
+    """Group sizes as integers of the same shape; raises ``ParameterError`` if one is no whole number from 1 to 2^53."""
     sizes = _array(group_sizes, "group_sizes", "whole numbers from 1 to 2^53")
     if sizes.size == 0:
         return sizes.astype(np.int64)
@@ -48,12 +37,9 @@ def checked_sizes(group_sizes: ArrayLike) -> Integers:
 
 
 def checked_densities(densities: ArrayLike, sizes: Integers | None = None) -> Floats:
-    """Shares of a population as floating-point numbers, of the same shape and, if given, that of the group sizes.
+    """Shares of a population, 0 to 1, as floating-point numbers of the same shape and, if given, that of the sizes.
 
-    Raises
-    ------
-    ParameterError
-        If one is not between 0 and 1, or the shapes differ.
+    Raises ``ParameterError`` if they are not.
     """
     shares = _array(densities, "densities", "numbers from 0 to 1")
     if shares.size and shares.dtype.kind not in "iuf":
@@ -68,13 +54,7 @@ def checked_densities(densities: ArrayLike, sizes: Integers | None = None) -> Fl
 
 
 def checked_people(number: int, name: str, largest: int) -> int:
-    """A number of people as an integer.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a whole number from 1 to the largest.
-    """
+    """A number of people as an integer; raises ``ParameterError`` if it is not a whole number from 1 to the largest."""
     whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     if not whole or not 1 <= number <= largest:
         got = str(number) if isinstance(number, int | float | np.number) else type(number).__name__
@@ -115,16 +95,13 @@ def _refused(what: str, where: str, expected: str, got: str) -> ParameterError:
 
 @dataclass(frozen=True)
 class Belief:
-    """Group sizes held possible, in ascending order, and their probabilities.
+    """Group sizes held possible, ascending, and their probabilities, each greater than 0; both of shape (n_sizes,).
 
-    The probabilities may fall short of 1 a little: what a truncated distribution leaves out. Sizes that are left out
-    are worth nothing to the adversary.
+    The probabilities may fall a little short of 1: sizes that a truncated distribution leaves out are worth nothing.
     """
 
     sizes: Integers
-    """Array of shape (n_sizes,)."""
     probabilities: Floats
-    """Array of shape (n_sizes,), each greater than 0."""
 
     @classmethod
     def of(cls, probabilities: Mapping[int, float]) -> "Belief":
@@ -140,17 +117,9 @@ def known_size(size: int) -> Belief:
 
 
 def truncated_binomial(external_size: int, density: float, *, smallest: float = 2e-9) -> Belief:
-    """Group size among ``external_size`` people drawn from the population (the unknown group model, eq. 6).
+    """Group size among n people drawn from the population (the unknown group model, eq. 6); density between 0 and 1.
 
-    Parameters
-    ----------
-    external_size : int
-        n, people in the external data; from 1.
-    density : float
-        P(r[QI]), share of the population that has the target's quasi-identifiers; between 0 and 1, neither of them.
-    smallest : float
-        Sizes less probable than this are left out, in both tails; with ten million people they hold less than one in a
-        million together.
+    Sizes less probable than ``smallest`` are left out; with ten million people they hold less than one in a million.
     """
     mean = external_size * density
     reach = 10 * math.sqrt(mean * (1 - density)) + 40
@@ -173,26 +142,11 @@ _LINEAR = 1e-200
 
 
 def expected_values(values: Floats, densities: Floats, external_size: int) -> Floats:
-    """Expected value at a group size that is Binomial(n, density).
+    """Expected value at a group size that is Binomial(n, density), shape (n_records,).
 
-    Parameters
-    ----------
-    values : array of shape (n_sizes,)
-        Value by group size from 0; 0 past the end.
-    densities : array of shape (n_records,)
-        Between 0 and 1.
-    external_size : int
-        n, from 1.
-
-    Returns
-    -------
-    array of shape (n_records,)
-        Relative error below 1e-12; what is less than 1e-280 may be 0.
-
-    Notes
-    -----
-    The probability of one size near the most likely comes from SciPy; those of the others follow from their ratios,
-    which are exact to rounding. All terms are positive, so nothing cancels.
+    Values by size from 0, 0 past the end. Relative error below 1e-12; what is less than 1e-280 may be 0. SciPy gives
+    the probability of one size near the most likely; those of the others follow from their ratios. All terms are
+    positive, so nothing cancels.
     """
     valued = np.flatnonzero(values[: external_size + 1])
     if not len(valued):
@@ -241,22 +195,12 @@ def _around_anchor(values: Floats, densities: Floats, anchor: float, furthest: f
 
 
 def worthwhile_densities(values: Floats, threshold: float, external_size: int) -> tuple[float, float] | None:
-    """Open interval of the densities whose expected value is greater than a threshold; None if there are none.
+    """Open interval of the densities whose expected value is greater than a threshold > 0; None if there are none.
 
-    Parameters
-    ----------
-    values : array of shape (n_sizes,)
-        Value by group size from 0: 0 at 0, then not increasing; 0 past the end.
-    threshold : float
-        Greater than 0.
-    external_size : int
-        n, from 1.
-
-    Notes
-    -----
-    Values less the threshold change sign at most twice, from − to + to −; the binomial family is totally positive, so
-    their expectation changes sign at most twice as well as the density grows (Karlin 1968, chapter 5), and those
-    above are an interval. A density of exactly 1 is a known size and not decided here.
+    Values by size from 0, as in ``expected_values``. Values less the threshold change sign at most twice, from − to +
+    to −; the binomial family is totally positive, so their expectation changes sign at most twice as the density grows
+    (Karlin 1968, chapter 5), and those above are an interval. A density of exactly 1 is a known size and not decided
+    here.
     """
     values = values[: external_size + 1]
     if len(values) < 2 or not values[1] > 0:

@@ -39,12 +39,7 @@ class DerivedProfile:
 def derive_profile(recipient: Recipient, listed: int | None = None, people: int = 1) -> DerivedProfile:
     """The recipient as an adversary.
 
-    Parameters
-    ----------
-    recipient : Recipient
-    listed, people : int or None, int
-        As ``densest_group`` gives them: people listed in the group of which the register lists the largest share, and
-        all of that group. None without a register.
+    ``listed`` and ``people`` as ``densest_group`` gives them, None without a register.
     """
     declared = recipient.adversary or AdversaryTerms()
     terms: dict[str, _Term] = {

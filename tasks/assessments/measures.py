@@ -40,51 +40,32 @@ class MeasureText:
     """Whether it discloses a number of records, to which the small-cell rule applies."""
 
 
+_RECORDS = ("share of records", Scale.SHARE, True)
+_PROBABILITY = ("probability", Scale.PROBABILITY)
+
 MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
     {
-        Measure.TRANSPARENT_MAXIMUM: MeasureText(
-            "Highest risk of a record from an informed recipient", "probability", Scale.PROBABILITY
-        ),
-        Measure.TRANSPARENT_MEAN: MeasureText(
-            "Mean risk of the records from an informed recipient", "probability", Scale.PROBABILITY
-        ),
-        Measure.TRANSPARENT_ATTACKED: MeasureText(
-            "Records worth attacking for an informed recipient", "share of records", Scale.SHARE, counts_people=True
-        ),
+        Measure.TRANSPARENT_MAXIMUM: MeasureText("Highest risk of a record from an informed recipient", *_PROBABILITY),
+        Measure.TRANSPARENT_MEAN: MeasureText("Mean risk of the records from an informed recipient", *_PROBABILITY),
+        Measure.TRANSPARENT_ATTACKED: MeasureText("Records worth attacking for an informed recipient", *_RECORDS),
         Measure.TRANSPARENT_EXPECTED: MeasureText(
             "Expected re-identifications by an informed recipient", "records", Scale.COUNT
         ),
-        Measure.PROSECUTOR_MAXIMUM: MeasureText(
-            "Highest prosecutor risk of a record", "probability", Scale.PROBABILITY
-        ),
-        Measure.PROSECUTOR_MEAN: MeasureText("Mean prosecutor risk", "probability", Scale.PROBABILITY),
-        Measure.JOURNALIST_MAXIMUM: MeasureText(
-            "Highest journalist risk of a record", "probability", Scale.PROBABILITY
-        ),
-        Measure.JOURNALIST_MEAN: MeasureText("Mean journalist risk", "probability", Scale.PROBABILITY),
+        Measure.PROSECUTOR_MAXIMUM: MeasureText("Highest prosecutor risk of a record", *_PROBABILITY),
+        Measure.PROSECUTOR_MEAN: MeasureText("Mean prosecutor risk", *_PROBABILITY),
+        Measure.JOURNALIST_MAXIMUM: MeasureText("Highest journalist risk of a record", *_PROBABILITY),
+        Measure.JOURNALIST_MEAN: MeasureText("Mean journalist risk", *_PROBABILITY),
         Measure.SMALLEST_CLASS: MeasureText(
             "Smallest equivalence class of the released file", "records", Scale.COUNT, counts_people=True
         ),
-        Measure.SUPPRESSED_SHARE: MeasureText(
-            "Records suppressed", "share of records", Scale.SHARE, counts_people=True
-        ),
+        Measure.SUPPRESSED_SHARE: MeasureText("Records suppressed", *_RECORDS),
         Measure.INFORMATION_KEPT: MeasureText("Information kept", "mean over records", Scale.SHARE),
-        Measure.SEQUENTIAL_MAXIMUM: MeasureText(
-            "Highest risk of a record from a sequential adversary", "probability", Scale.PROBABILITY
-        ),
+        Measure.SEQUENTIAL_MAXIMUM: MeasureText("Highest risk of a record from a sequential adversary", *_PROBABILITY),
         # Where every attacked record has the same risk, the mean discloses how many they are.
         Measure.SEQUENTIAL_MEAN: MeasureText(
-            "Mean risk of the records from a sequential adversary",
-            "probability",
-            Scale.PROBABILITY,
-            counts_people=True,
+            "Mean risk of the records from a sequential adversary", "probability", Scale.PROBABILITY, counts_people=True
         ),
-        Measure.SEQUENTIAL_ATTACKED: MeasureText(
-            "Records that a sequential adversary attacks",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
+        Measure.SEQUENTIAL_ATTACKED: MeasureText("Records that a sequential adversary attacks", *_RECORDS),
         Measure.SEQUENTIAL_EXPECTED: MeasureText(
             "Expected re-identifications by a sequential adversary", "records", Scale.COUNT, counts_people=True
         ),
@@ -94,47 +75,21 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.COMBINED_QUANTILE: MeasureText(
             "Combined score that the policy's quantile of records stays within", "score", Scale.SCORE
         ),
-        Measure.COMBINED_ABOVE: MeasureText(
-            "Records whose combined score exceeds the policy's threshold",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
+        Measure.COMBINED_ABOVE: MeasureText("Records whose combined score exceeds the policy's threshold", *_RECORDS),
         Measure.LINKED_UNINFORMED: MeasureText(
-            "Records that the strongest uninformed intruder links correctly",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
+            "Records that the strongest uninformed intruder links correctly", *_RECORDS
         ),
-        Measure.LINKED_INFORMED: MeasureText(
-            "Records that the strongest informed intruder links correctly",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.CERTAIN_UNINFORMED: MeasureText(
-            "Records that an uninformed intruder links with certainty",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
-        Measure.CERTAIN_INFORMED: MeasureText(
-            "Records that an informed intruder links with certainty",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
-        ),
+        Measure.LINKED_INFORMED: MeasureText("Records that the strongest informed intruder links correctly", *_RECORDS),
+        Measure.CERTAIN_UNINFORMED: MeasureText("Records that an uninformed intruder links with certainty", *_RECORDS),
+        Measure.CERTAIN_INFORMED: MeasureText("Records that an informed intruder links with certainty", *_RECORDS),
         Measure.LINKED_MASKED: MeasureText(
-            "Records that an informed intruder links correctly by masked numbers alone",
-            "share of records",
-            Scale.SHARE,
-            counts_people=True,
+            "Records that an informed intruder links correctly by masked numbers alone", *_RECORDS
         ),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
         # A share of draws, which discloses no number of records.
         Measure.PASSING_PROBABILITY: MeasureText(
-            "Probability that the gates pass under uncertain terms", "probability", Scale.PROBABILITY
+            "Probability that the gates pass under uncertain terms", *_PROBABILITY
         ),
     }
 )

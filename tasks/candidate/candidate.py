@@ -1,8 +1,4 @@
-"""A candidate: one recipient's copy as it would leave. Everything else about the copy is derived from it, once.
-
-It decides nothing, writes nothing and reads no file but through ``source``. ``CandidateSource`` makes the candidates of
-a request for whoever assesses it without releasing anything.
-"""
+"""A candidate: one recipient's copy as it would leave; everything else about the copy is derived from it, once."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -55,26 +51,14 @@ class Candidate:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The microdata as text, missing cells as NA; shape (n_records, n_columns).
-
-        Raises
-        ------
-        LookupError
-            If the records are not available.
-        """
+        """The microdata as text, missing cells as NA; raises ``LookupError`` where the records are not available."""
         if self.source is None:
             raise LookupError("the candidate has no microdata")
         return self.source()
 
     @cached_property
     def released(self) -> Flags:
-        """Whether each distinct tuple's records are released, shape (n_tuples,).
-
-        Raises
-        ------
-        StageFailed
-            If no record can be released.
-        """
+        """Whether each distinct tuple's records are released, (n_tuples,); raises ``StageFailed`` if none can be."""
         if self.already_released is not None:
             return self.already_released
         return released_tuples(self.index, self.generalization, self.request.policy.generalization.minimum_class_size)
@@ -120,13 +104,7 @@ class Candidate:
 
     @cached_property
     def adversary(self) -> DerivedProfile:
-        """The recipient as a sequential adversary against the groups that are released.
-
-        Raises
-        ------
-        ParameterError
-            If a term of it is outside its range.
-        """
+        """The recipient as a sequential adversary against the released groups; raises ``ParameterError``."""
         return recipient_profile(self.recipient, self.generalization, self.released)
 
     @cached_property
@@ -154,10 +132,7 @@ class Candidate:
 
 
 class CandidateSource:
-    """The data of a request, counted and masked once for all of its recipients.
-
-    ``frame`` is the microdata as text, missing cells as NA; ``randomness`` serves masking and measurements.
-    """
+    """The data of a request, counted and masked once for all of its recipients; ``frame`` as ``Candidate.frame``."""
 
     def __init__(
         self, request: ReleaseRequest, prepared: Prepared, frame: pd.DataFrame, randomness: Randomness
@@ -173,13 +148,7 @@ class CandidateSource:
         return mask_columns(self.request, self.frame, self.randomness)
 
     def candidate(self, recipient: Recipient) -> Candidate:
-        """The recipient's copy.
-
-        Raises
-        ------
-        StageFailed
-            If the recipient's method leaves a record without a strategy, or k-anonymity cannot be reached.
-        """
+        """The recipient's copy; raises ``StageFailed`` if a record has no strategy or k-anonymity cannot be reached."""
         follower = follower_of(self.request, recipient, self.index.population.total)
         return Candidate(
             request=self.request,

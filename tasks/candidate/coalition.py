@@ -1,14 +1,12 @@
 """Coalitions: one recipient's records as seen by recipients who pool their copies.
 
-Recipients who pool copies of the same people's records are taken to know which rows are one person's: columns released
-as collected often show it. A record's candidates are then the people who match all of its cells; to somebody who knows
-the rules, those to whom every rule gives exactly these cells. Its class is the records with the same cells in all
-copies. A copy that lacks a record says nothing about it. Records that another copy lacks for decoys count as held.
+They are taken to know which rows are one person's: columns released as collected often show it. A record's candidates
+are the people who match all of its cells; for an adversary who knows the rules, those to whom every rule gives exactly
+these cells. Its class is the records with the same cells in all copies. A copy that lacks a record says nothing about
+it; records that another copy lacks for decoys count as held.
 
-A coalition is looked at from one recipient's side: that recipient's records, by that recipient's terms. Release and
-re-assessment share ``PooledCopy``, ``same_cells`` and ``people_by_rule``; how the people who match are counted differs.
-In a release all cells are of the same trees, so that an intersection is a cell of the count cube;
-``tasks.reassessment.pooling`` counts copies of different hierarchies as sets of values.
+Here all cells are of the same trees, so that an intersection is a cell of the count cube;
+``tasks.reassessment.pooling`` counts copies of different hierarchies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,8 +73,7 @@ def same_cells(copies: Sequence[PooledCopy]) -> NDArray[np.intp]:
 def people_by_rule(copies: Sequence[PooledCopy], people: Counts) -> Counts:
     """People to whom the rule of every copy that has a row gives exactly that row's cells; 0 where no copy has it.
 
-    ``people`` has those of each population tuple, by kind (of the population, of a register); the result is of shape
-    (n_rows, n_kinds).
+    ``people``: of each population tuple, by kind (population, register); the result has shape (n_rows, n_kinds).
     """
     found = np.zeros((len(copies[0].present), people.shape[1]), dtype=np.int64)
     for rows, having in _by_presence(copies):
@@ -106,10 +103,7 @@ def _by_presence(copies: Sequence[PooledCopy]) -> Iterable[tuple[NDArray[np.intp
 
 
 def intersections(table: CountIndex, copies: Sequence[PooledCopy]) -> Codes:
-    """The cell that lies in all cells of each row: of each attribute the least general, one lying inside the other.
-
-    The copies are of the table's data, generalized by its hierarchies, without groups outside of these.
-    """
+    """The cell that lies in all cells of each row: of each attribute the least general, one lying inside the other."""
     cells = np.zeros_like(copies[0].cells)
     for rows, having in _by_presence(copies):
         stacked = np.stack([copy.cells[rows] for copy in having])
@@ -124,21 +118,8 @@ def coalitions_of(
 ) -> tuple[Coalition, ...]:
     """Coalitions that a recipient may be in under the policy; none where it has no terms on collusion.
 
-    Parameters
-    ----------
-    table : CountIndex
-        Of the request, or of one that differs in k alone.
-    played : Generalization
-        The recipient's method.
-    kept : array of shape (n_tuples,)
-        Whether the recipient's copy has each tuple's records.
-    request : ReleaseRequest
-    recipient : Recipient
-
-    Raises
-    ------
-    StageFailed
-        If another's copy cannot be made.
+    ``kept``: whether the recipient's copy has each tuple's records. Raises ``StageFailed`` if another's copy cannot be
+    made.
     """
     sets = request.coalitions(recipient)
     if not sets:

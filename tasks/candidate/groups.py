@@ -1,7 +1,7 @@
 """The records that are released, and the groups that an adversary with external data finds them in.
 
-A released cell stands for the people whose own cell it is (the effective group): whoever knows the method rules out the
-others. Of them the external data list those in the register, or, without one, the share that the prior says.
+A released cell stands for the people whose own cell it is (the effective group), since a recipient who knows the method
+rules out the others. Of them the external data list those in the register or, without one, the share of the prior.
 """
 
 from dataclasses import dataclass
@@ -45,10 +45,7 @@ class Groups:
 
 
 def collected_groups(table: CountIndex, prior: float) -> Groups:
-    """Groups of the records as collected: the people with the same quasi-identifiers.
-
-    Without a register, the prior says which share of the population is in the external data.
-    """
+    """Groups of the records as collected: the people with the same quasi-identifiers."""
     place = table.population.find(table.data.keys)
     people = np.where(place >= 0, table.population.counts[place], 0)
     listed = None if table.listed is None else np.where(place >= 0, table.listed[place], 0)
@@ -67,10 +64,9 @@ def densest_group(played: Generalization, kept: NDArray[np.bool_]) -> tuple[int 
 
 
 def densest(people: Counts, listed: Counts | None) -> tuple[int | None, int]:
-    """Size of the group with the largest share listed in the register: people listed, and all people.
+    """People listed (None without a register), and all people, of the group with the largest share in the register.
 
-    None listed where there is no register. The share is what a prior must not fall below: with a smaller one the
-    group's candidates would count as less likely to be the target than they are.
+    A smaller prior than this share would count the group's candidates as less likely to be the target than they are.
     """
     if listed is None:
         return None, 1
@@ -99,13 +95,7 @@ def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArra
 
 
 def released_tuples(table: CountIndex, played: Generalization, minimum_class_size: int) -> NDArray[np.bool_]:
-    """Whether each tuple's records are released.
-
-    Raises
-    ------
-    StageFailed
-        If k-anonymity or a budget, or the minimum class size among the records that it leaves, suppresses every record.
-    """
+    """Whether each tuple's records are released; raises ``StageFailed`` if every record would be suppressed."""
     kept = np.ones(len(table.data), dtype=np.bool_) if played.withheld is None else ~played.withheld
     left_out = "budget" if played.budget is not None else "k_anonymity"
     if kept.any():

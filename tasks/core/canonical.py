@@ -7,13 +7,7 @@ from pydantic import BaseModel
 
 
 def canonical_json(document: object) -> bytes:
-    """The canonical bytes of a document: JSON with sorted keys and no spaces, in UTF-8, and a line feed.
-
-    Raises
-    ------
-    ValueError
-        If the document holds a NaN or an infinity.
-    """
+    """The canonical bytes of a document: JSON in UTF-8, sorted keys, no spaces, a line feed; no NaN or infinity."""
     if isinstance(document, BaseModel):
         document = document.model_dump(mode="json")
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -1,24 +1,10 @@
-"""The errors of the gate.
+"""The errors of the gate, by exit code.
 
-Every message says what is wrong, where, what was expected, what was got and what to do; none carries a data
-value: a place is a file, a path in a document, a column or row positions.
-
-::
-
-    ReleasegateError
-    ├── BadInput            exit 2: the request or the data cannot be used
-    │   ├── RequestError        the request document
-    │   ├── DataError           the microdata file
-    │   ├── HierarchyError      a generalization hierarchy
-    │   ├── PopulationError     the population table
-    │   ├── ParameterError      a parameter of a method; also a ValueError
-    │   └── WorkspaceError      a path, a permission, the disk
-    ├── StageFailed         exit 3: a stage could not finish, so the release is blocked
-    │   └── StageCrashed        … for a reason that the same run may not meet again: memory, a fault of the program
-    ├── SignatureRefused    exit 3: the signature of a PDF does not show what it is to show
-    └── TamperingFound      exit 3: stored bytes or ledger rows differ from what was recorded
+Every message says what is wrong, where (a file, a path in a document, a column or row positions), what was expected,
+what was found and what to do; none carries a data value.
 """
 
+import copyreg
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,19 +14,7 @@ _LABELS = {"what": "", "where": "where: ", "expected": "expected: ", "got": "got
 
 
 class ReleasegateError(Exception):
-    """Base of all errors that are meant to be read by the person at the terminal.
-
-    Parameters
-    ----------
-    what : str
-        One clause that names the problem.
-    where : str
-        File, document path, column or row positions.
-    expected, got : str
-        What the gate needs and what it found, described without any data value.
-    fix : str
-        What the reader can do about it.
-    """
+    """Base of all errors that a person at the terminal reads; no part of the message carries a data value."""
 
     exit_code = 1
 
@@ -49,7 +23,7 @@ class ReleasegateError(Exception):
         super().__init__(what, where, expected, got, fix)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuilt, (type(self), self.args), self.__dict__
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def fields(self) -> dict[str, str]:
         """The parts of the message that are not empty, in reading order."""
@@ -59,7 +33,7 @@ class ReleasegateError(Exception):
         return "\n  ".join(self._labelled())
 
     def in_one_line(self) -> str:
-        """The message for a place that keeps no line breaks, such as a reason in a record or on a page.
+        """The message for a place that keeps no line breaks.
 
         >>> StageFailed("no release exists", expected="30 people", got="12", fix="count more people").in_one_line()
         'no release exists; expected: 30 people; got: 12; to do: count more people'
@@ -78,7 +52,7 @@ class BadInput(ReleasegateError):
 
 @dataclass(frozen=True)
 class RequestProblem:
-    """One mistake in a document: what it is, where it stands, what was expected and got, and what to do."""
+    """One mistake in a document."""
 
     what: str
     path: str
@@ -97,8 +71,7 @@ class RequestProblem:
 class RequestError(BadInput):
     """The request document is not readable or not valid.
 
-    ``problems`` holds every mistake that was found, in the order of the document; it is empty where the document
-    could not be read at all. With one problem the error's own parts are that problem's.
+    ``problems`` holds every mistake in the order of the document; it is empty where the document cannot be read.
     """
 
     def __init__(self, what: str, *, problems: tuple[RequestProblem, ...] = (), **parts: str) -> None:
@@ -158,12 +131,6 @@ class TamperingFound(ReleasegateError):
     exit_code = 3
 
 
-def _rebuilt(kind: type[ReleasegateError], parts: tuple[str, ...]) -> ReleasegateError:
-    error = kind.__new__(kind)
-    error.args = parts
-    return error
-
-
 @contextmanager
 def raised_as(kind: type[BadInput]) -> Iterator[None]:
     """Raise a ``DataError`` of the block as another kind of bad input: what was read is not the microdata."""
@@ -174,7 +141,7 @@ def raised_as(kind: type[BadInput]) -> Iterator[None]:
 
 
 def unreadable_intermediate(name: str, writer: str, error: Exception) -> StageFailed:
-    """The error for a file between two stages that is missing or damaged; names its kind of fault only."""
+    """The error for a missing or damaged file between two stages; names its kind of fault only."""
     return StageFailed(
         "an intermediate file cannot be read",
         where=name,

@@ -18,13 +18,7 @@ from tasks.core.errors import StageFailed, WorkspaceError, unreadable_intermedia
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file of mode 0600, replacing one that is there; its folder is made where it is missing.
-
-    Raises
-    ------
-    OSError
-        If the system refuses; an earlier file is unchanged then.
-    """
+    """Write a file of mode 0600, and its folder if missing; on ``OSError`` an earlier file is unchanged."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _draft(path, content) as draft:
         draft.replace(path)
@@ -34,12 +28,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_new(path: Path, content: bytes) -> None:
     """Write a file of mode 0600 that must not be there yet; of several processes that do so at once, one succeeds.
 
-    Raises
-    ------
-    FileExistsError
-        If there is such a file.
-    OSError
-        If the system refuses; nothing is written then.
+    Raises ``FileExistsError`` if it is there, and ``OSError`` if the system refuses; nothing is written then.
     """
     with _draft(path, content) as draft:
         os.link(draft, path)
@@ -47,13 +36,7 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def read_content(path: Path, what: str) -> bytes:
-    """Bytes of a file that a user has named.
-
-    Raises
-    ------
-    WorkspaceError
-        If it cannot be read.
-    """
+    """Bytes of a file that a user has named; raises ``WorkspaceError`` if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -67,12 +50,7 @@ def read_content(path: Path, what: str) -> bytes:
 
 
 def check_private(path: Path) -> None:
-    """Refuse the file of a private key that other users may read.
-
-    Raises
-    ------
-    WorkspaceError
-    """
+    """Raise ``WorkspaceError`` if other users may read the file of a private key."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise WorkspaceError(
@@ -164,13 +142,7 @@ def is_intact(stored: Artifact) -> bool:
 
 
 def checked(stored: Artifact) -> Path:
-    """Path of a file that must be as it was written.
-
-    Raises
-    ------
-    StageFailed
-        If it is missing or its bytes differ.
-    """
+    """Path of a file; raises ``StageFailed`` if it is missing or its bytes are not those that were written."""
     path = Path(stored["path"])
     if is_intact(stored):
         return path
@@ -189,12 +161,9 @@ def save_arrays(path: Path, about: object, **arrays: Any) -> None:
 
 @contextmanager
 def saved_arrays(path: Path, stage: str) -> Iterator[tuple[Any, NpzFile]]:
-    """What ``save_arrays`` wrote in a stage: what is said about the arrays, and the arrays by name.
+    """What ``save_arrays`` wrote in a stage: what JSON says about the arrays, and the arrays by name.
 
-    Raises
-    ------
-    StageFailed
-        If the file is missing or damaged, or does not hold what the block expects.
+    Raises ``StageFailed`` if the file is missing or damaged, or does not hold what the block expects.
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:

@@ -21,12 +21,8 @@ _REFUSED = frozenset(
 def guarded(stage: str) -> Iterator[None]:
     """Turn every exception of a stage into a ``ReleasegateError``.
 
-    Raises
-    ------
-    WorkspaceError
-        If the disk is full, or the system refuses to read or write a file.
-    StageCrashed
-        For anything that is not already one of the gate's errors: nothing is decided or released.
+    ``WorkspaceError`` if the disk is full or the system refuses a file; ``StageCrashed`` for all that the gate does not
+    know, and nothing is decided or released.
     """
     try:
         yield

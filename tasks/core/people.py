@@ -26,8 +26,8 @@ _LEFT_OUT = frozenset("'`´‘’‛′ʹʻʼʽˈ＇") | {chr(0x34F), *map(chr, 
 def person_key(name: str) -> str:
     """A name without what two spellings of it may differ in: case, spaces, punctuation, forms of a character.
 
-    Characters that nobody sees, and apostrophes, are left out; other punctuation parts words. A name of nothing else
-    stands for itself.
+    Invisible characters and apostrophes are left out; other punctuation separates words. A name of nothing else is its
+    own key.
     """
     seen = "".join(character for character in name if character not in _LEFT_OUT)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())

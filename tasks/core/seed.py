@@ -31,8 +31,8 @@ def masking_generator(key_file: Path, name: str) -> np.random.Generator:
 def one_thread() -> AbstractContextManager[object]:
     """Context in which OpenMP and BLAS use one thread.
 
-    Threads add up their parts in the order they finish, or split them by their number: the last bits differ, with them
-    ties, and with these the clusters or neighbours that are found.
+    Several threads add up in an order that varies, and the last bits with it: then ties, clusters and neighbours
+    differ.
     """
     limits: AbstractContextManager[object] = threadpool_limits(limits=1)
     return limits

@@ -158,20 +158,19 @@ def assign(
     needed = _needed(problem, ratio)
     if any(len(rows) < number for rows, number in needed):
         raise _no_room(problem, demands, ratio)
-    few = [(_cheapest(problem, rows, number, generator), number) for rows, number in needed]
-    model = _Model(problem, demands, ratio, few)
-    status, bound = model.solve(effort / 2), model.least
-    if status not in _FOUND or model.worst > bound:
-        whole = _Model(problem, demands, ratio, needed)
+    cheap = [(_cheapest(problem, rows, number, generator), number) for rows, number in needed]
+    best, bound = None, 0
+    for bins in (cheap, needed):
+        model = _Model(problem, demands, ratio, bins)
+        status = model.solve(effort)
         if status in _FOUND:
-            whole.start_from(model)
-        again = whole.solve(effort)
-        bound = whole.bound if again in _FOUND else bound
-        if status not in _FOUND or (again in _FOUND and whole.worst < model.worst):
-            model, status = whole, again
-    if status == cp_model.INFEASIBLE:
+            bound = model.bound if bins is needed else model.least
+            best = model if best is None or model.worst < best.worst else best
+            if best.worst <= bound:
+                break
+    if best is None and status == cp_model.INFEASIBLE:
         raise _no_room(problem, demands, ratio)
-    if status not in _FOUND:
+    if best is None:
         raise StageFailed(
             "no assignment of decoys was found in time",
             where=f"{len(demands)} recipients, ratio {ratio}",
@@ -179,7 +178,7 @@ def assign(
             got=f"neither within an effort of {effort:g}",
             fix="allow more effort, or ask for fewer decoys",
         )
-    found = Assignment(_shares(problem, demands, *_dealt(problem, demands, ratio, model, generator)), bound)
+    found = Assignment(_dealt(problem, demands, ratio, best, generator), bound)
     if budget is None or found.worst_missing <= budget:
         return found
     least = "no assignment misses fewer" if found.status == "optimal" else "this assignment's, perhaps not the least"
@@ -294,16 +293,6 @@ class _Model:
         """Least that the worst-off copy can miss with these classes."""
         return max(self.least, math.ceil(float(self._solver.best_objective_bound) - 1e-6))
 
-    def start_from(self, other: "_Model") -> None:
-        """Start the search at what another model found."""
-        self._model.clear_hints()
-        for own, found in zip(self._dealt, other.dealt, strict=True):
-            for size, count in own.items():
-                self._model.add_hint(count, found[size])
-        held = set(other.kept)
-        for row, kept in self._kept.items():
-            self._model.add_hint(kept, row in held)
-
     @property
     def dealt(self) -> list[dict[int, int]]:
         """Decoys of each size that each recipient gets."""
@@ -344,8 +333,8 @@ def least_missing(sizes: np.ndarray, decoys: Sequence[int]) -> int:
 
 def _dealt(
     problem: AssignmentProblem, demands: Sequence[Demand], ratio: int, model: _Model, generator: np.random.Generator
-) -> tuple[list[Rows], list[Rows]]:
-    """Decoys and kept classes of each recipient, by row of its offer and of ``real``, drawn within their bins."""
+) -> tuple[Share, ...]:
+    """The part of each recipient, its decoys and kept classes drawn within their bins."""
     chosen, stacks = set(model.kept), {}
     for rows, number in model.bins:
         fixed = [row for row in rows.tolist() if row in chosen]
@@ -362,20 +351,14 @@ def _dealt(
         file, names = problem.offers[one.offer].file, problem.bins[1][one.offer]
         kept.append(np.array([stacks[file, int(names[row])].pop() for row in drawn for _ in range(ratio)]))
         decoys.append(np.array(drawn))
-    return decoys, kept
-
-
-def _shares(
-    problem: AssignmentProblem, demands: Sequence[Demand], decoys: Sequence[Rows], kept: Sequence[Rows]
-) -> tuple[Share, ...]:
     removed, shares = problem.removed_for(np.concatenate(kept)), []
-    for one, drawn, held in zip(demands, decoys, kept, strict=True):
+    for one, own, held in zip(demands, decoys, kept, strict=True):
         file = problem.offers[one.offer].file
         lost = removed & (problem.file_of == file)
         lost[held] = False
         start = problem.starts[file]
         missing = int(problem.real.records[lost].sum())
-        shares.append(Share(file, np.sort(drawn), np.sort(held) - start, np.flatnonzero(lost) - start, missing))
+        shares.append(Share(file, np.sort(own), np.sort(held) - start, np.flatnonzero(lost) - start, missing))
     return tuple(shares)
 
 

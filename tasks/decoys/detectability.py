@@ -44,7 +44,7 @@ from tasks.decoys.classes import ClassTable, Flags, Floats, Rows
 from tasks.decoys.decoy_cells import boosting
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.records import ClassRecords, at_rows
-from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, weekdays
+from tasks.decoys.value_grid import ValueGrid, ValueKind, human_steps, weekdays
 from tasks.decoys.value_rules import Columns, Kinds, differences, kind_of, orders
 from tasks.microdata.tuples import Counts
 
@@ -190,7 +190,7 @@ def noticed(real: Columns, decoys: Columns, kinds: Kinds) -> tuple[dict[str, Flo
         on, roundness = np.full(len(values), _MISSING), np.full(len(values), _MISSING)
         on[known] = grid.on(values[known])
         numbers[f"grid of {name}"] = on
-        if grid.unit is Unit.DECIMAL:
+        if not grid.is_date:
             units = grid.units(values[known])
             exact = grid.values(units) == values[known]
             roundness[known] = np.where(exact, np.log10(human_steps(units)), _MISSING / 2)

@@ -14,8 +14,8 @@ outside        it can come from no class of any copy
 
 What is random is the design, not the incident: a class counts once, by however many people or rows it is hit, and what
 counts for a recipient is how many of its classes are hit (``tasks.decoys.chances``; docs/tracing.md explains it all).
-The chances of decoys and of kept classes are independent and go together by Fisher's method (product x, chance
-x (1 − ln x)); the least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al.,
+The chances of decoys and of kept classes are independent and go together by Fisher's method, conservative where they
+are discrete; the least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al.,
 *AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.
 
 A recipient of whom the chance is at most the level is named if two of its decoy classes or more are hit, or one is and
@@ -27,7 +27,6 @@ Not covered: who knows decoys can plant them, so the incident must not have been
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
 from typing import Literal
 
 import numpy as np
@@ -247,7 +246,7 @@ def trace(
             kept_hits=int(incident.counts[kept.row.unique()].sum()),
             kept_classes=kept.place.nunique(),
             of_kept=of_kept,
-            chance=min(1.0, len(held) * _together(chances)),
+            chance=min(1.0, len(held) * float(stats.combine_pvalues(chances).pvalue)) if chances else 1.0,
         )
         if hits.decoy_classes >= _SEVERAL or (hits.decoy_classes and len(held) * kept_chance <= level):
             certain.add(recipient)
@@ -286,9 +285,3 @@ def _of_nobody(manifest: DecoyManifest, kept: Codes) -> Codes:
     every = [table.cells for version in manifest.versions for table in version.files]
     own = {cell.tobytes() for cell in kept}
     return np.array([cell for cell in np.unique(np.concatenate(every), axis=0) if cell.tobytes() not in own])
-
-
-def _together(chances: Sequence[float]) -> float:
-    """Fisher's method for up to two independent chances; conservative where they are discrete."""
-    product = float(np.prod(chances))
-    return min(1.0, product * (1 - log(product))) if len(chances) > 1 and product else product

@@ -5,7 +5,7 @@ between two real ones breaks such habits and is easily recognised. So each value
 neighbours, the anchor: as round as that, or on the same weekday.
 
 Numbers are compared as whole multiples of the column's smallest decimal place, dates as whole days. Where all dates
-share one day of the month, or all are the last of their month, whole months are counted instead.
+share one day of the month, or all are the last of theirs, nothing is drawn between them: decoys take real ones.
 """
 
 from dataclasses import dataclass, field
@@ -49,27 +49,13 @@ class ValueKind(StrEnum):
     """Values out of a list: nothing lies between them."""
 
 
-class Unit(StrEnum):
-    """Unit of a grid."""
-
-    DECIMAL = "decimal place"
-    DAY = "day"
-    MONTH = "month, on one day of it"
-    MONTH_END = "month, on its last day"
-
-
-_MONTHS = (Unit.MONTH, Unit.MONTH_END)
-
-
 @dataclass(frozen=True, eq=False)
 class ValueGrid:
     """Possible values of a column: an origin and whole multiples of a step from it."""
 
-    unit: Unit
+    is_date: bool
     decimals: int
     """Decimals that values have at most; 0 for dates."""
-    day: int
-    """Day of the month, where months are counted; else 0."""
     step: int = 1
     """Largest step that leads from any value to any other, in units, from 1."""
     known: Units = field(repr=False, default_factory=lambda: np.zeros(1, dtype=np.int64))
@@ -87,23 +73,17 @@ class ValueGrid:
         decimals = decimals_of(known)
         if not len(known) or decimals is None or np.abs(known).max() * 10.0**decimals >= _EXACT:
             return None
-        unit, day = (Unit.DECIMAL, 0) if kind is not ValueKind.DATE else _calendar(known)
-        units = cls(unit, decimals, day).units(known)
+        is_date = kind is ValueKind.DATE
+        units = cls(is_date, decimals).units(known)
         step = int(np.gcd.reduce(np.diff(units))) if len(units) > 1 else 1
-        return cls(unit, decimals, day, max(step, 1), units, units[records > 1])
+        return cls(is_date, decimals, max(step, 1), units, units[records > 1])
 
     def units(self, values: Floats) -> Units:
-        """Values in units, the nearest where they are off the grid's unit; months are those that dates lie in."""
-        if self.unit in _MONTHS:
-            return np.rint(values).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        """Values in units, the nearest where they are off the grid's unit."""
         return np.rint(values * 10.0**self.decimals).astype(np.int64)
 
     def values(self, units: Units) -> Floats:
         """Units as values."""
-        if self.unit in _MONTHS:
-            # The last day of a month is the one before the first of the next.
-            first = (units + (self.unit is Unit.MONTH_END)).astype("datetime64[M]").astype("datetime64[D]")
-            return (first.astype(np.int64) + self.day - 1).astype(np.float64)
         # Division by a power of ten, unlike multiplication by its inverse, gives the float that the text is read as.
         return np.asarray(units / 10.0**self.decimals + 0.0)
 
@@ -149,17 +129,12 @@ class ValueGrid:
 
     def _span(self, low: Floats, high: Floats) -> Span:
         """Least units that are no less than the one, and largest that are no more than the other."""
-        if self.unit in _MONTHS:
-            first, last = self.units(low), self.units(high)
-            return first + (self.values(first) < low), last - (self.values(last) > high)
         scale = 10.0**self.decimals
         return np.ceil(low * scale - _NOISE).astype(np.int64), np.floor(high * scale + _NOISE).astype(np.int64)
 
     def _steps(self, anchors: Units) -> Units:
         """Step that keeps the habit of each anchor and the grid as well."""
-        own = np.full(len(anchors), WEEK if self.unit is Unit.DAY else 1)
-        if self.unit is Unit.DECIMAL:
-            own = human_steps(anchors)
+        own = np.full(len(anchors), WEEK) if self.is_date else human_steps(anchors)
         # A common multiple that is out of reach leaves the anchor alone, as no other value is within.
         shared = np.gcd(own, self.step)
         far = own / shared * self.step >= _EXACT
@@ -167,9 +142,7 @@ class ValueGrid:
 
     def _fits(self, units: Units, anchors: Units) -> Flags:
         """Whether values have the habit of their anchors, no more and no less."""
-        if self.unit is Unit.DECIMAL:
-            return np.asarray(human_steps(units) == human_steps(anchors))
-        return np.asarray(self.units(self.values(units)) == units)
+        return np.asarray(self.is_date | (human_steps(units) == human_steps(anchors)))
 
     def _nearest(self, origin: Units, steps: Units, inner: Span, outer: Span) -> Units:
         """The origin where it is between; else the nearest that fits it within limits; else the nearest on the grid."""
@@ -206,13 +179,10 @@ def weekdays(days: Floats) -> Floats:
     return np.asarray(np.where(np.isnan(days), -1.0, (np.rint(np.nan_to_num(days)) + _THURSDAY) % WEEK))
 
 
-def _calendar(known: Floats) -> tuple[Unit, int]:
-    """Unit and day that several dates share: the day of the month, that it is the last, or nothing."""
-    days = known.astype("datetime64[D]")
+def monthly(values: Floats) -> bool:
+    """Whether dates of several months are all of one day of the month, or all the last of theirs; NaN where missing."""
+    days = np.unique(values[~np.isnan(values)]).astype("datetime64[D]")
     months = days.astype("datetime64[M]")
-    if len(np.unique(months)) < _LEAST_MONTHS:
-        return Unit.DAY, 0
-    if ((months + 1).astype("datetime64[D]") - 1 == days).all():
-        return Unit.MONTH_END, 0
-    numbers = np.unique((days - months.astype("datetime64[D]")).astype(np.int64) + 1)
-    return (Unit.MONTH, int(numbers[0])) if len(numbers) == 1 else (Unit.DAY, 0)
+    firsts, lasts = months.astype("datetime64[D]"), (months + 1).astype("datetime64[D]")
+    share_one = any(len(np.unique(days - ends)) == 1 for ends in (firsts, lasts))
+    return share_one and len(np.unique(months)) >= _LEAST_MONTHS

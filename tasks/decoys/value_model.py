@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tasks.core.errors import ParameterError
 from tasks.decoys.classes import Flags, Floats, Rows
-from tasks.decoys.value_grid import ValueGrid, ValueKind, weekdays
+from tasks.decoys.value_grid import ValueGrid, ValueKind, monthly, weekdays
 from tasks.decoys.value_rules import (
     LEAST_RECORDS,
     Column,
@@ -222,8 +222,9 @@ def _learned(
     features, models, totals = [context[sample]], list[_ColumnModel](), sums(columns, kinds)
     for name, column in columns.items():
         kind, values = kind_of(name, kinds), column[sample]
-        between = column.dtype.kind == "f" and kind is not ValueKind.LISTED and _mostly_different(values)
-        leader, unled = leader_of(columns, name, kinds), np.full(len(values), np.nan)
+        taken = kind is ValueKind.LISTED or (kind is ValueKind.DATE and monthly(column.astype(np.float64)))
+        between = column.dtype.kind == "f" and not taken and _mostly_different(values)
+        leader, unled = None if taken else leader_of(columns, name, kinds), np.full(len(values), np.nan)
         apart = unled if leader is None else differences(columns, leader, name)[sample]
         if not between and _different(apart) > _FEWER * _different(values):
             leader, apart = None, unled

@@ -52,8 +52,9 @@ def delivered_table(
     marked.
     """
     request, frame, masked = candidate.request, candidate.frame, candidate.masked
-    rows = released_rows(candidate.prepared.tuple_of_record, candidate.released, seed, len(decoys))
-    order, rows = _order(rows)
+    every = released_rows(candidate.prepared.tuple_of_record, candidate.released, seed, len(decoys))
+    rows = every[every >= 0]
+    order = pa.array(np.argsort(np.argsort(every < 0, kind="stable")))  # among the real rows, and then the decoys
     tuples = candidate.prepared.tuple_of_record[rows]
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
     columns: dict[str, pa.Array] = {}
@@ -72,15 +73,6 @@ def delivered_table(
     return typed(released, request) if form is DeliveryFormat.PARQUET else released
 
 
-def _order(rows: NDArray[np.intp]) -> tuple[pa.Array, NDArray[np.intp]]:
-    """Place of each row among the real rows, followed by the decoys; and the real rows."""
-    real = rows >= 0
-    place = np.empty(len(rows), dtype=np.int64)
-    place[real] = np.arange(int(real.sum()))
-    place[~real] = int(real.sum()) + np.arange(int((~real).sum()))
-    return pa.array(place), rows[real]
-
-
 def _harmless(column: pa.Array) -> pa.Array:
     """Put an apostrophe before text that a spreadsheet would run; it runs ``-2+3+cmd|…`` too, but not a number."""
     number = pc.match_substring_regex(column, _NEGATIVE_NUMBER)
@@ -90,20 +82,8 @@ def _harmless(column: pa.Array) -> pa.Array:
     return pc.if_else(risky, marked, column)
 
 
-def write_released(released: pa.Table, path: Path, form: DeliveryFormat) -> None:
-    """Write the released file into a new file."""
-    with path.open("xb") as stream:
-        _write(released, stream, form)
-
-
-def released_bytes(released: pa.Table, form: DeliveryFormat) -> pa.Buffer:
-    """The released file, in memory alone."""
-    stream = pa.BufferOutputStream()
-    _write(released, stream, form)
-    return stream.getvalue()
-
-
-def _write(released: pa.Table, stream: IO[bytes], form: DeliveryFormat) -> None:
+def write_released(released: pa.Table, stream: IO[bytes] | pa.NativeFile, form: DeliveryFormat) -> None:
+    """Write the released file; StageFailed where the library refuses it."""
     try:
         if form is DeliveryFormat.PARQUET:
             write_parquet(released, stream)

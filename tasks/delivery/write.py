@@ -34,7 +34,6 @@ from tasks.delivery.released_file import (
     read_cells,
     read_columns,
     read_numbers,
-    released_bytes,
     released_rows,
     write_released,
 )
@@ -71,10 +70,12 @@ def write_release(
     target = folder / f"released-{recipient.id}.{form.value}{SUFFIX if keys else ''}"
     clear: Source = target
     if keys:
-        clear = released_bytes(released, form)
+        memory = pa.BufferOutputStream()
+        write_released(released, memory, form)
+        clear = memory.getvalue()
     else:
-        with written(target) as partial:
-            write_released(released, partial, form)
+        with written(target) as partial, partial.open("xb") as stream:
+            write_released(released, stream, form)
     rows = released_rows(candidate.prepared.tuple_of_record, candidate.released, seed, len(own))
     figures = None
     if decoys_as_sealed(clear, own, rows >= 0, request):

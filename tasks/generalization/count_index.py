@@ -171,13 +171,7 @@ class Generalization:
 
 
 def matching_people(table: CountIndex, cells: Codes) -> Counts:
-    """People of the population whose values a cell holds, n_p; also where Safe Harbor has groups of its own.
-
-    Parameters
-    ----------
-    cells : array of shape (n_cells, n_attributes)
-        In axis positions of the table.
-    """
+    """People of the population whose values a cell in axis positions holds, n_p; Safe Harbor's groups included."""
     lengths = np.array([hierarchy.axis_length for hierarchy in table.hierarchies])
     outside = (cells >= lengths).any(axis=1)
     people = np.zeros(len(cells), dtype=np.int64)

@@ -70,14 +70,7 @@ def in_words(terms: KAnonymity) -> tuple[str, ...]:
 
 
 def check_demands(request: ReleaseRequest, prepared: Prepared) -> None:
-    """Refuse demands that no class can meet, not even one of the whole file.
-
-    Raises
-    ------
-    RequestError
-        If k is larger than the file, more people are asked for than the population has, or more sensitive values than
-        a column has.
-    """
+    """Refuse (RequestError) demands that no class can meet, not even one of the whole file."""
     terms, n_records = request.policy.generalization.k_anonymity, len(prepared.tuple_of_record)
     if terms is None:
         return

@@ -1,7 +1,7 @@
 """Exact fast solver of the per-record game: best-first over the released value.
 
 No strategy can pay more than its value v, so strategies are tried in falling order of v, and a tuple is finished as
-soon as the next v is below what it already has. Two to four strategies a tuple are enough in practice.
+soon as the next v is below what it already has: after two to four strategies in practice.
 """
 
 from collections.abc import Callable
@@ -42,28 +42,14 @@ def solve(
 def search(
     problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None, charge: Charge | None = None
 ) -> Search:
-    """Best strategy of each tuple, and how many strategies that took.
+    """Best strategy of each tuple of leaf codes, shape (n_tuples, n_attributes), and how many strategies that took.
 
-    Parameters
-    ----------
-    problem : Problem
-    codes : array of shape (n_tuples, n_attributes)
-        Leaf codes of distinct tuples.
-    rule : Rule
-        ``NO_ATTACK`` allows only strategies nobody attacks.
-    floor : array of shape (n_tuples, n_attributes), optional
-        Least level of each attribute (SH-Friendly).
-    charge : callable, optional
-        What is taken off the payoff at each group size, from 0; infinite where a group is not allowed.
+    ``NO_ATTACK`` allows only strategies nobody attacks; ``floor``, of the codes' shape, is the least level of each
+    attribute (SH-Friendly); ``charge`` is taken off the payoff at each group size, from 0, and infinite where a group
+    is not allowed.
 
-    Returns
-    -------
-    nodes : array of shape (n_tuples,)
-        Lattice node of the best strategy, the first in lexicographic order among equals; −1 where none is allowed.
-    payoffs : array of shape (n_tuples,)
-        Publisher's payoff; −inf where none is allowed.
-    searched : array of shape (n_tuples,)
-        Strategies whose payoff was computed.
+    Returns the lattice node (the first in lexicographic order among equals), the publisher's payoff, and the strategies
+    whose payoff was computed; node −1 and payoff −inf where none is allowed.
     """
     chosen = np.full(len(codes), -1, dtype=np.intp)
     best = np.full(len(codes), -np.inf)

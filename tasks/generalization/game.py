@@ -111,20 +111,10 @@ class Payoffs:
 def information_loss_weights(
     preset: Literal["declared", "printed", "table7"], names: Sequence[str], declared: Sequence[float]
 ) -> Floats:
-    """Weight of each attribute in the information loss.
+    """Weight of each attribute, by name and declared weight, in the information loss.
 
-    Parameters
-    ----------
-    preset : {"declared", "printed", "table7"}
-        The attributes' own weights; all ones, as eq. 1 is printed; or all ones but sex, which the paper's Table 7 and
-        its worked example leave out.
-    names, declared : sequences of length n_attributes
-        Names of the quasi-identifiers and their own weights.
-
-    Raises
-    ------
-    RequestError
-        If ``table7`` is asked of data without an attribute named sex or gender.
+    ``declared`` takes the attributes' own; ``printed`` all ones, as eq. 1 is printed; ``table7`` all ones but sex,
+    which the paper's Table 7 and its worked example leave out (RequestError without an attribute named sex or gender).
     """
     if preset == "declared":
         return np.asarray(declared, dtype=np.float64)
@@ -158,13 +148,7 @@ class InformationLoss:
 
     @cached_property
     def maximum(self) -> float:
-        """Loss of releasing nothing, IL_max.
-
-        Raises
-        ------
-        RequestError
-            If no attribute with a weight has more than one value.
-        """
+        """Loss of releasing nothing, IL_max; RequestError if no attribute with a weight has more than one value."""
         maximum = float(sum(losses[-1] for losses in self.by_axis))
         if not maximum > 0:
             raise RequestError(

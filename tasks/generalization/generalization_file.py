@@ -31,13 +31,7 @@ def save_generalization(generalization: Generalization, path: Path | IO[bytes]) 
 
 
 def load_generalization(path: Path | IO[bytes]) -> Generalization:
-    """Read what ``save_generalization`` wrote.
-
-    Raises
-    ------
-    StageFailed
-        If the file is missing or damaged.
-    """
+    """Read what ``save_generalization`` wrote; StageFailed if the file is missing or damaged."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found: dict[str, Any] = {name: arrays[name] for name in arrays.files}

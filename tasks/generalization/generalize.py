@@ -1,8 +1,8 @@
 """Application of a method: the cell that every tuple is released as, and how many people match it.
 
-The only entry point to all methods, so that the gate, the comparison of methods and the explanation agree. Where
-the policy demands k-anonymity, every method is followed by it (``recoding``); where it has a budget over the whole
-file, the per-record methods and the partitions keep it (``budget``).
+The only entry point to all methods. Where the policy demands k-anonymity, every method is followed by it
+(``recoding``); where it has a budget over the whole file, the per-record methods and the partitions keep it
+(``budget``).
 """
 
 from collections.abc import Hashable
@@ -35,24 +35,10 @@ def generalize(
 ) -> Generalization:
     """Apply a method to the data and, with the same rule, to the whole population.
 
-    Where whole cells are released the people whose own cell it is are those who match, so that nobody else's cell is
-    made: ``population_cells`` gives them.
-
-    Parameters
-    ----------
-    table : CountIndex
-    method : Method
-    payoffs : Follower
-        The recipient's side: stakes, or a plan.
-    weights : array of shape (n_attributes,)
-        Weight of each attribute in the information loss.
-    cell_weights : {"population", "data"}
-        What a partition maximises the payoff over.
-
-    Raises
-    ------
-    StageFailed
-        If the method leaves a record without a strategy, or k-anonymity is demanded and cannot be reached.
+    Where whole cells are released the people whose own cell it is are those who match, and nobody else's cell is made:
+    ``population_cells`` gives them. ``payoffs`` are the recipient's side, ``weights`` those of each attribute in the
+    information loss, and a partition maximises the payoff over the ``cell_weights``, "population" or "data". Raises
+    StageFailed if the method leaves a record without a strategy, or k-anonymity is demanded and cannot be reached.
     """
     key = _key(method, payoffs, weights, cell_weights)
     if key not in table.outcomes:
@@ -75,13 +61,7 @@ def generalize_if_possible(
 def population_cells(
     table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str = "population"
 ) -> Codes:
-    """Cell that the method gives each population tuple, in axis positions; parameters as of ``generalize``.
-
-    Raises
-    ------
-    StageFailed
-        If the method leaves a record without a strategy.
-    """
+    """Cell that the method gives each population tuple, in axis positions; errors as of ``generalize``."""
     own = generalize(table, method, payoffs, weights, cell_weights).own
     return _method_cells(table, method, payoffs, weights, cell_weights).own if own is None else own
 
@@ -89,8 +69,8 @@ def population_cells(
 def overlapping(table: CountIndex, method: Method) -> bool:
     """Whether some people can match a released cell that is not their own, so that n_T may be below n_p.
 
-    Where each record has a strategy of its own they can; where whole cells are released they cannot. Generalized
-    further, whole cells stay apart if all records had one strategy; others may come to hold each other.
+    Whole cells that are generalized further stay apart if all records had one strategy; others may come to hold each
+    other.
     """
     if table.demands is None:
         return not METHODS[method].whole_cells
@@ -224,17 +204,9 @@ def information_kept(table: CountIndex, payoffs: Follower, weights: Floats, cell
 def effective_people(
     table: CountIndex, released: Codes, own: Codes, people: Counts, listed: Counts | None
 ) -> tuple[Counts, Counts | None]:
-    """People whose own cell it is that is released: of the population, and of the register.
+    """People whose own cell it is that is released to each data tuple: of the population, and of the register if any.
 
-    Parameters
-    ----------
-    table : CountIndex
-    released : array of shape (n_tuples, n_attributes)
-        Released cell of each data tuple.
-    own : array of shape (n_population_tuples, n_attributes)
-        Cell that the rule gives each population tuple.
-    people, listed : arrays of shape (n_population_tuples,)
-        People of each population tuple who count, and those of them in the register; None without one.
+    ``people`` and ``listed`` are the people of each population tuple who count, and those of them in the register.
     """
     numbers, owned = cell_numbers(released, table.axis_sizes), cell_numbers(own, table.axis_sizes)
     named = None if listed is None else effective_sizes(numbers, owned, listed)

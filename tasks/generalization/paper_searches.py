@@ -1,12 +1,10 @@
 """The searches of Wan et al. 2015 by name, each on the record-by-record game of the paper.
 
-The paper's recipient makes one attempt a record; a policy's budget, k-anonymity and sequential adversary are no part of
-it. A release always uses the exact search.
-
-Backward induction (Algorithm 1) tries every strategy of every tuple. Lattice-based search (Algorithm 2) is a heuristic
-that walks down the lattice from the most specific strategy: children are charged L·π even where nobody would attack
-them, as printed; the halting rule is the text's (stop where every child is worse), because the printed loop would not
-end.
+The paper's recipient makes one attempt a record; budget, k-anonymity and sequential adversary are no part of it. A
+release always uses the exact search. Backward induction (Algorithm 1) tries every strategy of every tuple.
+Lattice-based search (Algorithm 2) is a heuristic that walks down the lattice from the most specific strategy: children
+are charged L·π even where nobody would attack them, as printed; the halting rule is the text's (stop where every child
+is worse), because the printed loop would not end.
 """
 
 import time
@@ -61,22 +59,9 @@ class GameSearch:
 
 
 def search_games(table: CountIndex, payoffs: Payoffs, weights: Floats, name: str) -> tuple[GameSearch, ...]:
-    """Solve each variant of the game that a search supports.
+    """Solve each variant of the game that the named one of ``SOLVERS`` supports.
 
-    Parameters
-    ----------
-    table : CountIndex
-    payoffs : Payoffs
-        The recipient's stakes.
-    weights : array of shape (n_attributes,)
-        Weight of each attribute in the information loss.
-    name : str
-        One of ``SOLVERS``.
-
-    Raises
-    ------
-    ParameterError
-        If an exhaustive search would compute more than ``MOST_EVALUATIONS`` payoffs.
+    Raises ParameterError if an exhaustive search would compute more than ``MOST_EVALUATIONS`` payoffs.
     """
     solver, found = SOLVERS[name], []
     problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
@@ -107,10 +92,7 @@ def search_games(table: CountIndex, payoffs: Payoffs, weights: Floats, name: str
 def backward_induction(problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None) -> Search:
     """Best strategy of each tuple by exhaustive search; parameters and results as of ``exact.search``.
 
-    Raises
-    ------
-    ParameterError
-        If there are more than ``MOST_EVALUATIONS`` payoffs to compute.
+    Raises ParameterError if there are more than ``MOST_EVALUATIONS`` payoffs to compute.
     """
     n_nodes = len(problem.lattice)
     if n_nodes * len(codes) > MOST_EVALUATIONS:
@@ -141,10 +123,7 @@ def backward_induction(problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, 
 def lattice_search(problem: Problem, codes: Codes, _rule: Rule = Rule.BASIC, _floor: Codes | None = None) -> Search:
     """Strategy of each tuple of the Basic game by Algorithm 2, its payoff, and the nodes whose payoff was computed.
 
-    Raises
-    ------
-    ParameterError
-        If the recipient is not one of a single attempt.
+    Raises ParameterError if the recipient is not one of a single attempt.
     """
     if not isinstance(problem.payoffs, Payoffs):
         raise ParameterError(

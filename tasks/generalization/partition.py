@@ -1,11 +1,11 @@
 """Recursive partition: generalization whose group sizes hold against a recipient who knows the rule.
 
-Per-record strategies let an informed recipient narrow the people of a released cell to those whose own best strategy
-is that cell. Here whole cells are divided instead, and everybody in a released cell is released as that cell:
+Whole cells are divided, and everybody in a released cell is released as that cell, so the group that a record hides in
+is the cell itself:
 
     best(cell) = max(weight · payoff of releasing the cell, max over attributes Σ best(children along it))
 
-so the group that a record hides in is the cell itself. The optimum is over all partitions that such splits can make.
+The optimum is over all partitions that such splits can make.
 """
 
 from collections.abc import Callable
@@ -104,26 +104,10 @@ def partition(
 ) -> Partition:
     """Best partition of the population into released cells.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its counts must be of the same form as the weights.
-    weights : DenseCube or SparseCube
-        What a cell's payoff is multiplied by: its people (a rule that does not depend on the data) or its records.
-    rule : Rule
-        ``NO_ATTACK`` releases only cells that nobody attacks.
-    worth : callable, optional
-        What a cell pays in place of the publisher's payoff under the rule.
-    reach : DenseCube, optional
-        Counts that cells may have without having people; those count too.
-
-    Raises
-    ------
-    StageFailed
-        If the rule leaves no partition: even the cell that holds everybody is attacked. With a worth of the caller's
-        own the total of such a partition is minus infinity instead.
-    HierarchyError
-        If levels cross.
+    ``weights`` multiply a cell's payoff: its people (a rule that does not depend on the data) or its records, counted
+    in the same form as the people. ``worth`` takes the place of the publisher's payoff under the rule; ``reach`` counts
+    what cells may have without having people. Raises HierarchyError if levels cross, and StageFailed if even the cell
+    that holds everybody is attacked; with a ``worth`` the total is minus infinity instead.
     """
     check_trees("the exact recursion divides each group into those of the level below", problem.hierarchies)
     if problem.people.form != weights.form:
@@ -187,7 +171,7 @@ def _parents(hierarchy: Hierarchy) -> Codes:
 
 
 def _least(problem: Problem, rule: Rule) -> int:
-    """Smallest group that may be released; a smaller one can be neither released nor divided."""
+    """Smallest group that may be released or divided."""
     everybody = int(problem.people.count(np.array([[tree.axis_length - 1 for tree in problem.hierarchies]]))[0])
     largest = min(problem.payoffs.safe_group + 1, everybody, _LARGEST_TRIED)
     if rule is Rule.BASIC or largest < 1:

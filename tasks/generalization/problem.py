@@ -37,19 +37,7 @@ class Problem:
         return Lattice.of(self.hierarchies)
 
     def evaluate(self, codes: Codes, levels: Codes) -> tuple[Floats, Counts]:
-        """Released value v and group size n_p of leaf codes at given levels.
-
-        Parameters
-        ----------
-        codes, levels : arrays of shape (n_tuples, n_attributes)
-
-        Returns
-        -------
-        value : array of shape (n_tuples,)
-            v(g), between 0 and V.
-        people : array of shape (n_tuples,)
-            n_p(g).
-        """
+        """Released value v, 0 to V, and group size n_p of leaf codes at levels; both (n_tuples, n_attributes)."""
         cells = cells_at(codes, levels, self.hierarchies)
         return self.payoffs.benefit * self.loss.kept(cells), self.people.count(cells)
 
@@ -89,14 +77,8 @@ def allowed_nodes(lattice: Lattice, floor: Codes) -> NDArray[np.bool_]:
 def value_profiles(problem: Problem, codes: Codes, floor: Codes | None) -> tuple[NDArray[np.intp], Codes]:
     """Fold tuples whose strategies have the same values and the same floor.
 
-    v depends on a tuple only through the sizes of its groups, so few profiles stand for many tuples.
-
-    Returns
-    -------
-    profile : array of shape (n_tuples,)
-        Profile of each tuple.
-    members : array of shape (n_profiles,)
-        One tuple of each profile.
+    v depends on a tuple only through the sizes of its groups, so few profiles stand for many tuples. Returns the
+    profile of each tuple, and one tuple of each profile.
     """
     columns: list[NDArray[np.intp]] = []
     for axis, hierarchy in enumerate(problem.hierarchies):
@@ -113,14 +95,8 @@ def by_profile(
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Floats]]:
     """All tuples, those of some profiles at a time, with what every strategy keeps of them.
 
-    Yields
-    ------
-    rows : array of shape (n_rows,)
-        Some tuples.
-    profile : array of shape (n_rows,)
-        Profile of each, numbered from 0 each time.
-    kept : array of shape (n_profiles, n_nodes)
-        Share of information kept by every strategy for each of these profiles; −inf below the floor.
+    Yields the rows of some tuples, the profile of each, numbered from 0 each time, and the share of information kept by
+    every strategy for each of these profiles, shape (n_profiles, n_nodes), −inf below the floor.
     """
     profile, members = value_profiles(problem, codes, floor)
     order = np.argsort(profile, kind="stable")

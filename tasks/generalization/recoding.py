@@ -1,14 +1,11 @@
 """After a method: its classes made k-anonymous by the node that loses least, or more locally.
 
-What a method gives everybody is generalized further, for all records alike, until every class that remains meets the
-demands; records of the other classes are withheld. The search goes over the method's own classes
-(``released_hierarchies``), so its optimum is the optimum of what may follow that method. The method k-anonymity is the
-same after no method at all. With local recoding, remainder classes of the records take the place of one node for all
-where they lose less.
+The search goes over the method's own classes (``released_hierarchies``). Records of classes that still violate a demand
+are withheld or, with local recoding, put into remainder classes where that loses less.
 
-The rule holds for everybody in the population: people with the method's cell of a record have its class, and others
-have the first class that holds them, the strategies in the order of their mean loss. People of one cell of the method
-stay together, so that n_T is never less than the method's own.
+The rule holds for everybody in the population: people with the method's cell of a record have its class, others the
+first class that holds them, the strategies in the order of their mean loss. People of one cell of the method stay
+together, so that n_T is never less than the method's own.
 """
 
 from collections.abc import Iterator
@@ -55,12 +52,8 @@ class Recoded:
 def recode(table: CountIndex, demands: Demands, method: MethodCells) -> Recoded:
     """Make a method's classes k-anonymous at the least loss.
 
-    Raises
-    ------
-    StageFailed
-        If no node meets the demands within the suppression limit, or a demand cannot be met at all.
-    HierarchyError
-        If levels cross: a more general node then need not have larger classes.
+    Raises StageFailed if no node meets the demands within the suppression limit or a demand cannot be met at all, and
+    HierarchyError if levels cross: a more general node then need not have larger classes.
     """
     check_trees("k-anonymity rests on hierarchies that are trees", table.hierarchies)
     groups = ReleasedHierarchies.of(table, method.cells, method.own)
@@ -130,10 +123,7 @@ class _File:
         )
 
     def _lost(self) -> Iterator[Floats]:
-        """Share lost in each attribute by leaf and level, mean over the records of a group.
-
-        By discernibility what a record costs depends on its class alone, and the sizes of groups stand for it.
-        """
+        """Share lost in each attribute by leaf and level, mean over a group's records; its size for discernibility."""
         metric, counts = self.demands.metric, self.groups.table.data.counts
         whole = self.groups.reference(Metric.LOSS, self.leaves) if metric is Metric.DISCERNIBILITY else self.whole
         for axis, tree in enumerate(self.groups.hierarchies):

@@ -2,7 +2,7 @@
 
 The groups that a method releases of an attribute are the leaves of its released hierarchy. At level j a group has its
 own level or j, whichever is higher; a group of Safe Harbor's that the hierarchy lacks stays as it is below the least
-level that holds it. So no node releases more than the method does. Metrics measure the real groups, not the leaves.
+level that holds it. Metrics measure the real groups, not the leaves.
 """
 
 from collections.abc import Sequence
@@ -78,14 +78,7 @@ class ReleasedHierarchies:
         )
 
     def reference(self, metric: Metric, leaves: Codes) -> Reference:
-        """Cost of the table's records by the metric, from the groups that are released and the values collected.
-
-        Parameters
-        ----------
-        metric : Metric
-        leaves : array of shape (n_tuples, n_attributes)
-            Of the table's data.
-        """
+        """Cost of the table's records, given as leaves, from the groups that are released and the values collected."""
         costs = () if metric is Metric.DISCERNIBILITY else tuple(self._costs(metric, leaves))
         return Reference(metric, costs, self.table.data.total)
 
@@ -120,16 +113,7 @@ class ReleasedHierarchies:
 
 
 def released_axis(hierarchy: Hierarchy, extra: SafeHarborAxis, used: Codes) -> ReleasedAxis:
-    """The hierarchy over some groups of an attribute.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    extra : SafeHarborAxis
-        Groups outside the hierarchy, whose positions follow its axis.
-    used : array of shape (n_groups,)
-        Canonical positions of the groups, each once.
-    """
+    """The hierarchy over some canonical positions of an attribute, each once; ``extra`` has those outside."""
     inside = used < hierarchy.axis_length
     first = np.concatenate([hierarchy.starts(level) for level in range(hierarchy.n_levels)])
     outside = [int(np.argmax(extra.positions == position)) for position in used[~inside]]

@@ -4,11 +4,10 @@
     for every cell of every strategy, the most valuable first:
         if the people of the cell who are left may be released together: they become a class; remove them
 
-A class has the label of its cell, and equal labels are one class. The rule is deterministic and uses the tuples and
-their counts alone, so a recipient who replays it finds the class itself and not the cell. It finds no optimum; a bound
-says how far from it the classes can be. Levels may cross, and no count of all cells is needed.
-
-The work is limited in strategies and tuples, never in seconds: the same input gives the same classes.
+A class has the label of its cell, and equal labels are one class. A recipient who replays the rule finds the class
+itself and not the cell. It finds no optimum; a bound says how far from it the classes can be. Levels may cross, and no
+count of all cells is needed. The work is limited in strategies and tuples, never in seconds, so equal input gives equal
+classes.
 """
 
 from collections.abc import Callable, Iterator
@@ -127,13 +126,9 @@ class RemainderSearch:
     def find(self, start: Ints | None = None, *, everybody: bool = False) -> Ints:
         """Strategy of each row by the best of some orders.
 
-        Parameters
-        ----------
-        start : array of shape (n_rows,), optional
-            Strategies of rows that are in a class already, ``UNPLACED`` for the others.
-        everybody : bool
-            Whether rows that are in no class (``UNPLACED``) join others' classes, which are made to hold them. There
-            must be ``least`` people in all, and no further demands.
+        ``start`` has the strategies of rows that are in a class already, ``UNPLACED`` for the others. With
+        ``everybody``, rows that are in no class join others' classes, which are made to hold them; there must be
+        ``least`` people in all, and no further demands.
         """
         strategies, rng, found = self._useful(), np.random.default_rng(0), list[Ints]()
         many = np.clip(_ORDERED_ROWS // (len(self.codes) * len(strategies)), len(_BIASES), _MOST_ORDERS)
@@ -179,10 +174,7 @@ class RemainderSearch:
         return blocks
 
     def holding(self, codes: Codes, node: Ints) -> Ints:
-        """The strategy of the first class that holds each of some leaf codes, ``UNPLACED`` where none does.
-
-        Strategies come in the order of their mean loss.
-        """
+        """The strategy of the first class, by mean loss, that holds each leaf code; ``UNPLACED`` where none does."""
         found, used = np.full(len(codes), UNPLACED), np.unique(node[node != UNPLACED])
         for strategy in used[np.argsort(self.mean_loss[used], kind="stable")].tolist():
             rows, levels = np.flatnonzero(found == UNPLACED), self.lattice.nodes[strategy]

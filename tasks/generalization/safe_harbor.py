@@ -37,12 +37,8 @@ class SafeHarborAxis:
 def safe_harbor_axis(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> SafeHarborAxis:
     """Safe Harbor's grouping of an attribute.
 
-    Raises
-    ------
-    RequestError
-        If the rule is ``age`` and a value of the hierarchy is not a whole number.
-    HierarchyError
-        If levels cross so that a group of Safe Harbor's, held by a group of one level, is divided at a higher one.
+    Raises RequestError if the rule is ``age`` and a value of the hierarchy is not a whole number, HierarchyError if a
+    group of Safe Harbor's, held by a group of one level, is divided at a higher one.
     """
     labels = np.array(_labels(hierarchy, rule, table), dtype=object)
     names, group = np.unique(labels.astype(str), return_inverse=True)

@@ -2,32 +2,27 @@
 
 Source: Xia et al., *Process-Driven Data Privacy*, CIKM 2015, as ``tasks.adversary.fmdp`` reads it, in the place of the
 single attempt of Wan et al. 2015. Of the n people of a released cell the external data list g, the share that the prior
-says (the same rule as the risk stage's without a register); a record is attacked where the plan comes to exploits, and
-is re-identified with probability P_reid(g). The plan depends on the record through n alone, so it is solved once, as a
-table over n; what solvers ask is a look-up.
+says (the risk stage's rule without a register); a record is attacked where the plan comes to exploits, and is
+re-identified with probability P_reid(g). The plan depends on the record through n alone, so it is solved once, as a
+table over n.
 
 Three recipients:
 
-* the recipient knows the group and pays for access record by record (``Belief.KNOWN``): attacked iff −C_d + γW(g) > 0;
-* the recipient does not know the group and holds Binomial(n_ext, density) beliefs, density = n over the population
-  (``Belief.UNKNOWN``, eq. 6): the belief decides about access, the actual group about all that follows;
-* access is paid once for the whole file (``Belief.SUNK``): attacked iff W(g) > 0. This recipient bounds the other two,
-  and the gates use its figures.
+* ``Belief.KNOWN`` knows the group and pays for access record by record: attacked iff −C_d + γW(g) > 0;
+* ``Belief.UNKNOWN`` (eq. 6) holds Binomial(n_ext, density) beliefs, density = n over the population: the belief decides
+about access, the actual group about all that follows;
+* ``Belief.SUNK`` pays for access once for the whole file: attacked iff W(g) > 0. This recipient bounds the other two,
+and the gates use its figures.
 
-Monotonicity: the worth of a known group never rises with its size, so attacks end at one size. P_reid may rise below
-that size where penalties are limited. Under ``UNKNOWN`` an attack may start to pay only as the size grows: a group of
-one may be believed absent. Neither this module nor the solvers assume that P_reid or attack is monotone;
-``safe_group`` is the last size attacked, plus one.
+The worth of a known group never rises with its size, so attacks end at one size; P_reid may rise below it where
+penalties are limited. Under ``UNKNOWN`` an attack may start to pay only as the size grows: a group of one may be
+believed absent. Nothing assumes that P_reid or attack is monotone; ``safe_group`` is the last size attacked, plus one.
 
-Where the two models coincide
------------------------------
-Wan's recipient makes one attempt, and Xia's goes on for as long as that pays. With γ = 1, κ = 1, C_d = C_l = 0,
-C_e = c, π next to 1 and detection that is impossible at the first attempt (h0 = −700) and likely from the second on
-(h1 = 700) at a penalty above twice the gain, nobody makes a second attempt: W = G/n − c, P_reid = 1/n, and attack,
-payoffs and therefore every strategy are those of ``Payoffs``. With a γ below 1 the same holds for a gain of G/γ, but
-for the recipient's own payoff, which is then γ²(G/n − c). Without the penalty it does not hold, whatever the other
-terms: each failure leaves fewer candidates, so the second attempt pays more than the first, and groups up to nearly
-twice the size of G/c are attacked (149 in place of 75), all of their candidates in a row.
+The recipient is Wan's with γ = κ = 1, C_d = C_l = 0, C_e = c, π next to 1 and detection that is impossible at the first
+attempt (h0 = −700) and likely from the second on (h1 = 700) at a penalty above twice the gain: W = G/n − c, P_reid =
+1/n, and every strategy is that of ``Payoffs``. With a γ below 1 the same holds for a gain of G/γ, but for the
+recipient's own payoff, then γ²(G/n − c). Without the penalty it does not hold: each failure leaves fewer candidates, so
+the second attempt pays more than the first, and groups up to nearly twice G/c are attacked (149 in place of 75).
 """
 
 from dataclasses import dataclass, replace
@@ -69,21 +64,8 @@ class Belief(StrEnum):
 class SequentialFollower:
     """A sequential adversary (``tasks.generalization.game.Follower``); money in one currency, per record.
 
-    Parameters
-    ----------
-    benefit : float
-        Publisher's benefit of sharing in full detail, V; greater than 0.
-    loss : float
-        Publisher's loss on re-identification, L; from 0.
-    profile : AdversaryProfile
-    population : int
-        People in all, from 1; no cell has more.
-    belief : Belief
-
-    Raises
-    ------
-    ParameterError
-        If a term is outside its range; from the methods, if the plan cannot be solved in reasonable time.
+    V, ``benefit``, is above 0; L, ``loss``, from 0; ``population`` counts people in all, from 1. Raises ParameterError
+    if a term is outside its range; from the methods, if the plan cannot be solved in reasonable time.
     """
 
     benefit: float

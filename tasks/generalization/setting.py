@@ -77,32 +77,20 @@ def payoffs_of(recipient: Recipient) -> Payoffs:
 
 
 def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
-    """The recipient's side of the game: the records it attacks, its gain from them and the publisher's loss.
+    """The recipient's side of the game: its stakes, or its plan where the policy names a sequential adversary.
 
-    Parameters
-    ----------
-    request : ReleaseRequest
-        Its policy says whether the recipient makes one attempt or is a sequential adversary. The latter has the profile
-        of the risk stage, except for a prior that the request leaves to the register: that depends on the groups that
-        the game is to make, so the game takes the largest that a register can give.
-    recipient : Recipient
-    people : int
-        People of the population.
-
-    Raises
-    ------
-    ParameterError
-        If a term of a sequential adversary is outside its range.
+    The plan has the profile of the risk stage but for a prior that the request leaves to the register: that depends on
+    the groups that the game is to make, so the game takes the largest that a register can give. ``people`` are those of
+    the population. Raises ParameterError if a term of a sequential adversary is outside its range.
     """
     policy, stakes = request.policy.generalization, payoffs_of(recipient)
     return stakes if policy.adversary == "one-shot" else planning_follower(request, recipient, people)
 
 
 def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> SequentialFollower:
-    """The recipient as a sequential adversary, whichever adversary the policy names for the game.
+    """The recipient as a sequential adversary, whichever adversary the policy names; errors as of ``own_follower``.
 
-    Parameters and errors are those of ``own_follower``. Where the policy does not say what the recipient knows of
-    groups, access is paid for the whole file.
+    Where the policy does not say what the recipient knows of groups, access is paid for the whole file.
     """
     believed, stakes = request.policy.generalization.adversary_belief, payoffs_of(recipient)
     belief = Belief.SUNK if believed is None else Belief(believed)
@@ -110,11 +98,7 @@ def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int
 
 
 def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
-    """The follower in the recipient's game.
-
-    That is the recipient, or all for whom one representation is chosen. Parameters and errors are those of
-    ``own_follower``.
-    """
+    """The follower in the game of the recipient, or of all who share its representation; see ``own_follower``."""
     sharing = request.sharing(recipient)
     if not sharing:
         return own_follower(request, recipient, people)
@@ -144,13 +128,9 @@ def weights_of(request: ReleaseRequest) -> Floats:
 def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
     """Find conditions that would stop every game on this request, before any is solved.
 
-    Raises
-    ------
-    RequestError
-        If the weights leave no information to lose, a Safe Harbor rule does not fit its attribute, or k-anonymity is
-        demanded that no class can have.
-    ParameterError
-        If the plan of a recipient in the game cannot be solved.
+    Raises RequestError if the weights leave no information to lose, a Safe Harbor rule does not fit its attribute, or
+    k-anonymity is demanded that no class can have; ParameterError if the plan of a recipient in the game cannot be
+    solved.
     """
     table = game_table(request, prepared)
     if table.budget is not None:

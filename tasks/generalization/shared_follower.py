@@ -4,13 +4,9 @@ All get the same file, or exactly one of several types will and the publisher do
 
     U = v − Σ_j w_j·L_j·P_j(n),   P_j(n) the probability that recipient j re-identifies a record among n people
 
-with w_j = 1 for all of them, or w_j the probability of the type. For recipients of a single attempt P_j(n) is
-π·1[G_j·π > c_j]; for sequential adversaries it is that of the plan; the two may be mixed. Each recipient knows its
-own stakes and decides alone: an attack by one neither helps nor hinders another. With one follower in place of several,
-all solvers, including the recursive partition, stay exact.
-
-What sharing costs is the sum of the recipients' own optima less the shared optimum. It is never below 0 where the
-benefits add up too: the shared strategy is one that was available in each recipient's own game.
+with w_j = 1 for all of them, or w_j the probability of the type. Each recipient knows its own stakes and decides alone:
+an attack by one neither helps nor hinders another. With one follower in place of several, all solvers stay exact. What
+sharing costs is the sum of the recipients' own optima less the shared optimum.
 """
 
 from collections.abc import Sequence
@@ -29,10 +25,7 @@ _SUM = 1e-9
 
 @dataclass(frozen=True)
 class SharedFollower:
-    """Recipients who share one representation (``tasks.generalization.game.Follower``).
-
-    Made by ``together``, ``published`` or ``types``.
-    """
+    """Recipients who share one representation (``tasks.generalization.game.Follower``)."""
 
     benefit: float
     """Publisher's benefit of the representation in full detail, V."""
@@ -54,18 +47,10 @@ class SharedFollower:
         return cls(sum(member.benefit for member in members), tuple(members), (1.0,) * len(members))
 
     @classmethod
-    def published(cls, members: Sequence[Follower], benefit: float) -> "SharedFollower":
-        """All of some recipients of a representation whose benefit counts once, however many they are."""
-        return cls(benefit, tuple(members), (1.0,) * len(members))
-
-    @classmethod
     def types(cls, members: Sequence[Follower], probabilities: Sequence[float]) -> "SharedFollower":
         """One recipient who is of each type with some probability; V is what is expected of theirs.
 
-        Raises
-        ------
-        ParameterError
-            If the probabilities are not one a type, above 0, with sum 1 to 1e-9.
+        Raises ParameterError if the probabilities are not one a type, above 0, with sum 1 to 1e-9.
         """
         if len(members) != len(probabilities) or not abs(sum(probabilities) - 1) <= _SUM:
             raise _refused("probabilities", "one a type, with sum 1", f"sum {sum(probabilities):g}")
@@ -107,19 +92,6 @@ class SharedFollower:
             (weight * figure for weight, figure in zip(self.weights, figures, strict=True)), start=np.zeros(1)
         ).reshape(np.shape(figures[0]))
         return total
-
-
-def price_of_sharing(own: Sequence[float], shared: float) -> float:
-    """Cost to the publisher, per record, of giving several recipients one representation.
-
-    Parameters
-    ----------
-    own : sequence of float
-        Publisher's mean payoff a record of each recipient's own optimum, multiplied by its weight.
-    shared : float
-        That of the shared optimum.
-    """
-    return float(sum(own)) - shared
 
 
 def _refused(where: str, expected: str, got: str) -> ParameterError:

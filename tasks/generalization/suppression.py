@@ -7,15 +7,7 @@ from tasks.microdata.tuples import Counts
 
 
 def class_sizes(cells: Counts, records: Counts) -> Counts:
-    """Records in the class of each tuple.
-
-    Parameters
-    ----------
-    cells : array of shape (n_tuples,)
-        Number of each tuple's released cell.
-    records : array of shape (n_tuples,)
-        Records of each tuple.
-    """
+    """Records in the class of each tuple, from the number of its released cell and its own records; all (n_tuples,)."""
     _, cell = np.unique(cells, return_inverse=True)
     sizes: Counts = np.rint(np.bincount(cell, weights=records)).astype(np.int64)[cell]
     return sizes

@@ -1,9 +1,8 @@
 """The Safe Harbor table of three-digit ZIP codes.
 
 45 CFR 164.514(b)(2)(i)(B) lets the first three digits stay only where all ZIP codes that share them hold more than
-20,000 people by the current public census data. The table is computed from the 2010 Census populations of ZIP code
-tabulation areas that ship with the program, in union with the list that HHS printed from Census 2000 in its
-de-identification guidance; a prefix in neither source is unknown and treated as restricted.
+20,000 people. The table unites the 2010 Census populations of ZIP code tabulation areas with the list that HHS printed
+from Census 2000 in its de-identification guidance; a prefix in neither source is treated as restricted.
 """
 
 import csv
@@ -45,10 +44,7 @@ class ZipTable:
         return HHS_LIST_2000 | {prefix for prefix, people in self.people.items() if people <= PEOPLE_NEEDED}
 
     def shown(self, zip_code: str) -> str:
-        """The part of a ZIP code that may be shown: its first three digits, or 000 where restricted or unknown.
-
-        A code of fewer than five digits is unknown: it may have lost its leading zeros.
-        """
+        """The first three digits; 000 where restricted, unknown, or cut short: leading zeros may be lost."""
         prefix = zip_code[:_PREFIX]
         if len(zip_code) < _WHOLE_CODE or prefix not in self.people or prefix in self.restricted:
             return RESTRICTED_LABEL
@@ -57,13 +53,7 @@ class ZipTable:
 
 @cache
 def zip_table() -> ZipTable:
-    """The table computed from the census file that ships with the program.
-
-    Raises
-    ------
-    StageFailed
-        If the file is missing or damaged.
-    """
+    """The table computed from the census file that ships with the program; StageFailed if that is damaged."""
     file = resources.files("tasks.generalization") / "data" / "zcta-2010.csv.gz"
     try:
         raw = gzip.decompress(file.read_bytes())

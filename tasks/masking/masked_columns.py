@@ -36,14 +36,12 @@ class MaskingFact(Fact):
 
 @dataclass(frozen=True)
 class MaskedColumns:
-    """Numeric columns before and after masking, in the order of the file."""
+    """Numeric columns before and after masking, (n_records, n_names), in the order of the file; a fact a masking."""
 
     names: tuple[str, ...]
     original: Floats
-    """Shape (n_records, n_names)."""
     masked: Floats
     facts: tuple[MaskingFact, ...]
-    """One a masking, in the order of the request."""
 
     def columns(self, names: Sequence[str]) -> list[int]:
         """Positions of columns by name."""
@@ -70,22 +68,11 @@ def written_number(value: float) -> str:
 
 
 def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: GeneratorFor) -> MaskedColumns:
-    """Mask the numeric columns that a request names.
+    """Mask the numeric columns that a request names in microdata as text, missing cells as NA.
 
-    Parameters
-    ----------
-    request : ReleaseRequest
-    frame : DataFrame
-        The microdata as text, missing cells as NA.
-    generator_for : callable
-        Gives the generator of a masking; its name is a hash of terms and values. A release that is repeated with the
-        same values is masked the same, so that nobody gains by averaging several of them.
-
-    Raises
-    ------
-    DataError
-        If a value is missing, no number or too large, a column does not vary, or the method cannot be applied to the
-        records.
+    A generator's name is a hash of terms and values: a release that is repeated with the same values is masked the
+    same, so that nobody gains by averaging several. DataError if a value is missing, no number or too large, a column
+    does not vary, or the method cannot be applied to the records.
     """
     names = tuple(name for masking in request.masking for name in masking.attributes)
     original = np.empty((len(frame), len(names)))
@@ -118,10 +105,7 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
 def numbers(column: pd.Series, name: str, where: str, *, whole: bool = False) -> Floats:
     """A column of text as numbers.
 
-    Raises
-    ------
-    DataError
-        If a cell is missing or no finite number, all are the same, or one of whole numbers is not held exactly.
+    DataError if a cell is missing or no finite number, all are the same, or one of whole numbers is not held exactly.
     """
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     wrong = np.flatnonzero(~np.isfinite(values))
@@ -202,13 +186,7 @@ def save_masked(columns: MaskedColumns, path: Path) -> None:
 
 
 def load_masked(path: Path) -> MaskedColumns:
-    """Read what ``save_masked`` wrote.
-
-    Raises
-    ------
-    StageFailed
-        If the file is missing or damaged.
-    """
+    """Read what ``save_masked`` wrote; StageFailed if the file is missing or damaged."""
     with saved_arrays(path, "masking") as (about, arrays):
         facts = tuple(map(MaskingFact.model_validate, about["facts"]))
         return MaskedColumns(tuple(about["names"]), arrays["original"], arrays["masked"], facts)

@@ -1,10 +1,8 @@
 """Interface of every masking method, and the checks that methods share.
 
-A method is a frozen dataclass of its parameters, the one that a request names first, with ``mask(values, generator)``.
-All its random choices come from that generator, so the same values and the same state of the generator give the same
-bytes. Files, column names and keys are
-not known here; attributes and records are named by position, counted from 1. ``tasks.masking.registry`` lists the
-methods; ``docs/extending.md`` shows how to add one.
+A method is a frozen dataclass of its parameters, the one that a request names first. All its random choices come from
+the generator of ``mask``, so the same values and state give the same bytes. Attributes and records are named by
+position, counted from 1. ``tasks.masking.registry`` lists the methods; ``docs/extending.md`` shows how to add one.
 """
 
 from abc import ABC, abstractmethod
@@ -43,17 +41,17 @@ class Effect(Enum):
 
 @dataclass(frozen=True)
 class Strengths:
-    """Range of a method's parameter, and the values of it that are worth trying."""
+    """Range of a method's parameter, and the values of it that are worth trying.
+
+    ``tried`` are for the curve of risk against utility; ``least`` is the smallest worth trying, of a ``whole`` number
+    the smallest allowed. Under ``stronger_below`` smaller values mask more.
+    """
 
     tried: tuple[float, ...]
-    """For the curve of risk against utility."""
     least: float
-    """Smallest value worth trying; of a whole number, the smallest allowed."""
     most: float
     whole: bool = False
-    """Whether only whole numbers are allowed."""
     stronger_below: bool = False
-    """Whether smaller values mask more."""
 
     def allows(self, value: float) -> bool:
         """Whether a value is within the range."""
@@ -62,36 +60,37 @@ class Strengths:
 
 @dataclass(frozen=True)
 class MaskedRange:
-    """Least and greatest masked value that each record's own can have, shape (n_records, n_attributes)."""
+    """Least and greatest masked value of each record's own, (n_records, n_attributes); infinite if nothing is known."""
 
     low: Floats
-    """−∞ where nothing is known."""
     high: Floats
-    """+∞ where nothing is known."""
 
 
 @dataclass(frozen=True)
 class Masked:
-    """A masked file."""
+    """A masked file.
+
+    Row i of ``values`` is the masked record i; ``described`` is what an informed reader may know, the method and its
+    parameters: no random choice and no original value.
+    """
 
     values: Floats
-    """Array of shape (n_records, n_attributes); row i is the masked record i."""
     described: Described
-    """Facts that an informed reader may know: the method and its parameters, no random choice and no original value."""
 
 
 class MaskingMethod(ABC):
-    """A masking method with its parameters."""
+    """A masking method with its parameters.
+
+    ``title`` is its name in print, ``derived`` what an informed reader may derive, as the end of a sentence, ``k_unit``
+    the unit that a parameter k counts.
+    """
 
     name: ClassVar[MaskingName]
     title: ClassVar[str]
-    """Name in print."""
     derived: ClassVar[str]
-    """What an informed reader may derive, as the end of a sentence."""
     strengths: ClassVar[Strengths]
     effect: ClassVar[Effect] = Effect.DERIVED
     k_unit: ClassVar[str] = ""
-    """Unit that a parameter k counts."""
 
     def __post_init__(self) -> None:
         """Refuse a parameter that is outside its range."""
@@ -107,64 +106,31 @@ class MaskingMethod(ABC):
 
     @classmethod
     def of(cls, masking: Masking) -> Self:
-        """The method with the parameter that a request gives it.
-
-        Raises
-        ------
-        ParameterError
-            If the parameter is outside its range.
-        """
+        """The method with the parameter that a request gives it; ParameterError if that is outside its range."""
         return cls(int(masking.strength) if cls.strengths.whole else masking.strength)  # type: ignore[call-arg]
 
     @abstractmethod
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
         """Mask an array of shape (n_records, n_attributes).
 
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of finite numbers, or the method cannot be applied to them.
+        ParameterError if it is not a table of finite numbers, or the method cannot be applied to it.
         """
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:  # noqa: ARG002
         """Bounds that the method sets to each record's masked values; None where it sets none.
 
-        This is the attack by whoever knows the method and its parameters and holds the original file.
-
-        Parameters
-        ----------
-        original, masked : array of shape (n_records, n_attributes)
-            The file in the attributes that the intruder knows.
-        complete : bool
-            Whether these are all attributes that were masked together.
-
-        Raises
-        ------
-        ParameterError
-            If the masked file is not one that the method makes.
+        The attack by an intruder who knows the method and its parameters and holds the original file, in the known
+        attributes; ``complete`` if these are all that were masked together. ParameterError if the method does not make
+        such a file.
         """
         return None
 
 
 def checked_values(values: ArrayLike, *, fewest: int = 1, squared: bool = False, varying: bool = False) -> Floats:
-    """The values as a new float64 array, or a refusal.
+    """The values, of shape (n_records, n_attributes), as a new float64 array, or a ParameterError.
 
-    Parameters
-    ----------
-    values : array of shape (n_records, n_attributes)
-        Integers or floating-point numbers.
-    fewest : int
-        Records the method needs.
-    squared : bool
-        Whether the method squares or adds the values up, which those beyond ±1e140 do not bear.
-    varying : bool
-        Whether the method needs every attribute to vary.
-
-    Raises
-    ------
-    ParameterError
-        If the array is empty, not two-dimensional, not numeric, has a missing or infinite value or too few records, or
-        fails what ``squared`` and ``varying`` ask for.
+    ``squared`` for methods that square or add values up, which those beyond ±1e140 do not bear; ``varying`` for those
+    that need every attribute to vary.
     """
     try:
         given = np.asarray(values)

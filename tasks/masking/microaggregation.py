@@ -1,7 +1,4 @@
-"""Microaggregation: records in groups of at least k, each value the mean of its group.
-
-Means are kept, variances shrink. Groups have k to 2k − 1 records.
-"""
+"""Microaggregation: records in groups of k to 2k − 1, each value the mean of its group, so that variances shrink."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,14 +28,8 @@ _ROUNDING = 1e-9
 class IndividualRanking(MaskingMethod):
     """Microaggregation by individual ranking: each attribute by itself, k consecutive values in a group.
 
-    Parameters
-    ----------
-    k : int
-        Records of a group, from 2; the last group of an attribute takes what remains, up to 2k − 1.
-
-    Notes
-    -----
-    Masked values are in the order of the originals. Which of several equal values fall into one group is drawn.
+    ``k`` is from 2; the last group of an attribute takes what remains. Masked values are in the order of the originals.
+    Which of several equal values fall into one group is drawn.
     """
 
     name = MaskingName.INDIVIDUAL_RANKING
@@ -53,13 +44,7 @@ class IndividualRanking(MaskingMethod):
     k: int
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Mask each attribute of an array of shape (n_records, n_attributes).
-
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of at least k records of finite numbers up to ±1e140.
-        """
+        """Mask at least k records of finite numbers up to ±1e140; else ParameterError."""
         original = checked_values(values, fewest=self.k, squared=True)
         masked = np.empty_like(original)
         rank_group = np.minimum(np.arange(len(original)) // self.k, len(original) // self.k - 1)
@@ -86,17 +71,9 @@ class IndividualRanking(MaskingMethod):
 class Mdav(MaskingMethod):
     """Microaggregation by MDAV of all attributes together.
 
-    Parameters
-    ----------
-    k : int
-        Records of a group, from 2.
-    standardised : bool
-        Whether distances are between values divided by the standard deviation of their attribute, or between the
-        values as they are, where the attribute with the largest variance decides the groups.
-
-    Notes
-    -----
-    The method draws nothing: who holds the original file can run it again (see `mdav_groups`).
+    ``k`` is from 2. Distances are between values divided by the standard deviation of their attribute, or, not
+    ``standardised``, as they are, where the attribute with the largest variance decides. The method draws nothing: an
+    intruder with the original file can run it again (``mdav_groups``).
     """
 
     name = MaskingName.MDAV
@@ -111,14 +88,7 @@ class Mdav(MaskingMethod):
     standardised: bool = True
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:  # noqa: ARG002 - the common signature
-        """Mask an array of shape (n_records, n_attributes); nothing is drawn from the generator.
-
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of at least k records of finite numbers up to ±1e140, or, where they are
-            standardised, an attribute does not vary.
-        """
+        """Mask at least k records of finite numbers up to ±1e140, varying where standardised; else ParameterError."""
         original = checked_values(values, fewest=self.k, squared=True, varying=self.standardised)
         compared = (original - original.mean(axis=0)) / original.std(axis=0) if self.standardised else original
         described: Described = {
@@ -131,10 +101,7 @@ class Mdav(MaskingMethod):
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:
         """The masked values themselves, which running the method again gives; rounded ones within half a unit.
 
-        Raises
-        ------
-        ParameterError
-            If the masked file was not made by the method.
+        ParameterError if the masked file was not made by the method.
         """
         if not complete:
             return None
@@ -157,25 +124,11 @@ def mdav_groups(points: Floats, k: int) -> Ints:
 
     While at least 3k points are left: take r, farthest from their mean, with the k − 1 nearest to it; then s, farthest
     from r, with the k − 1 nearest to it. Of 2k to 3k − 1 points take r with the k − 1 nearest to it; the others, or
-    fewer than 2k, are the last group.
+    fewer than 2k, are the last group. At least k points, (n_points, n_dimensions), up to ±1e140. Groups are numbered
+    from 0 as they are formed; of equally distant points the lower row is taken.
 
-    Parameters
-    ----------
-    points : array of shape (n_points, n_dimensions)
-        At least k points, up to ±1e140.
-    k : int
-        Smallest group.
-
-    Returns
-    -------
-    array of shape (n_points,)
-        Groups in the order in which they are formed, from 0. Of equally distant points the lower row is taken.
-
-    Notes
-    -----
     The paper's s is sought before r's group is taken, here after; this can matter only where k − 1 points or more are
-    exactly as far from r as s. Time is quadratic at worst, and in few dimensions about n/k times a search of a few
-    leaves.
+    exactly as far from r as s.
     """
     left, groups = LivePoints(points), np.empty(len(points), dtype=np.int64)
     formed = 0
@@ -196,10 +149,7 @@ def mdav_groups(points: Floats, k: int) -> Ints:
 
 
 def group_means(values: Floats, groups: Ints) -> Floats:
-    """Mean of each record's group, array of the shape of the values.
-
-    Rounding is kept from moving a mean out of the values of its group.
-    """
+    """Mean of each record's group, in the shape of the values; rounding moves no mean out of its group's values."""
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(groups[order]) > 0))
     sizes = np.diff(np.append(starts, len(groups)))
@@ -212,13 +162,12 @@ def group_means(values: Floats, groups: Ints) -> Floats:
 
 
 class LivePoints:
-    """Points from which groups are taken away: the farthest that is left, and the nearest.
+    """Points, (n_points, n_dimensions), from which groups are taken away: the farthest that is left, and the nearest.
 
-    The answers are those of a search through all points, of equal distances the lowest row. Only distinct points are
-    searched, each with its rows, in the leaves of a k-d tree. Bounding boxes shrink as points are taken, and a leaf is
-    searched only where its box may hold an answer. Bounds are summed in the order in which distances are, so that
-    rounding, which is monotone, never puts a bound on the wrong side of a distance. `farthest` and `take` need at least
-    one point that is left, of an array of shape (n_points, n_dimensions).
+    Of equal distances the lowest row, as in a search through all. Distinct points are in the leaves of a k-d tree,
+    whose boxes shrink as points are taken; a leaf is searched only where its box may hold an answer. Bounds are summed
+    in the order in which distances are, so that rounding never puts a bound on the wrong side of a distance.
+    ``farthest`` and ``take`` need a point that is left.
     """
 
     def __init__(self, points: Floats, leaf_size: int = 256) -> None:

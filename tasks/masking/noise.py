@@ -13,14 +13,8 @@ from tasks.request.model import MaskingName
 class AdditiveNoise(MaskingMethod):
     """Independent normal noise on each attribute, Var(ε) = k·Var(X).
 
-    Parameters
-    ----------
-    proportion : float
-        k, variance of the noise as a share of the attribute's; greater than 0, at most a million.
-
-    Notes
-    -----
-    A reader who knows k recovers Var(X) as Var(X')/(1 + k). Var is the sample variance, with n − 1.
+    ``proportion`` is k, greater than 0 and at most a million. A reader who knows it recovers Var(X) as Var(X')/(1 + k).
+    Var is the sample variance, with n − 1.
     """
 
     name = MaskingName.ADDITIVE_NOISE
@@ -32,14 +26,7 @@ class AdditiveNoise(MaskingMethod):
     proportion: float
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Add noise to an array of shape (n_records, n_attributes).
-
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of at least two records of finite numbers up to ±1e140, or an attribute does
-            not vary.
-        """
+        """Add noise to at least two records of finite numbers up to ±1e140 that vary; else ParameterError."""
         original = checked_values(values, fewest=2, squared=True, varying=True)
         deviations = original.std(axis=0, ddof=1)
         noise = self._standard_noise(original, deviations, generator)
@@ -55,10 +42,8 @@ class AdditiveNoise(MaskingMethod):
 class CorrelatedNoise(AdditiveNoise):
     """Normal noise with the covariances of the data, Cov(ε) = k·Cov(X), so that correlations are kept.
 
-    Notes
-    -----
-    A reader who knows k recovers Cov(X) as Cov(X')/(1 + k). Cov is the sample covariance, with n − 1. The noise is
-    drawn through the symmetric square root of the correlation matrix, which is unique, and may be singular.
+    Cov is the sample covariance, with n − 1, which a reader who knows k recovers as Cov(X')/(1 + k). The noise is drawn
+    through the symmetric square root of the correlation matrix, which is unique, and may be singular.
     """
 
     name = MaskingName.CORRELATED_NOISE

@@ -1,9 +1,8 @@
 """Rank swapping: each attribute by itself, values change places with others near in rank (Torra 2016, slides 49, 63).
 
-The values of an attribute are sorted, each is swapped with one above it, and the sorting is undone. Marginal
-distributions are kept exactly; correlations are not. In rank swapping p the partner is at most k = ⌊p·n/100⌋ ranks
-above, which the intersection attack rests on. In p-buckets and p-distribution a value may receive any rank, so that the
-sets of that attack are the whole file: its guarantee is gone, not the risk, because near ranks remain the likely ones.
+Marginal distributions are kept exactly; correlations are not. In rank swapping p the partner is at most k = ⌊p·n/100⌋
+ranks above, which the intersection attack rests on. In p-buckets and p-distribution a value may receive any rank: that
+attack's guarantee is gone, not the risk, because near ranks remain the likely ones.
 """
 
 from abc import abstractmethod
@@ -49,7 +48,7 @@ class Reading(StrEnum):
 
 
 class Swapping(MaskingMethod):
-    """A method by which values change places, each attribute by itself; marginal distributions are kept exactly."""
+    """A method by which values change places, each attribute by itself."""
 
     effect = Effect.EXCHANGED
 
@@ -59,26 +58,14 @@ class Swapping(MaskingMethod):
 
     @abstractmethod
     def pairs(self, n_records: int, generator: np.random.Generator) -> Iterable[tuple[int, int]]:
-        """Ranks that exchange their values.
-
-        Raises
-        ------
-        ParameterError
-            If the records are too few for the parameters.
-        """
+        """Ranks that exchange their values; ParameterError if the records are too few for the parameters."""
 
     @abstractmethod
     def described(self, n_records: int) -> Described:
         """The method and its parameters for a file of so many records."""
 
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Swap each attribute of an array of shape (n_records, n_attributes).
-
-        Raises
-        ------
-        ParameterError
-            If the values are not a table of at least two records of finite numbers, or too few for the parameters.
-        """
+        """Swap at least two records of finite numbers, and enough for the parameters; else ParameterError."""
         original = checked_values(values, fewest=2)
         described, masked = self.described(len(original)), np.empty_like(original)
         for column, swapped in zip(original.T, masked.T, strict=True):
@@ -91,19 +78,10 @@ class Swapping(MaskingMethod):
 class RankSwapping(Swapping):
     """Rank swapping p (Torra 2016, slide 49), in one of its three readings.
 
-    Parameters
-    ----------
-    p : float
-        Percent of the records that bounds the difference of swapped ranks; greater than 0, at most 100.
-    reading : Reading
-        What is done with ranks that are already swapped.
-
-    Notes
-    -----
-    In each reading a masked value has a rank within ±k of its original's, where a tie has all its ranks: this is what
-    the intersection attack rests on. In *literal* a rank that is drawn several times passes on the values of the ranks
-    that drew it, all of which lie among the k below it.
-    The slides leave ties open; here the order within a tie is drawn.
+    ``p`` percent of the records, above 0 and at most 100, bounds the difference of swapped ranks. In each reading a
+    masked value has a rank within ±k of its original's, where a tie has all its ranks: this is what the intersection
+    attack rests on. In *literal* a rank that is drawn several times passes on the values of the ranks that drew it, all
+    of which lie among the k below it. The slides leave ties open; here the order within a tie is drawn.
     """
 
     name = MaskingName.RANK_SWAPPING
@@ -129,13 +107,7 @@ class RankSwapping(Swapping):
         return cls(masking.strength, Reading(masking.reading or "pair"))
 
     def ranks(self, n_records: int) -> int:
-        """The most ranks a value moves, k = ⌊p·n/100⌋.
-
-        Raises
-        ------
-        ParameterError
-            If p percent of the records are less than one.
-        """
+        """The most ranks a value moves, k = ⌊p·n/100⌋; ParameterError if p percent of the records are less than one."""
         return int(ranks_of_percent(self.p, n_records))
 
     def described(self, n_records: int) -> Described:
@@ -162,16 +134,10 @@ class RankSwapping(Swapping):
 class BucketSwapping(Swapping):
     """Rank swapping p-buckets (Torra 2016, slide 63).
 
-    The sorted values are cut into equal buckets. A value of bucket r is swapped with one of bucket s ≥ r, which is
-    chosen with probability (1/K)·2^−(s−r+1); the partner is drawn among the unswapped values of that bucket.
+    The sorted values are cut into ``buckets``, whose sizes differ by one at most. A value of bucket r is swapped with
+    one of bucket s ≥ r, which is chosen with probability (1/K)·2^−(s−r+1); the partner is drawn among its unswapped
+    values.
 
-    Parameters
-    ----------
-    buckets : int
-        Number of buckets, from 1; their sizes differ by one at most.
-
-    Notes
-    -----
     The slide does not say what happens when a bucket has no unswapped value left. Here K sums over the buckets that
     have one, the value itself left out; where none has, the value stays. The order within a tie is drawn.
     """
@@ -184,13 +150,7 @@ class BucketSwapping(Swapping):
     buckets: int
 
     def described(self, n_records: int) -> Described:
-        """The method and its buckets.
-
-        Raises
-        ------
-        ParameterError
-            If the records are fewer than the buckets.
-        """
+        """The method and its buckets; ParameterError if the records are fewer."""
         if self.buckets > n_records:
             raise refused("there are more buckets than records", "buckets", f"at most {n_records}", str(self.buckets))
         return {"method": "rank swapping p-buckets", "buckets": self.buckets}
@@ -198,8 +158,8 @@ class BucketSwapping(Swapping):
     def pairs(self, n_records: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
         """Ranks that exchange values; expected linear time.
 
-        A bucket that does not exist, or has no unswapped value, is drawn again, which is to leave it out of K; so is a
-        swapped rank of the bucket. The exponent of a uniform number is 0, −1, −2, … with probability 1/2, 1/4, 1/8, …
+        A bucket that does not exist, or has no unswapped value, is drawn again, which leaves it out of K; so is a
+        swapped rank. The exponent of a uniform number is 0, −1, −2, … with probability 1/2, 1/4, 1/8, …
         """
         starts = -(-np.arange(self.buckets + 1) * n_records // self.buckets)
         unswapped_of = np.diff(starts).tolist()
@@ -231,15 +191,13 @@ class BucketSwapping(Swapping):
 class DistributionSwapping(Swapping):
     """Rank swapping p-distribution (Torra 2016, slide 63).
 
-    The value at rank i is swapped with the one at ℓ = i + r, where r has the normal distribution N(k/2, k/2) with
-    k = p·n/100 and p percent of the records, greater than 0, at most 100.
+    The value at rank i is swapped with the one at ℓ = i + r, where r has the normal distribution N(k/2, k/2) with k =
+    p·n/100 and p percent of the records, greater than 0, at most 100.
 
-    Notes
-    -----
     The slide's second 0.5p is read as the standard deviation. It does not say what happens with a partner that is
     below, beyond the last rank or already swapped. Here r is rounded; one below 1 is drawn again, for the lower ranks
-    have had their turn; one beyond the last rank is the last; and the unswapped value nearest to ℓ is taken, of two
-    as near the lower. Only where no unswapped value is left does a value stay. The order within a tie is drawn.
+    have had their turn; one beyond the last rank is the last; and the unswapped value nearest to ℓ is taken, of two as
+    near the lower. Only where none is left does a value stay. The order within a tie is drawn.
     """
 
     name = MaskingName.DISTRIBUTION_SWAPPING
@@ -275,21 +233,10 @@ class DistributionSwapping(Swapping):
 
 
 def window_bounds(original: Floats, masked: Floats, window: int) -> MaskedRange:
-    """Masked values whose rank is within a window of the rank of each original value.
+    """Masked values whose rank is within ``window`` ranks of that of each original value, clipped at the ends.
 
-    Parameters
-    ----------
-    original : array of shape (n_known_records, n_attributes)
-    masked : array of shape (n_records, n_attributes)
-        Its values are the whole original file's, so that one known record has a rank.
-    window : int
-        k, in ranks, from 1; both directions, clipped at the ends.
-
-    Returns
-    -------
-    MaskedRange
-        From the value k ranks below the lowest to the value k ranks above the highest rank that x's value has; equal
-        values have a lowest and a highest rank. The value itself is within.
+    ``masked`` holds the whole file's values, so that one known record has a rank. Equal values have a lowest and a
+    highest rank; the bounds are the values so many ranks below the one and above the other.
     """
     low, high = np.empty_like(original), np.empty_like(original)
     for axis, column in enumerate(masked.T):
@@ -320,7 +267,7 @@ def window_pairs(n_records: int, k: int, generator: np.random.Generator) -> Iter
     """Ranks that exchange values, where partners are drawn among the unswapped; expected linear time.
 
     A rank is drawn in the window (i, i + k] until it is unswapped, which at least half of the window is but near the
-    last rank; the unswapped of the window are counted, so that nothing is drawn where there is none.
+    last rank; the unswapped are counted, so that nothing is drawn where there is none.
     """
     chances = uniform_draws(generator, n_records)
     unswapped = bytearray(b"\1") * n_records

@@ -181,10 +181,7 @@ def write_arx(hierarchy: Hierarchy, path: Path) -> None:
     returns = any("\r" in label for label in hierarchy.axis_labels)
     with path.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(
-            lines,
-            delimiter=DELIMITER,
-            lineterminator="\n",
-            quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL,
+            lines, delimiter=DELIMITER, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
         )
         for leaf in hierarchy.groups:
             writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])

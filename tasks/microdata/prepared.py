@@ -17,15 +17,7 @@ from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, numbered_column
 from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.parts import (
-    FilePart,
-    PartCoder,
-    code_part,
-    joined_column,
-    joined_records,
-    pieces,
-    read_piece,
-)
+from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
 from tasks.microdata.read import is_parquet, read_microdata, read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest

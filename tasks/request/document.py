@@ -92,13 +92,8 @@ class NotYaml(Exception):
 def read_document(text: str) -> YamlDocument:
     """Read one YAML 1.2 document as dict, list, str, int, float, bool and None; dates stay as they are written.
 
-    Keys that occur twice or are not text, tags, and YAML 1.1 merges become mistakes of the document, beside whatever
-    else is wrong with it.
-
-    Raises
-    ------
-    NotYaml
-        If the text is not YAML, or is nested or repeated (aliases) past any use in a request.
+    Keys that occur twice or are not text, tags, and YAML 1.1 merges become mistakes of the document. Raises NotYaml if
+    the text is not YAML, or is nested or repeated (aliases) past any use in a request.
     """
     root = _composed(text)
     if root is None:

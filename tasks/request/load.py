@@ -1,8 +1,7 @@
 """Reading a release request, resolving the files it names, and a private copy of all of them, named by hash.
 
-A run works on the private copies, a snapshot: what a stage reads is what the release is named by. Files that somebody
-writes to meanwhile, or exchanges, are neither read again nor missed. The copies are as private as the run's folder, and
-go with it.
+A run works on the private copies, a snapshot: what a stage reads is what the release is named by, whatever is written
+to the files meanwhile. The copies are as private as the run's folder, and go with it.
 """
 
 import hashlib
@@ -99,18 +98,9 @@ class LoadedRequest:
     def resolve(self, relative: str, name: str) -> Path:
         """The readable file that the request names, made absolute, in its folder or one of the roots, links followed.
 
-        Parameters
-        ----------
-        relative : str
-            The path as the request has it, relative to the request's folder or, where that holds no such file, to the
-            first of the roots that does.
-        name : str
-            Path in the document, such as ``dataset.path``; for messages.
-
-        Raises
-        ------
-        WorkspaceError
-            If the path leads elsewhere, or to no readable file.
+        ``relative`` starts at the request's folder or, where that holds no such file, at the first of the roots that
+        does; ``name`` is its path in the document, for messages. Raises WorkspaceError if it leads elsewhere, or to no
+        readable file.
         """
         shown = f"“{printable(relative)}”"
         allowed = (self.base, *self.roots)
@@ -156,23 +146,12 @@ def _is_within(path: Path, folders: Sequence[Path]) -> bool:
 
 
 def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
-    """Read and check a release request; the same bytes are parsed once in a process.
+    """Read and check a release request, YAML 1.2 in UTF-8, at most 1 MB; the same bytes are parsed once in a process.
 
-    An agreement that has expired is not an error here: it is for a gate to block. The files that it names are not
-    touched until ``resolve``.
-
-    Parameters
-    ----------
-    path : Path
-        YAML 1.2 document in UTF-8, at most 1 MB.
-    roots : sequence of Path
-        Folders, beside the request's own, in which the files it names may lie.
-
-    Raises
-    ------
-    RequestError
-        If the document cannot be read or is not a valid request. The first 100 mistakes found are among its
-        ``problems``; rules that relate several keys are checked once those keys are right by themselves.
+    An agreement that has expired is for a gate to block. The files that it names, in its folder or the roots, are not
+    touched until ``resolve``. Raises RequestError if the document cannot be read or is not a valid request, the first
+    100 mistakes among its ``problems``; rules that relate several keys are checked once those keys are right by
+    themselves.
     """
     return request_of_bytes(read_bytes(path, REQUEST), path, roots)
 
@@ -212,13 +191,7 @@ class SnapshotRequest(LoadedRequest):
     """Private copy of each named file, by its place in the document; the folder's name is the copy's SHA-256."""
 
     def resolve(self, relative: str, name: str) -> Path:  # noqa: ARG002
-        """The private copy of a file that the request names.
-
-        Raises
-        ------
-        StageFailed
-            If the copy is missing or its bytes are not those that the release is named by.
-        """
+        """The private copy of a file that the request names; StageFailed if it is missing or was changed."""
         path = self.files.get(name)
         if path is None or not path.is_file() or file_sha256(path) != path.parent.name:
             raise StageFailed(
@@ -234,13 +207,8 @@ class SnapshotRequest(LoadedRequest):
 def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path) -> None:
     """Copy a request and every file that it names into a private folder.
 
-    ``hashes`` has the SHA-256 of each file, by its place in the document: what the release is named by. Copies that an
-    interrupted run has left are used again.
-
-    Raises
-    ------
-    BadInput
-        If a file is not what the release is named by any more.
+    ``hashes`` has the SHA-256 of each file, by its place in the document. Copies that an interrupted run has left are
+    used again. Raises BadInput if a file is not what the release is named by any more.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / _REQUEST).write_bytes(loaded.content)
@@ -266,13 +234,7 @@ def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path
 
 
 def open_snapshot(folder: Path) -> SnapshotRequest:
-    """The request of a snapshot; its files are the private copies.
-
-    Raises
-    ------
-    StageFailed
-        If the snapshot is damaged.
-    """
+    """The request of a snapshot, its files the private copies; StageFailed if the snapshot is damaged."""
     try:
         document = json.loads((folder / _INDEX).read_bytes())
         content = (folder / _REQUEST).read_bytes()

@@ -59,14 +59,8 @@ class RequestPart(BaseModel):
 def broken_rule(expected: str, at: str = "", *, got: str, fix: str) -> PydanticCustomError:
     """Error for a validator to raise where values do not fit each other or a rule that no type states.
 
-    Parameters
-    ----------
-    expected : str
-        The rule.
-    at : str
-        Keys and positions of the mistake, below the part that is validated, with dots between them.
-    got, fix : str
-        What the document has there, and what its author can do; without values from the data's domain.
+    ``at`` has the keys and positions of the mistake below the part that is validated, with dots between them; ``got``
+    and ``fix`` hold no values from the data's domain.
     """
     steps = tuple(int(step) if step.isdigit() else step for step in at.split(".") if step)
     return PydanticCustomError(BROKEN_RULE, "{expected}", dict[str, Any](expected=expected, at=steps, got=got, fix=fix))

@@ -268,12 +268,7 @@ class Measure(StrEnum):
 
 
 OF_ONE_COPY = frozenset(
-    {
-        Measure.LINKED_UNINFORMED,
-        Measure.LINKED_INFORMED,
-        Measure.CERTAIN_UNINFORMED,
-        Measure.CERTAIN_INFORMED,
-    }
+    {Measure.LINKED_UNINFORMED, Measure.LINKED_INFORMED, Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED}
 )
 """Measures of risk that a coalition would raise, and that are measured of one copy alone."""
 LARGER_IS_BETTER = frozenset(

@@ -58,13 +58,7 @@ def fingerprint(text: str) -> str:
 
 
 def encryption_key(text: str) -> object:
-    """The key in the form that age's library takes.
-
-    Raises
-    ------
-    ValueError
-        If it is none; the message does not repeat it.
-    """
+    """The key in the form that age's library takes; ValueError, which does not repeat it, if it is none."""
     key = canonical(text)
     try:
         if key.split(" ")[0] in SSH_KINDS:
@@ -77,10 +71,7 @@ def encryption_key(text: str) -> object:
 def usable(text: str) -> str:
     """A public key in canonical form, if a file can be encrypted to it so that its holder alone can read it.
 
-    Raises
-    ------
-    ValueError
-        If it is no such key, or one whose shared secret everybody knows; the message does not repeat it.
+    Raises ValueError if it is no such key, or one whose shared secret everybody knows; the message does not repeat it.
     """
     key = canonical(text)
     encryption_key(key)

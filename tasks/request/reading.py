@@ -185,13 +185,7 @@ Found = Mistake | ErrorDetails
 
 
 def read_bytes(path: Path, form: Form[Any]) -> bytes:
-    """The bytes of a document.
-
-    Raises
-    ------
-    RequestError
-        If it cannot be read, or is larger than 1 MB.
-    """
+    """The bytes of a document; RequestError if it cannot be read, or is larger than 1 MB."""
     try:
         if path.exists() and not path.is_file():
             raise RequestError(
@@ -237,11 +231,7 @@ def _decoded(content: bytes, path: Path, form: Form[Any]) -> str:
 def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlDocument]:
     """The document as an instance of its form's model, and with the positions of its values.
 
-    Raises
-    ------
-    RequestError
-        If it is not UTF-8, YAML or valid. The first 100 mistakes found are among its ``problems``; rules that relate
-        several keys are checked once those keys are right by themselves.
+    Raises RequestError if it is not UTF-8, YAML or valid, as ``tasks.request.load.load_request`` describes.
     """
     text = _decoded(content, path, form)
     form.check_text(text, path)

@@ -7,17 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tasks.request.part import (
-    Cost,
-    EachOnce,
-    Identifier,
-    Money,
-    OpenProbability,
-    RequestPart,
-    Rule,
-    Text,
-    listed,
-)
+from tasks.request.part import Cost, EachOnce, Identifier, Money, OpenProbability, RequestPart, Rule, Text, listed
 from tasks.request.public_key import PublicKey
 
 

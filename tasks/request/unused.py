@@ -101,10 +101,7 @@ def _of_k_anonymity(demands: KAnonymity, place: str) -> _Notes:
     options = ("suppression_limit", "metric", "local_recoding")
     given = _listed(name for name in options if name in demands.model_fields_set)
     return [
-        (
-            trivial and given,
-            f"{place} ({given}) is not used; every class has one record, and nothing else is demanded",
-        ),
+        (trivial and given, f"{place} ({given}) is not used; every class has one record, and nothing else is demanded")
     ]
 
 
@@ -143,23 +140,20 @@ def _of_review(request: ReleaseRequest) -> _Notes:
         (
             review.required > len(able),
             f"policy.review.required: {review.required} keeps every release waiting; policy.review.reviewers names "
-            f"{len(able)} {'person' if len(able) == 1 else 'people'} besides whoever asks for it",
+            f"{len(able)} {'person' if len(able) == 1 else 'people'} besides the requester",
         ),
-        (
-            review.reviewers and not review.required,
-            "policy.review.reviewers is not used; policy.review.required is 0",
-        ),
+        (review.reviewers and not review.required, "policy.review.reviewers is not used; policy.review.required is 0"),
         (
             "override_days" in review.model_fields_set and not review.overridable,
             "policy.review.override_days is not used; policy.review.overridable lists no gate",
         ),
         (
             review.overridable and all(same_person(name, request.requested_by) for name in review.officers),
-            "policy.review.overridable is not used; the only officer is whoever asks for the release",
+            "policy.review.overridable is not used; the only officer is the requester",
         ),
         (
             len(able) < len(review.reviewers),
-            "policy.review.reviewers names whoever asks for the release, whose vote is not taken",
+            "policy.review.reviewers names the requester, whose vote is not taken",
         ),
     ]
 

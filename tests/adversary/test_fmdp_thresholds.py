@@ -16,7 +16,6 @@ from tasks.adversary.fmdp import (
     linked_values,
     reidentification_probability,
     reidentification_probability_unknown,
-    safe_group_size,
     sink_probability,
     solve,
 )
@@ -55,8 +54,6 @@ def test_risk_rises_with_the_size_where_penalties_are_limited():
     np.testing.assert_allclose(risk[2:4], [made[0] / 6, made[1] / 8], rtol=1e-14)
     assert risk[3] > risk[2]
     assert risk[2] < 0.49 < risk[3]
-    # at 3 the risk is below 0.49, but not at every size past it
-    assert safe_group_size(profile, 0.49) == 1 + max(size for size in range(1, 20) if risk[size - 1] > 0.49) > 4
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -74,28 +71,11 @@ def test_risk_rises_with_the_size_where_penalties_are_limited():
         max_penalties=st.sampled_from([None, 1, 2]),
         discount=st.sampled_from([0.5, 0.9, 1.0]),
         confirmation=st.sampled_from([0.6, 1.0]),
-    ),
-    st.floats(0, 1),
+    )
 )
-def test_thresholds_are_those_of_a_scan(profile, probability):
+def test_thresholds_are_those_of_a_scan(profile):
     risk = reidentification_probability(profile, np.arange(1, 5001))
-    expected = [int(np.flatnonzero(risk > level).max(initial=-1)) + 2 for level in (0, probability)]
-    assert [known_threshold(profile), safe_group_size(profile, probability)] == expected
-    assert safe_group_size(profile, 0) == known_threshold(profile)
-
-
-def test_the_accepted_risk_may_be_that_of_a_full_attack():
-    assert safe_group_size(CASE, 0.63) == 1
-    assert safe_group_size(CASE, 0.6299) == 14
-    assert safe_group_size(CASE, 0.63 * 12 / 14) == 14
-    assert safe_group_size(CASE, 0.63 * 12 / 14 - 1e-9) == 15
-    assert safe_group_size(replace(CASE, detection_slope=0), 0.5) == 45
-
-
-@pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan"), float("inf"), True])
-def test_an_accepted_risk_is_a_probability(probability):
-    with pytest.raises(ParameterError, match="probability"):
-        safe_group_size(CASE, probability)
+    assert known_threshold(profile) == int(np.flatnonzero(risk > 0).max(initial=-1)) + 2
 
 
 @pytest.mark.parametrize("discount", [0.2, 0.9, 1])
@@ -105,8 +85,6 @@ def test_nothing_deters_who_risks_nothing(discount):
     assert reidentification_probability(profile, sizes).tolist() == [0.315] * 5
     assert exploits_made(profile, sizes).tolist() == sizes
     assert known_threshold(profile) is None
-    assert safe_group_size(profile, 0.3) is None
-    assert safe_group_size(profile, 0.315) == 1
     assert solve(profile, 1000).sink_threshold is None
 
 
@@ -118,7 +96,6 @@ def test_a_fee_deters_who_risks_nothing_else_but_has_to_wait():
     assert threshold == pytest.approx(bound, abs=1)
     assert reidentification_probability(profile, [threshold - 1, threshold]).tolist() == [0.63, 0]
     assert sink_probability(profile, [threshold]) == 0.63
-    assert safe_group_size(profile, 0.5) == threshold
 
 
 @pytest.mark.parametrize(("fee", "threshold"), [(0.63 * 8000 - 1e-6, None), (0.63 * 8000, 1), (6000, 1)])
@@ -159,7 +136,6 @@ def test_small_groups_are_solved_however_large_the_threshold():
     small = reidentification_probability(profile, [1, 2, 100])
     np.testing.assert_allclose(small, 0.63, rtol=1e-12)
     np.testing.assert_array_less(0, linked_values(profile, [1, 500]))
-    assert safe_group_size(profile, 0.63) == 1
 
 
 def test_a_plan_out_of_reach_says_so(monkeypatch):
@@ -191,7 +167,6 @@ def test_penalties_that_are_soon_over_do_not_deter_a_patient_adversary(slope, li
         assert known_threshold(profile) is not None
         return
     assert known_threshold(profile) is None
-    assert safe_group_size(profile, 0.5) is None
     sizes = np.array([1, 10, 100, 1000, 2000])
     # κπG less all the penalties there can be
     assert np.all(solve(profile, 2000).start_value[sizes] >= 0.63 * 8000 - 100)

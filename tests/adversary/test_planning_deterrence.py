@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import linked_values, reidentification_probability
-from tasks.adversary.planning.deterrence import Term, deterring_value, shared_access, term_value, with_term
+from tasks.adversary.planning.deterrence import Term, deterring_value, pays_together, term_value, with_term
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 
@@ -46,7 +46,6 @@ BY_HAND = AdversaryProfile(
         (Term.EXPLOIT_COST, 20.0),
         (Term.PENALTY, 350.0),
         (Term.DETECTION, 0.175),
-        (Term.CONSTANT_DETECTION, 0.175),
     ],
 )
 def test_one_candidate_by_hand(term: Term, expected: float) -> None:
@@ -59,7 +58,7 @@ def test_one_candidate_by_hand(term: Term, expected: float) -> None:
         (Term.ACCESS_COST, 75.0),
         (Term.EXPLOIT_COST, 30 - 10 / 3),
         (Term.PENALTY, 10 * (45 - 10 / 3)),
-        (Term.CONSTANT_DETECTION, (45 - 10 / 3) / 200),
+        (Term.DETECTION, (45 - 10 / 3) / 200),
     ],
 )
 def test_three_records_that_share_access_by_hand(term: Term, expected: float) -> None:
@@ -114,7 +113,7 @@ def test_the_value_deters_and_a_smaller_one_does_not(
         changed = with_term(profile, term, value)
         if records == 1:
             return bool(reidentification_probability(changed, size) > 0)
-        return shared_access(changed, linked_values(changed, [size]), records).accessed
+        return pays_together(changed, linked_values(changed, [size]), records)
 
     value = deterring_value(profile, term, size, records)
     if value is None:
@@ -143,13 +142,13 @@ def test_a_file_needs_what_its_groups_need_together() -> None:
         together = deterring_value(CASE_STUDY, term, sizes, records)
         assert together > max(deterring_value(CASE_STUDY, term, size) for size in sizes)
         changed = with_term(CASE_STUDY, term, together)
-        assert not shared_access(changed, linked_values(changed, sizes), records).accessed
+        assert not pays_together(changed, linked_values(changed, sizes), records)
 
 
 def test_certain_detection_does_not_deter_where_it_costs_little() -> None:
     # Detected for sure, one candidate is worth 50 − 5 − 30 = 15, which is more than the 10 for access.
-    assert deterring_value(replace(BY_HAND, penalty=30.0), Term.CONSTANT_DETECTION, 1) is None
-    assert deterring_value(replace(BY_HAND, penalty=35.0), Term.CONSTANT_DETECTION, 1) == pytest.approx(1, rel=2e-9)
+    assert deterring_value(replace(BY_HAND, penalty=30.0), Term.DETECTION, 1) is None
+    assert deterring_value(replace(BY_HAND, penalty=35.0), Term.DETECTION, 1) == pytest.approx(1, rel=2e-9)
     assert deterring_value(replace(BY_HAND, penalty=0.0), Term.DETECTION, 1) is None
 
 
@@ -175,7 +174,7 @@ def test_a_penalty_that_comes_but_once_deters_all_the_same() -> None:
 
 def test_nothing_is_needed_where_the_attack_does_not_pay_anyway() -> None:
     poor = replace(BY_HAND, gain=5.0)
-    assert [deterring_value(poor, term, 1) for term in Term] == [0.0] * 5
+    assert [deterring_value(poor, term, 1) for term in Term] == [0.0] * 4
 
 
 def test_impossible_sizes_and_rates_are_refused() -> None:
@@ -191,8 +190,7 @@ def test_terms_are_set_and_read() -> None:
     profile = replace(CASE_STUDY, detection_slope=0.18)
     first = with_term(profile, Term.DETECTION, 0.2)
     assert first.detection([0, 1]) == pytest.approx([0.2, 1 / (1 + np.exp(-(np.log(0.25) + 0.18)))])
-    assert with_term(profile, Term.CONSTANT_DETECTION, 0.2).detection([0, 9]) == pytest.approx([0.2, 0.2])
     for rate in (0.0, 1.0):
-        assert with_term(profile, Term.CONSTANT_DETECTION, rate).detection([0, 9]).tolist() == [rate, rate]
+        assert with_term(profile, Term.DETECTION, rate).detection([0, 9]).tolist() == [rate, rate]
     for term in Term:
         assert term_value(with_term(profile, term, 0.25), term) == pytest.approx(0.25)

@@ -18,7 +18,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
     sink_probability,
 )
-from tasks.adversary.planning.deterrence import shared_access
+from tasks.adversary.planning.deterrence import Term, deterring_value, pays_together
 from tests.support.examples import examples
 
 CASE_STUDY = AdversaryProfile(
@@ -36,16 +36,15 @@ CASE_STUDY = AdversaryProfile(
 
 def shared_risk(profile: AdversaryProfile, sizes: ArrayLike, records: ArrayLike = 1) -> Floats:
     """P_reid of each record where the group sizes are known and access is paid once for all."""
-    access = shared_access(profile, linked_values(profile, sizes), records)
-    return sink_probability(profile, sizes) * access.accessed
+    return sink_probability(profile, sizes) * pays_together(profile, linked_values(profile, sizes), records)
 
 
 def shared_risk_unknown(
     profile: AdversaryProfile, sizes: ArrayLike, densities: ArrayLike, people: int, records: ArrayLike = 1
 ) -> Floats:
     """The same where the sizes are known only after access."""
-    access = shared_access(profile, expected_linked_values(profile, densities, people), records)
-    return sink_probability(profile, sizes) * access.accessed
+    accessed = pays_together(profile, expected_linked_values(profile, densities, people), records)
+    return sink_probability(profile, sizes) * accessed
 
 
 def test_two_records_are_attacked_where_one_is_not() -> None:
@@ -53,9 +52,8 @@ def test_two_records_are_attacked_where_one_is_not() -> None:
     assert reidentification_probability(CASE_STUDY, 48) == 0
     assert shared_risk(CASE_STUDY, [48], 1).tolist() == [0]
     assert shared_risk(CASE_STUDY, [48], 2) == pytest.approx(0.63)
-    access = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [48]), 2)
-    assert access.value == pytest.approx(2 * (100 - 9.8992) - 100, abs=1e-3)
-    assert access.accessed
+    assert deterring_value(CASE_STUDY, Term.ACCESS_COST, 48, 2) == pytest.approx(2 * (100 - 9.8992), abs=1e-3)
+    assert pays_together(CASE_STUDY, linked_values(CASE_STUDY, [48]), 2)
 
 
 def test_one_small_group_opens_the_external_data_for_all() -> None:
@@ -68,23 +66,19 @@ def test_thresholds_by_number_of_similar_records() -> None:
     # γMW > C_d is γW > C_d/M: the threshold of one record with the cost divided.
     for similar, threshold in zip((1, 2, 5, 10), (48, 51, 53, 54), strict=True):
         assert known_threshold(replace(CASE_STUDY, access_cost=100 / similar)) == threshold
-        below = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [threshold - 1]), similar)
-        at = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [threshold]), similar)
-        assert below.accessed
-        assert not at.accessed
+        assert pays_together(CASE_STUDY, linked_values(CASE_STUDY, [threshold - 1]), similar)
+        assert not pays_together(CASE_STUDY, linked_values(CASE_STUDY, [threshold]), similar)
 
 
 def test_totals_by_hand() -> None:
     profile = replace(CASE_STUDY, discount=0.5)
-    access = shared_access(profile, [30.0, 7.0, 0.0], [5, 6, 1000])
-    assert access.total == 192
-    assert access.value == 0.5 * 192 - 100
-    assert not access.accessed
-    tie = shared_access(profile, [50.0], 4)
-    assert (tie.value, tie.accessed) == (0, False)
-    assert shared_access(profile, [50.0], 5).accessed
-    nobody = shared_access(profile, [])
-    assert (nobody.total, nobody.accessed) == (0, False)
+    values, records = [30.0, 7.0, 0.0], [5, 6, 1000]
+    assert not pays_together(profile, values, records)
+    assert not pays_together(replace(profile, access_cost=0.5 * 192), values, records)
+    assert pays_together(replace(profile, access_cost=0.5 * 191), values, records)
+    assert not pays_together(profile, [50.0], 4)
+    assert pays_together(profile, [50.0], 5)
+    assert not pays_together(profile, [])
 
 
 profiles = st.builds(
@@ -132,5 +126,5 @@ def test_one_record_is_the_known_group() -> None:
     for size in sizes:
         risk = shared_risk(CASE_STUDY, [size])
         assert risk == reidentification_probability(CASE_STUDY, [size])
-        access = shared_access(CASE_STUDY, linked_values(CASE_STUDY, [size]))
-        assert access.value == pytest.approx(float(access_values(CASE_STUDY, size)))
+        worth = deterring_value(CASE_STUDY, Term.ACCESS_COST, size) - CASE_STUDY.access_cost
+        assert worth == pytest.approx(float(access_values(CASE_STUDY, size)))

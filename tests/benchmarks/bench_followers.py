@@ -12,7 +12,7 @@ from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Floats, Payoffs
 from tasks.generalization.partition import partition
 from tasks.generalization.sequential_follower import SequentialFollower
-from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
+from tasks.generalization.shared_follower import SharedFollower
 from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks import adult
 from tests.benchmarks.record import Benchmark, Row
@@ -79,10 +79,8 @@ def _sharing() -> list[Row]:
             *whole, cells = (partition(game, table.people, rule).total / total for game in games)
             label = f"{rule.value}, {name}"
             rows += [
-                Row(
-                    figure=f"{label}: price of sharing, record by record", ours=round(price_of_sharing(own, shared), 4)
-                ),
-                Row(figure=f"{label}: price of sharing, partition", ours=round(price_of_sharing(whole, cells), 4)),
+                Row(figure=f"{label}: price of sharing, record by record", ours=round(sum(own) - shared, 4)),
+                Row(figure=f"{label}: price of sharing, partition", ours=round(sum(whole) - cells, 4)),
                 Row(figure=f"{label}: shared, record by record", ours=round(shared, 2)),
             ]
     return rows

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decoys.value_grid import Unit, ValueGrid, ValueKind, human_steps, weekdays
+from tasks.decoys.value_grid import ValueGrid, ValueKind, human_steps, monthly, weekdays
 from tests.support.examples import examples
 
 
@@ -42,7 +42,7 @@ def test_nothing_is_rounder_than_zero() -> None:
 )
 def test_decimals_and_common_step(values: list[float], decimals: int, step: int) -> None:
     grid = grid_of(np.array(values))
-    assert (grid.unit, grid.decimals, grid.step) == (Unit.DECIMAL, decimals, step)
+    assert (grid.is_date, grid.decimals, grid.step) == (False, decimals, step)
     assert "array" not in repr(grid)
     assert "known" not in repr(grid)
 
@@ -53,27 +53,26 @@ def test_a_column_without_a_grid_has_none(values: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "unit", "day", "step"),
+    ("texts", "shared"),
     [
-        (["2020-01-31", "2020-02-29", "2021-06-30"], Unit.MONTH_END, 0, 1),
-        (["2020-01-01", "2020-04-01", "2021-07-01"], Unit.MONTH, 1, 3),
-        (["2020-01-30", "2020-03-30", "2021-08-30"], Unit.MONTH, 30, 1),
-        (["2020-01-06", "2020-01-13", "2021-01-04"], Unit.DAY, 0, 7),
-        (["2020-01-06", "2020-01-07", "2021-01-04"], Unit.DAY, 0, 1),
+        (["2020-01-31", "2020-02-29", "2021-06-30"], True),
+        (["2020-01-01", "2020-04-01", "2021-07-01"], True),
+        (["2020-01-30", "2020-03-30", "2021-08-30"], True),
+        (["2020-01-06", "2020-01-13", "2021-01-04"], False),
+        (["2020-01-06", "2020-01-07", "2021-01-04"], False),
     ],
 )
-def test_dates_that_share_a_day_keep_it(texts: list[str], unit: Unit, day: int, step: int) -> None:
+def test_dates_lie_on_a_grid_of_days(texts: list[str], shared: bool) -> None:
     real = days(*texts)
     grid = grid_of(real, ValueKind.DATE)
-    assert (grid.unit, grid.day, grid.step) == (unit, day, step)
+    assert (grid.is_date, grid.decimals, grid.step) == (True, 0, int(np.gcd.reduce(np.diff(real).astype(int))))
+    assert monthly(np.append(real, np.nan)) is shared
     np.testing.assert_array_equal(grid.values(grid.units(real)), real)
     ends = np.full(60, real[0]), np.full(60, real[2])
     drawn = grid.draw(ends, np.full(60, real[0]), np.random.default_rng(1))
     assert grid.on(drawn).all()
     assert len(np.unique(drawn)) > 1
     assert not np.isin(drawn, real).any()
-    if day:
-        assert {str(date)[8:] for date in drawn.astype(np.int64).astype("datetime64[D]")} == {f"{day:02}"}
 
 
 @settings(max_examples=examples(80), deadline=None)
@@ -117,8 +116,7 @@ def test_drawn_dates_have_the_weekday_of_their_anchor(numbers: list[int], seed: 
     drawn = grid.draw((low, high), low, generator)
     assert (low <= drawn).all()
     assert (drawn <= high).all()
-    if grid.unit is Unit.DAY:
-        np.testing.assert_array_equal(weekdays(drawn), weekdays(low))
+    np.testing.assert_array_equal(weekdays(drawn), weekdays(low))
 
 
 def test_roundness_is_that_of_the_column() -> None:

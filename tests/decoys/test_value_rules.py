@@ -67,6 +67,21 @@ def test_stays_begin_and_end_on_working_days_in_order_and_last_no_longer() -> No
     assert np.abs(shares[0] - shares[1]).max() < 0.08
 
 
+@pytest.mark.parametrize("last", [False, True], ids=["first of a month", "last of a month"])
+def test_months_are_those_of_real_records(last: bool) -> None:
+    """Two dates a record, most of them different, each on the first or the last day of its month."""
+    generator = np.random.default_rng(2)
+    start = generator.permutation(1200)[:700]
+    months = {"admission": start, "discharge": start + generator.integers(0, 4, 700)}
+    columns = {
+        name: ((number + last).astype("datetime64[M]").astype("datetime64[D]") - int(last)).astype(np.float64)
+        for name, number in months.items()
+    } | {"dose": generator.integers(0, 9, 700)}
+    drawn = drawn_of(columns, generator.random((700, 2)), **DATES)
+    assert all(np.isin(drawn[name], columns[name]).all() for name in DATES)
+    assert (drawn["admission"] <= drawn["discharge"]).all()
+
+
 def test_values_lie_within_those_of_real_records() -> None:
     columns, context = hospital()
     for name, values in drawn_of(columns, context, **DATES).items():

@@ -11,10 +11,11 @@ from scipy.stats import chisquare
 
 from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.core.errors import StageFailed
-from tasks.delivery.released_file import delivered_table, read_cells, released_rows, write_released
+from tasks.delivery.released_file import delivered_table, read_cells, released_rows
 from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import DeliveryFormat
+from tests.support.released_files import write_to
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
 from tests.support.tiny import changed, tiny_request
@@ -66,7 +67,7 @@ class Written:
         change(lines, int(np.flatnonzero(self.rows < 0)[0]))
         columns = zip(self.made.request.outbound, zip(*lines, strict=True), strict=True)
         self.path.unlink()
-        write_released(
+        write_to(
             pa.table({name: pa.array(list(cells), pa.large_string()) for name, cells in columns}),
             self.path,
             DeliveryFormat.CSV,
@@ -209,7 +210,7 @@ def written_anew(written: Written, decoys: list[Decoy]) -> list[list[str | None]
     one = written.made
     released = delivered_table(one.candidate, SEED, DeliveryFormat.CSV, decoys)
     written.path.unlink(missing_ok=True)
-    write_released(released, written.path, DeliveryFormat.CSV)
+    write_to(released, written.path, DeliveryFormat.CSV)
     return written.lines
 
 

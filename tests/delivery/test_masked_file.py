@@ -16,12 +16,13 @@ from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import rescored_gate
 from tasks.decision.record import DeliveryFact
-from tasks.delivery.released_file import delivered_table, read_cells, released_rows, write_released
+from tasks.delivery.released_file import delivered_table, read_cells, released_rows
 from tasks.delivery.stage import dictionary
 from tasks.delivery.write import rows_as_attacked, score_again
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import DeliveryFormat
 from tests.support.numeric import drawn, masking, numeric_request
+from tests.support.released_files import write_to
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
 from tests.support.tiny import Change, changed
@@ -75,7 +76,7 @@ def written(tmp_path: Path) -> Callable[..., Written]:
         one = made(numeric_request(tmp_path, *changes, maskings=maskings, frame=frame))
         released = delivered_table(one.candidate, SEED, DeliveryFormat.CSV)
         path = tmp_path / "released.csv"
-        write_released(released, path, DeliveryFormat.CSV)
+        write_to(released, path, DeliveryFormat.CSV)
         return Written(one, path)
 
     return write

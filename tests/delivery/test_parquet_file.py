@@ -26,14 +26,13 @@ from tasks.delivery.released_file import (
     delivered_table,
     read_cells,
     read_columns,
-    released_bytes,
     released_rows,
-    write_released,
 )
 from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again
 from tasks.request.model import DeliveryFormat, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.numeric import masking, numeric_request
+from tests.support.released_files import bytes_of, write_to
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
 from tests.support.tiny import changed, tiny_request
@@ -77,12 +76,12 @@ class Written:
     def write(self, form: DeliveryFormat = PARQUET) -> Path:
         path = self.folder / f"released.{form.value}"
         path.unlink(missing_ok=True)
-        write_released(self.table(form), path, form)
+        write_to(self.table(form), path, form)
         return path
 
     @property
     def buffer(self) -> pa.Buffer:
-        return released_bytes(self.table(PARQUET), PARQUET)
+        return bytes_of(self.table(PARQUET), PARQUET)
 
     def score(self, source: Path | pa.Buffer) -> ScoreFigure:
         one = self.made
@@ -157,7 +156,7 @@ def test_nothing_is_in_the_file_beside_schema_rows_and_their_statistics(written:
 def test_a_table_with_metadata_leaves_it_behind(written: Written) -> None:
     told = written.table(PARQUET).replace_schema_metadata({"pandas": CANARY, "source": CANARY})
     path = written.folder / "other.parquet"
-    write_released(told, path, PARQUET)
+    write_to(told, path, PARQUET)
     assert CANARY.encode() not in path.read_bytes()
     assert path.read_bytes() == written.write().read_bytes()
 
@@ -268,7 +267,7 @@ def test_masked_numbers_leave_as_numbers_and_every_row_is_as_it_was_attacked(tmp
     table = pq.read_table(path)
     dose = table["dose"].to_pylist()
     changed_table = table.set_column(table.column_names.index("dose"), "dose", pa.array([*dose[:-1], dose[-1] + 1e-9]))
-    assert attacked(released_bytes(changed_table, PARQUET), expected=cells) == 59
+    assert attacked(bytes_of(changed_table, PARQUET), expected=cells) == 59
 
 
 def decoy(whole: str | None, amount: str | None, note: str | None) -> Decoy:
@@ -289,7 +288,7 @@ def test_decoys_are_read_back_as_they_were_sealed(tmp_path: Path) -> None:
         assert not decoys_as_sealed(source, (decoy("+12", "1.50", "'=cmd"), *DECOYS[1:]), real, request)
     table = pq.read_table(written.write())
     swapped = table.set_column(table.column_names.index("whole"), "whole", pa.array([1] * len(table)))
-    assert not decoys_as_sealed(released_bytes(swapped, PARQUET), DECOYS, real, request)
+    assert not decoys_as_sealed(bytes_of(swapped, PARQUET), DECOYS, real, request)
 
 
 def test_a_csv_that_begins_like_parquet_is_csv(tmp_path: Path) -> None:
@@ -310,7 +309,7 @@ def test_a_file_that_cannot_be_read_back_blocks_and_quotes_nothing(damage: str, 
     elif damage == "overwritten":
         path.write_bytes(content[:4] + b"\xff" * 300 + content[304:])
     elif damage == "another column":
-        write_released(written.table(PARQUET).rename_columns([f"c{at}" for at in range(8)]), path, PARQUET)
+        write_to(written.table(PARQUET).rename_columns([f"c{at}" for at in range(8)]), path, PARQUET)
     with pytest.raises(StageFailed) as caught:
         written.score(path)
     assert_silent(caught.value)
@@ -322,6 +321,6 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
         with pytest.raises(WorkspaceError, match="the disk is full"), guarded("delivery"):
-            write_released(table, tmp_path / "data.parquet", PARQUET)
+            write_to(table, tmp_path / "data.parquet", PARQUET)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -9,8 +9,9 @@ import pytest
 
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
-from tasks.delivery.released_file import _harmless, write_released
+from tasks.delivery.released_file import _harmless
 from tasks.request.model import DeliveryFormat
+from tests.support.released_files import write_to
 
 RUN = ["=1+1", "+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-", "--1", "-2+3+cmd|' /C calc'!A0", "-1 to -2", "＝1", "－1"]
 """What a spreadsheet takes for a formula, or may take for one after cutting the cell's beginning."""
@@ -26,9 +27,7 @@ def test_formulas_are_marked_and_nothing_else_is() -> None:
 
 def test_what_is_written_is_read_back_by_another_reader(tmp_path: Path) -> None:
     cells = ["a\nb", "a\r\nb", "a\rb", 'say "so"', "a,b", "ä☃", " kept ", "x" * 1_000_000, None]
-    write_released(
-        pa.table({"note": pa.array(cells, type=pa.large_string())}), tmp_path / "data.csv", DeliveryFormat.CSV
-    )
+    write_to(pa.table({"note": pa.array(cells, type=pa.large_string())}), tmp_path / "data.csv", DeliveryFormat.CSV)
     with (tmp_path / "data.csv").open(newline="", encoding="utf-8") as lines:
         limit = csv.field_size_limit(2_000_000)
         try:
@@ -45,6 +44,6 @@ def test_a_file_that_may_not_grow_is_a_full_disk_and_no_fault_of_the_stage(tmp_p
     resource.setrlimit(resource.RLIMIT_FSIZE, (65536, hard))
     try:
         with pytest.raises(WorkspaceError, match="the disk is full"), guarded("delivery"):
-            write_released(table, tmp_path / "data.csv", DeliveryFormat.CSV)
+            write_to(table, tmp_path / "data.csv", DeliveryFormat.CSV)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -26,7 +26,6 @@ from tasks.delivery.released_file import (
     delivered_table,
     read_columns,
     released_rows,
-    write_released,
 )
 from tasks.delivery.write import figures_of_file, score_again
 from tasks.generalization.count_index import CountIndex, Generalization
@@ -37,6 +36,7 @@ from tasks.microdata.prepared import prepare
 from tasks.request.load import LoadedRequest
 from tasks.request.model import DeliveryFormat
 from tests.support.examples import examples
+from tests.support.released_files import write_to
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import DATA, Change, changed, tiny_request
 
@@ -117,7 +117,7 @@ def released(folder: Path, diagnoses: list[str | None], notes: list[str | None],
     candidate = Candidate(request, recipient, prepared, table, played, source=lambda: frame, already_released=kept)
     path = folder / "released.csv"
     path.unlink(missing_ok=True)
-    write_released(delivered_table(candidate, SEED, DeliveryFormat.CSV), path, DeliveryFormat.CSV)
+    write_to(delivered_table(candidate, SEED, DeliveryFormat.CSV), path, DeliveryFormat.CSV)
     return Release(loaded, prepared, table, played, kept, path, candidate)
 
 

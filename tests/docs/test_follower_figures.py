@@ -8,7 +8,7 @@ import pytest
 from tasks.assessments.identity.other_terms import FileRule, penalty_map
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
-from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
+from tasks.generalization.shared_follower import SharedFollower
 from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks.bench_followers import DETECTIONS, INSURER, PENALTIES, RECIPIENTS, planner
 from tests.support import adult
@@ -48,7 +48,7 @@ def test_prices_of_sharing() -> None:
     def price(members: tuple[Payoffs, ...], rule: Rule) -> float:
         games = [replace(problem, payoffs=one) for one in (*members, SharedFollower.together(members))]
         *own, shared = (data.counts @ solve(game, data.codes, rule)[1] / data.total for game in games)
-        return price_of_sharing(own, shared)
+        return sum(own) - shared
 
     assert (INSURER.gain, adult.PAYOFFS.gain) == (3000, 300)
     nobody = price(RECIPIENTS["university and insurer"], Rule.NO_ATTACK)

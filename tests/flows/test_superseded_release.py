@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import flows.publishing
+from flows import earlier
 from flows.cases import ReleaseAction
 from flows.earlier import what_is_superseded
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
 from flows.overruling import reopen, revoke
 from flows.reviewing import cast_vote, overview
-from tasks.core.errors import RequestError, StageFailed
+from tasks.core.errors import RequestError, StageFailed, TamperingFound
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event
 from tasks.request.load import load_request
@@ -202,6 +203,48 @@ def test_a_version_that_continues_another_supersedes_it_as_far_as_it_can(office:
     with open_ledger(office.world.workspace) as ledger:
         found = what_is_superseded(office.world.workspace, ledger, loaded, "0" * 64, LATER)
     assert found == {"clinic": first}
+
+
+ALTERED = {"missing": "no file", "garbled": "no valid decision record", "another's": "the decision of another release"}
+
+
+def alter(office: Office, how: str) -> Path:
+    """Alter the decision file of the first release; returns its path."""
+    path = office.world.workspace.bundle(office.ids[0]) / "decision" / "university.json"
+    other = path.with_name("clinic.json").read_bytes()
+    path.unlink()
+    if how != "missing":
+        path.write_bytes(other if how == "another's" else other[:-9])
+    return path
+
+
+@pytest.mark.parametrize("how", ALTERED)
+def test_no_vote_takes_the_place_of_a_release_whose_decision_was_altered(office: Office, how: str) -> None:
+    second = office.ids[1]
+    path, before = alter(office, how), office.events()
+    with pytest.raises(TamperingFound) as caught:
+        office.vote(second)
+    assert caught.value.where == str(path)
+    assert ALTERED[how] in caught.value.got
+    assert office.events() == before, "nothing of the transaction is left"
+    assert office.states(second) == {"university": State.AWAITING_REVIEW}
+
+
+def test_no_decision_takes_the_place_of_a_release_whose_decision_was_altered(office: Office, engine: Any) -> None:
+    paths: list[Path] = []
+
+    def supersede(*arguments: Any) -> None:
+        paths.append(alter(office, "garbled"))
+        earlier.supersede(*arguments)
+
+    office.world.ask(title="fourth", supersedes=office.ids[0])
+    before = office.events()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flows.publishing, "supersede", supersede)
+        with pytest.raises(TamperingFound) as caught:
+            office.again(engine)
+    assert caught.value.where == str(paths[0])
+    assert office.events() == [*before, "requested", "failed"], "nothing of the transaction is left"
 
 
 class Killed(BaseException):

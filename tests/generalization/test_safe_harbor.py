@@ -13,11 +13,7 @@ from tests.support.silence import CANARY, assert_silent
 
 TABLE = ZipTable("test", "", {"370": 50_000, "371": 50_000, "036": 50_000, "380": 20_000})
 CODES = ("37010", "37011", "37101", "38001", "03601", "38101")
-ZIP = hierarchy_from_rows(
-    "zip",
-    [[code, code[:3] + "**", code[:2] + "***", "*****"] for code in CODES],
-    "test",
-)
+ZIP = hierarchy_from_rows("zip", [[code, code[:3] + "**", code[:2] + "***", "*****"] for code in CODES], "test")
 
 
 def shown(hierarchy: Hierarchy, axis: SafeHarborAxis) -> dict[str, str]:

@@ -9,7 +9,7 @@ from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.partition import partition
-from tasks.generalization.shared_follower import SharedFollower, price_of_sharing
+from tasks.generalization.shared_follower import SharedFollower
 from tests.support import slow
 from tests.support.examples import examples
 from tests.support.followers import shared, single
@@ -29,7 +29,6 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(both.publisher(value, people), [150 - 15 - 10, 150 - 20 / 6, 150 - 20 / 9, 150])
     np.testing.assert_allclose(both.reidentified(people), [1, 1 / 6, 1 / 9, 0])
     np.testing.assert_allclose(both.adversary(people), [20 + 32, 80 / 6 - 8, 80 / 9 - 8, 0])
-    assert SharedFollower.published([EASY, EAGER], 70).benefit == 70
     either = SharedFollower.types([EASY, EAGER], [0.25, 0.75])
     assert either.benefit == 62.5
     np.testing.assert_allclose(either.publisher(value, people)[:2], [150 - 0.25 * 15 - 0.75 * 10, 150 - 0.75 * 20 / 6])
@@ -70,10 +69,10 @@ def test_sharing_never_pays_and_costs_nothing_among_equals(world: World, rule: R
         for row in range(len(codes)):
             alone = [weight * one[0][row] for weight, one in zip(several.weights, own, strict=True)]
             if np.isfinite(shared_record[row]):
-                assert price_of_sharing(alone, shared_record[row]) >= -1e-6
+                assert sum(alone) - shared_record[row] >= -1e-6
         if np.isfinite(shared_partition):
             alone = [weight * one[1] for weight, one in zip(several.weights, own, strict=True)]
-            assert price_of_sharing(alone, shared_partition) >= -1e-6 * people
+            assert sum(alone) - shared_partition >= -1e-6 * people
     twins = SharedFollower.together([members[0]] * 3)
     alone, together = own[0], optimum(twins)
     np.testing.assert_allclose(3 * alone[0], together[0], atol=1e-6)
@@ -102,7 +101,7 @@ def test_one_member_alone_is_himself(pair_world: World) -> None:
         lambda: SharedFollower.types([EASY, EAGER], [0.5, 0.6]),
         lambda: SharedFollower.types([EASY, EAGER], [1.0]),
         lambda: SharedFollower.types([EASY, EAGER], [1.0, 0.0]),
-        lambda: SharedFollower.published([EASY], float("inf")),
+        lambda: SharedFollower(float("inf"), (EASY,), (1.0,)),
     ],
 )
 def test_impossible_groups_are_refused(wrong) -> None:

@@ -250,10 +250,7 @@ def test_levels_may_cross_where_nothing_needs_trees(tmp_path: Path, refused: Ref
     for needs, place in (
         ("  generalization: {k_anonymity: {k: 5}}\n", "policy.generalization.k_anonymity"),
         ("  generalization: {budget: {reidentifications: 5}}\n", "policy.generalization.budget"),
-        (
-            "  generalization: {collusion: {recipients: all}}\n",
-            "policy.generalization.collusion",
-        ),
+        ("  generalization: {collusion: {recipients: all}}\n", "policy.generalization.collusion"),
     ):
         error = refused(text + needs)
         assert [problem.path for problem in error.problems] == [place]

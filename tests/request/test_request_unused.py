@@ -80,7 +80,7 @@ def test_a_request_whose_terms_all_count_says_nothing(tmp_path: Path) -> None:
         (changed("policy", "review", to={"override_days": 7}), "policy.review.override_days is not used"),
         (
             changed("policy", "review", to={"officers": ["a. steward"], "overridable": ["transparent.maximum_risk"]}),
-            "policy.review.overridable is not used; the only officer is whoever asks",
+            "policy.review.overridable is not used; the only officer is the requester",
         ),
         (changed("policy", "review", to={"reviewers": ["A. Reviewer"]}), "policy.review.reviewers is not used"),
         (
@@ -127,7 +127,7 @@ def test_reviewers_who_are_enough_are_not_named_and_the_requester_is(tmp_path: P
     own = changed("policy", "review", to={"required": 1, "reviewers": ["B. Reviewer", request.requested_by.upper()]})
     (tmp_path / "own").mkdir()
     (note,) = unused_terms(tiny_request(tmp_path / "own", own).request)
-    assert note == "policy.review.reviewers names whoever asks for the release, whose vote is not taken"
+    assert note == "policy.review.reviewers names the requester, whose vote is not taken"
 
 
 def test_masked_numbers_that_nobody_is_taken_to_hold_are_named(tmp_path: Path) -> None:

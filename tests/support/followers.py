@@ -63,7 +63,7 @@ def shared(draw: st.DrawFn, population: int) -> SharedFollower:
     if way == "together":
         return SharedFollower.together(members)
     if way == "published":
-        return SharedFollower.published(members, 100.0)
+        return SharedFollower(100.0, tuple(members), (1.0,) * len(members))
     parts = draw(st.lists(st.integers(1, 5), min_size=len(members), max_size=len(members)))
     return SharedFollower.types(members, [part / sum(parts) for part in parts])
 

@@ -1,25 +1,20 @@
 """Deterrents: the terms that a data holder can move, what they do to the safe group size, and the least that deters.
 
-Access for many records is paid once, as by an adversary who has the whole file. Each record is attacked as in
-``tasks.adversary.fmdp`` once the external data are available: its own link, exploits, detection and penalties. Access
-costs C_d once and all links begin one step later, so it pays where γ·ΣW > C_d: W at the group sizes where these are
-known, its expectation where there is only a belief (expectations add up whether or not the sizes depend on each other).
-The paper's adversary pays C_d for each record, which understates the risk of a file: whatever is worth access by itself
-is so together with others, and not the reverse.
+Access is paid once for many records, as by an adversary who has the whole file; each record is then attacked as in
+``tasks.adversary.fmdp``. Access costs C_d once and all links begin one step later, so it pays where γ·ΣW > C_d: W at
+known group sizes, its expectation under a belief. The paper's adversary pays C_d for each record, which understates the
+risk of a file: a record that is worth access by itself is so together with others, and not the reverse.
 
 V falls, or stays, as C_d, C_l, C_e, C_p or any single p_j grows, so the smallest value that deters is found by halving:
 
 * costs and penalty: each plan's reward falls, so the best plan's does;
 * p_j: from Z's recursion dZ_m/dp_j = −(N − κj)γC_p + γ(Z_{m+1} − Z_m)(j+1), and one fine less to come is worth at most
-  C_p, since whoever has one more to come can act the same and pay at most C_p more: (Z_{m+1} − Z_m)(j+1) is at most
-  (N − κ(j+1))C_p.
+  C_p, since an adversary with one more to come can act the same and pay at most C_p more: (Z_{m+1} − Z_m)(j+1) is at
+  most (N − κ(j+1))C_p.
 
-Where every Z falls, the adversary goes on in fewer states and exploits no more, so P_reid falls as well: with costs and
-penalty at once. With detection it need not where penalties are limited: who has paid early goes on at no risk. V falls
-with the group size too, so what deters at a size deters at all larger ones.
-
-Access deters from a fee of exactly γΣW. A detected exploit must cost the adversary something: where the penalty is too
-small, even certain detection does not deter.
+V falls with the group size too, so what deters at a size deters at all larger ones. P_reid need not fall with detection
+where penalties are limited: an adversary who has paid early goes on at no risk. Access deters from a fee of exactly
+γΣW. Where the penalty is too small, even certain detection does not deter.
 """
 
 from collections.abc import Callable
@@ -49,23 +44,15 @@ class Term(StrEnum):
     PENALTY = "penalty"
     DETECTION = "detection"
     """Probability that the first exploit is detected; the slope is unchanged."""
-    CONSTANT_DETECTION = "constant_detection"
-    """The same probability for every exploit."""
 
     @property
     def is_probability(self) -> bool:
         """Whether the term is between 0 and 1, both included, instead of an amount of money."""
-        return self in {Term.DETECTION, Term.CONSTANT_DETECTION}
+        return self is Term.DETECTION
 
 
 def with_term(profile: AdversaryProfile, term: Term, value: float) -> AdversaryProfile:
-    """The profile with one term set.
-
-    Raises
-    ------
-    ParameterError
-        If the value is not in the term's range.
-    """
+    """The profile with one term set; raises ``ParameterError`` if the value is not in the term's range."""
     if not term.is_probability:
         money: dict[str, Any] = {term.value: value}
         return replace(profile, **money)
@@ -78,44 +65,21 @@ def with_term(profile: AdversaryProfile, term: Term, value: float) -> AdversaryP
             fix="correct the term",
         )
     intercept = min(max(float(scipy.special.logit(value)), -_CERTAIN), _CERTAIN)
-    slope = profile.detection_slope if term is Term.DETECTION else 0.0
-    return replace(profile, detection_intercept=intercept, detection_slope=slope)
+    return replace(profile, detection_intercept=intercept)
 
 
 def term_value(profile: AdversaryProfile, term: Term) -> float:
-    """Value of a term in the profile; of a constant detection, that of the first exploit."""
+    """Value of a term in the profile."""
     return float(profile.detection(0)) if term.is_probability else float(getattr(profile, term.value))
 
 
-@dataclass(frozen=True)
-class SharedAccess:
-    """Worth of access for all records together."""
+def pays_together(profile: AdversaryProfile, values: ArrayLike, records: ArrayLike = 1) -> bool:
+    """Whether access pays for all records together, −C_d + γΣW > 0; a tie does not.
 
-    total: float
-    """ΣW over the records: their value once access is paid; from 0."""
-    value: float
-    """−C_d + γΣW."""
-    accessed: bool
-    """Whether access pays; a tie does not."""
-
-
-def shared_access(profile: AdversaryProfile, values: ArrayLike, records: ArrayLike = 1) -> SharedAccess:
-    """Whether access pays for all records together.
-
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    values : array-like of shape (n_groups,)
-        W of one record of each group: ``linked_values`` or ``expected_linked_values``; from 0.
-    records : array-like of shape (n_groups,) or int
-        Records of each group; from 0.
+    ``values``: W of one record of each group, known or expected, shape (n_groups,); ``records``: records of each group.
     """
     total = (np.asarray(values, dtype=np.float64) * np.asarray(records)).sum()
-    return SharedAccess(
-        total=float(total),
-        value=float(profile.discount * total - profile.access_cost),
-        accessed=bool(access_pays(profile, total)),
-    )
+    return bool(access_pays(profile, total))
 
 
 PRECISION = 1e-9
@@ -129,27 +93,15 @@ _FIRST_EXPLOITS = 100_000
 def deterring_value(
     profile: AdversaryProfile, term: Term, group_sizes: ArrayLike, records: ArrayLike = 1
 ) -> float | None:
-    """Smallest value of a term with which access to the external data does not pay.
+    """Smallest value of a term with which access to the external data does not pay; the profile's own value is ignored.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-        The other terms; its own value of the term is ignored.
-    term : Term
-    group_sizes : array-like of int
-        A group's size, or those of all groups of a file, which share one access.
-    records : array-like of int
-        Records of each group.
-
-    Returns
-    -------
-    float or None
-        It deters itself, and is greater than the smallest that does by at most a share of ``PRECISION``; 0 where
-        nothing is needed. None where no value deters.
+    ``group_sizes``: of one group, or of all groups of a file, which share one access; ``records``: of each group. The
+    value deters itself and exceeds the smallest by a share of at most ``PRECISION``; 0 where nothing is needed, None
+    where no value deters.
     """
     sizes, counts = (column.reshape(-1) for column in np.broadcast_arrays(checked_sizes(group_sizes), records))
     if term is Term.ACCESS_COST:
-        return profile.discount * shared_access(profile, linked_values(profile, sizes), counts).total
+        return float(profile.discount * (linked_values(profile, sizes) * counts).sum())
     order = np.argsort(sizes)
     sizes, counts = sizes[order], counts[order]
     # A few small groups often settle that access pays; the larger ones take longer to solve.
@@ -157,9 +109,7 @@ def deterring_value(
 
     def deters(value: float) -> bool:
         changed = with_term(profile, term, value)
-        return not any(
-            shared_access(changed, linked_values(changed, sizes[:end]), counts[:end]).accessed for end in ends
-        )
+        return not any(pays_together(changed, linked_values(changed, sizes[:end]), counts[:end]) for end in ends)
 
     return smallest_value(deters, sufficient_value(profile, term, int(sizes[-1])))
 
@@ -167,8 +117,8 @@ def deterring_value(
 def sufficient_value(profile: AdversaryProfile, term: Term, largest: int) -> float:
     """A value of a term that deters from groups of up to ``largest`` candidates if any does.
 
-    An exploit that costs the whole gain never pays, nor does one whose expected penalty is the whole gain. Where the
-    first exploits are never detected, the later ones are past the same bound and only the free ones are left.
+    An exploit that costs the whole gain, or whose expected penalty is the whole gain, never pays. Where the first
+    exploits are never detected, later ones are past the same bound and only the free ones are left.
     """
     if term.is_probability:
         return 1.0
@@ -181,10 +131,7 @@ def sufficient_value(profile: AdversaryProfile, term: Term, largest: int) -> flo
 
 
 def smallest_value(deters: Callable[[float], bool], sufficient: float) -> float | None:
-    """Smallest value that deters, greater by at most ``PRECISION``; None if ``sufficient`` does not.
-
-    A value that deters must imply that all larger values deter.
-    """
+    """Smallest value that deters, greater by at most ``PRECISION``; None if ``sufficient`` does not."""
     if deters(0.0):
         return 0.0
     if not deters(sufficient):
@@ -209,15 +156,11 @@ _ORDINARY_RATE = 0.01
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Thresholds by the value of one term, all other terms as in the profile."""
+    """Thresholds by the values of one term; None for one above ``largest_size``."""
 
-    term: Term
-    own: float
-    """The profile's own value."""
     values: Floats
-    """Shape (n_values,)."""
     known: tuple[int | None, ...]
-    """Smallest group size at which, and past which, the risk of a known group is 0; None if above ``largest_size``."""
+    """Smallest group size at which, and past which, the risk of a known group is 0."""
     linked: tuple[int | None, ...]
     """The same once access is paid."""
 
@@ -225,21 +168,9 @@ class Sensitivity:
 def sensitivity(
     profile: AdversaryProfile, term: Term, values: ArrayLike | None = None, *, largest_size: int = 1000
 ) -> Sensitivity:
-    """Thresholds by the value of one term.
+    """Thresholds by the value of one term, at ``default_values`` if none are given, searched up to ``largest_size``.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    term : Term
-    values : array-like of shape (n_values,), optional
-        Values of the term; :func:`default_values` if not given.
-    largest_size : int
-        No threshold is looked for past it.
-
-    Raises
-    ------
-    ParameterError
-        If a value is outside the term's range, or ``largest_size`` is not a whole number from 1.
+    Raises ``ParameterError`` if a value is outside the term's range, or ``largest_size`` is not a whole number from 1.
     """
     tried = default_values(profile, term) if values is None else np.asarray(values, dtype=np.float64).reshape(-1)
     sizes = np.arange(1, checked_people(largest_size, "largest_size", _LARGEST) + 1)
@@ -250,8 +181,6 @@ def sensitivity(
     else:
         worth = [linked_values(one, sizes) for one in changed]
     return Sensitivity(
-        term=term,
-        own=term_value(profile, term),
         values=tried,
         known=tuple(_threshold(access_pays(one, linked)) for one, linked in zip(changed, worth, strict=True)),
         linked=tuple(_threshold(linked > 0) for linked in worth),
@@ -259,14 +188,10 @@ def sensitivity(
 
 
 def default_values(profile: AdversaryProfile, term: Term) -> Floats:
-    """Values around the profile's own, which is one of them, from a tenth of it to ten times it.
+    """23 to 25 ascending values around the profile's own, which is one of them, from a tenth of it to ten times it.
 
     Costs and penalty also have 0; where the profile's own is 0, they go from a thousandth of the gain to the gain.
     Probabilities are spaced, and multiplied, as odds; 0.01 stands for one that is 0 or 1 in double precision.
-
-    Returns
-    -------
-    array of 23 to 25 ascending values
     """
     own = term_value(profile, term)
     if term.is_probability:

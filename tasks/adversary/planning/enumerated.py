@@ -2,13 +2,13 @@
 
 Every reachable state of the eight variables is listed, with the transitions of Fig. 4 for each action; value iteration
 solves it and eq. 5's Markov chain gives the probability of re-identification. Nothing is simplified, so it serves
-groups of some dozens of people, and to check the solvers that are fast. It does not use what they rest on: closed
-forms, clusters, or that V falls with the group size.
+groups of some dozens of people, and to check the fast solvers: it uses no closed form or cluster, nor that V falls with
+the size.
 
 The order of events, which the paper leaves open: rewards are those of the current state, so gain and fine of an exploit
 come one step after it; p counts a fine one step after that; an action is offered only where it can change something
-(access before the data is available, link before linking, exploit as in section 4.4), since it would cost time and
-money otherwise; *t* is set by *terminate*, by s, and by l with r = 0.
+(access before the data is available, link before linking, exploit as in section 4.4); *t* is set by *terminate*, by s,
+and by l with r = 0.
 
 With ``confirmation`` κ < 1, s is a success that is recognized: it brings the gain and ends the attack. A candidate who
 was tried in vain stays possible with weight 1 − κ, so the next is the target with probability 1/(N − κj).
@@ -101,16 +101,9 @@ class ProcessPlan:
 
 
 def enumerate_process(profile: AdversaryProfile, belief: Belief, actual_sizes: Iterable[int] = ()) -> Process:
-    """List the reachable states with their rewards and transitions.
+    """The reachable states with their rewards and transitions.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-        The adversary's terms.
-    belief : Belief
-        P(G_{r,De}).
-    actual_sizes : iterable of int
-        Group sizes to be asked for, which the belief need not hold possible.
+    ``belief``: P(G_{r,De}); ``actual_sizes``: group sizes to be asked for, which the belief need not hold possible.
     """
     waiting = list(dict.fromkeys([START, OVER, *map(accessed, actual_sizes)]))
     number = {state: place for place, state in enumerate(waiting)}
@@ -166,9 +159,8 @@ def _moves(
 def value_iteration(process: Process) -> ProcessPlan:
     """Solve the process by sweeps over all states, until nothing changes.
 
-    The sweeps come to an end, without discount too: but for the end, no state is met twice, so after as many sweeps as
-    the longest course of events has steps every value is exact. Between actions that are worth the same to 1e-12 of the
-    gain, the first of :class:`Action` is taken.
+    No state but the end is met twice, so the sweeps come to an end without discount too, and every value is exact.
+    Between actions that are worth the same to 1e-12 of the gain, the first of :class:`Action` is taken.
     """
     values, sweeps, changed = np.zeros(len(process.number)), 0, True
     while changed:
@@ -181,15 +173,7 @@ def value_iteration(process: Process) -> ProcessPlan:
 
 
 def reidentification(plan: ProcessPlan, actual_size: int) -> float:
-    """P_reid (eq. 5): the plan as a Markov chain from x_0, with the group size that is found.
-
-    Parameters
-    ----------
-    plan : ProcessPlan
-        The plan, made from the belief.
-    actual_size : int
-        g_{r,De}, which the belief or ``actual_sizes`` of the enumeration must hold.
-    """
+    """P_reid (eq. 5): the plan as a Markov chain from x_0, with the group size that is found, which was enumerated."""
     number, count = plan.process.number, len(plan.values)
     chain = sparse.csr_array((count, count))
     for action in Action:

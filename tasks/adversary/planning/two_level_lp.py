@@ -1,9 +1,9 @@
-"""The adversary's plan by linear programming: the Two-level LP.
+"""The adversary's plan by linear programming: the Two-level LP (Xia et al. 2015, section 5.1.1).
 
-After Xia et al. 2015, section 5.1.1. Once the record is linked, the states of one group size form a *sink cluster*: it
-is entered at x_start alone and never left. A cluster is a small linear program of its own, solved once a size; the
-program of a record then holds what comes before (x_0 and, per size, the state in which the data is available), with
-V(x_start) put in. This module knows neither the closed form nor value iteration; it checks both.
+Once the record is linked, the states of one group size form a *sink cluster*: it is entered at x_start alone and never
+left. A cluster is a small linear program, solved once a size; the program of a record holds what comes before (x_0 and,
+per size, the state in which the data is available), with V(x_start) put in. It uses neither the closed form nor value
+iteration.
 """
 
 from dataclasses import dataclass
@@ -46,14 +46,9 @@ class Program:
     """γ."""
 
     def solved(self) -> Floats:
-        """V, array of shape (n_states,).
+        """V, shape (n_states,); raises ``StageFailed`` if the solver does not report an optimum.
 
         The solver is given V − bounds, what is won by not ending the process: fines, which may be large, drop out.
-
-        Raises
-        ------
-        StageFailed
-            If the solver does not report an optimum.
         """
         count, rows = len(self.bounds), len(self.origin)
         here = sparse.csr_array((np.ones(rows), (np.arange(rows), self.origin)), shape=(rows, count))
@@ -83,18 +78,10 @@ class Program:
 class TwoLevelLP:
     """Plans for one adversary and any number of records; clusters that were solved are kept.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-        The adversary's terms.
-
-    Notes
-    -----
-    Pruning: V(x_start) never rises with the group size, so sizes from the first with V = 0 on are worth nothing. Size 0
-    is worth nothing either, and is not that first one. The paper prunes within a record, its sizes in ascending order;
-    here a size beyond those that were solved is also preceded by double the largest of them, so that no cluster is
-    more than twice as large as needed. Values below 1e-11 of the gain are taken for 0. HiGHS leaves out
-    coefficients below 1e-12, hence detection probabilities of that size.
+    Pruning: V(x_start) never rises with the group size, so sizes from the first with V = 0 on are worth nothing; size 0
+    is worth nothing too. The paper prunes within a record, its sizes ascending; here a size beyond those solved is also
+    preceded by double the largest of them, so that no cluster is more than twice as large as needed. Values below 1e-11
+    of the gain are taken for 0; HiGHS leaves out coefficients below 1e-12, hence detection probabilities of that size.
     """
 
     def __init__(self, profile: AdversaryProfile) -> None:
@@ -115,13 +102,7 @@ class TwoLevelLP:
         return self._top_variables + sum(cluster.variables for cluster in self._clusters.values())
 
     def start_value(self, size: int) -> float:
-        """V(x_start) of a group size, in money.
-
-        Raises
-        ------
-        StageFailed
-            If the linear program is not solved.
-        """
+        """V(x_start) of a group size, in money."""
         while self._worthless is None and 2 * self._largest < size:
             self._solved_value(2 * self._largest)
         if size == 0 or (self._worthless is not None and size >= self._worthless):
@@ -129,13 +110,7 @@ class TwoLevelLP:
         return self._solved_value(size)
 
     def value(self, belief: Belief) -> float:
-        """V(x_0) of a record, in money: 0 if the adversary does not access the external data.
-
-        Raises
-        ------
-        StageFailed
-            If a linear program is not solved.
-        """
+        """V(x_0) of a record, in money: 0 if the adversary does not access the external data."""
         starts = np.array([self.start_value(size) for size in belief.sizes.tolist()])
         top = top_program(self.profile, belief, starts)
         self._top_variables += len(top.bounds)
@@ -206,10 +181,7 @@ def cluster_program(profile: AdversaryProfile, size: int) -> Program:
 
 
 def _numbers(profile: AdversaryProfile, size: int) -> Integers:
-    """Numbers of a cluster's states by exploits made, fines counted, detected and success.
-
-    Without a limit the number of fines changes nothing, so it is not counted.
-    """
+    """Numbers of a cluster's states by exploits made, fines counted (where they are limited), detected and success."""
     fines = 1 if profile.max_penalties is None else min(profile.max_penalties, size) + 1
     return np.arange((size + 1) * fines * 4).reshape(size + 1, fines, 2, 2)
 

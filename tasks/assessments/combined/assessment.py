@@ -7,12 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.combined.disclosure import (
-    MeanContributions,
-    contributions,
-    known_sets,
-    mean_contributions,
-)
+from tasks.assessments.combined.disclosure import MeanContributions, contributions, known_sets, mean_contributions
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.combined.known_sets import Floats, KnownSet
 from tasks.candidate.candidate import Candidate
@@ -125,11 +120,7 @@ def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:
 
 
 def combine(
-    request: ReleaseRequest,
-    prepared: Prepared,
-    played: Generalization,
-    kept: NDArray[np.bool_],
-    initial: ScoreFigure,
+    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_], initial: ScoreFigure
 ) -> CombinedFact:
     """Score a generalization.
 

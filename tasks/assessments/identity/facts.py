@@ -374,8 +374,7 @@ class GameFact(Fact):
     )
     sharing: SharingFact | None = Field(default=None, description="None where the representation is this recipient's.")
     division: DivisionFact | None = Field(
-        default=None,
-        description="None where no partition was played, or within a budget, which has its own bound.",
+        default=None, description="None where no partition was played, or within a budget, which has its own bound."
     )
 
 

@@ -25,7 +25,6 @@ from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import generalized_against, own_follower
-from tasks.generalization.shared_follower import price_of_sharing
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Recipient, ReleaseRequest
 
@@ -236,7 +235,7 @@ def sharing_fact(
         own[one.id] = alone = None if played_alone is None else mean_payoff(table, played_alone, follower)
         if alone is not None:
             apart.append(weight * alone)
-    price = price_of_sharing(apart, shared) if len(apart) == len(sharing) else None
+    price = sum(apart) - shared if len(apart) == len(sharing) else None
     return SharingFact(recipients={one.id: weight for one, weight in sharing}, own=own, shared=shared, price=price)
 
 

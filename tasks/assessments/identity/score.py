@@ -135,13 +135,7 @@ def identity_figures(  # noqa: PLR0917
     pooled = []
     for one in coalitions:
         seen = residual_risk(
-            table,
-            one.copy,
-            kept,
-            payoffs,
-            policy.risk_threshold,
-            small_cell=policy.small_cell,
-            classes=one.classes,
+            table, one.copy, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell, classes=one.classes
         )
         pooled.append(gate_figures(table, one.copy, kept, payoffs, seen))
     return worst(gate_figures(table, played, kept, payoffs, risk), pooled)

@@ -35,10 +35,7 @@ Figure = Literal["attacked_share", "regret", "mean_generalization", "best_attack
 STAKES: tuple[Stake, ...] = ("benefit", "loss", "cost")
 MAPPED = Method.BASIC
 """The game that a map shows of files that are not made record by record."""
-_ABOVE = {
-    Rule.NO_ATTACK: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0),
-    Rule.BASIC: (2.0, 3.0, 5.0, 10.0),
-}
+_ABOVE = {Rule.NO_ATTACK: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0), Rule.BASIC: (2.0, 3.0, 5.0, 10.0)}
 """Factors, and with them their inverses, where each takes a partition of its own; without attacks V takes none, and a
 loss times a factor the same as a cost over it."""
 _EVEN = 1e-9
@@ -93,10 +90,7 @@ def stakes_fact(
         ),
         curves=tuple(
             StakesCurve(
-                stake=stake,
-                own=getattr(payoffs, stake),
-                values=_digits(getattr(part, stake)),
-                games=tuple(curve),
+                stake=stake, own=getattr(payoffs, stake), values=_digits(getattr(part, stake)), games=tuple(curve)
             )
             for stake, part, curve in zip(STAKES, parts[1:], curves, strict=True)
         ),

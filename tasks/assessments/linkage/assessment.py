@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, Attempt, Outcome, all_made, sample_of
+from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, all_made, sample_of
 from tasks.assessments.linkage.facts import (
     LearnedFact,
     LinkageFact,
@@ -48,28 +48,10 @@ def attack(
 ) -> LinkageFact:
     """Attack a release by linking it to the original file.
 
-    1. Every attack with all that the intruder holds: by groups, by masked numbers, by both; with and without rule and
-       maskings.
-    2. A distance whose weights are learned from people whose records are known, tried on others.
-    3. The same with fewer attributes known.
-    4. Disclosure by the rule of every other generalization.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    generator : Generator
-        Draws the people and the sets of attributes.
-    methods : sequence of Method
-        Generalizations to compare; those that leave a record without a strategy are omitted.
-    quick : bool
-        Only the attacks of 1.
-    hasty : bool
-        Of these, only those that take little and that most others come near to.
-
-    Raises
-    ------
-    StageFailed
-        If nothing that is known and released varies, so that no attack can be made.
+    Every attack with all that the intruder holds; a distance whose weights are learned from people whose records are
+    known, tried on others; the same with fewer attributes known; disclosure by the rule of other generalizations, those
+    omitted that leave a record without a strategy. ``quick`` makes the first alone, ``hasty`` of these only what takes
+    little and most others come near to. StageFailed if nothing that is known and released varies.
     """
     policy, held = candidate.request.policy.linkage, holdings_of(candidate)
     people = sample_of(held, policy.individuals, generator)
@@ -127,24 +109,14 @@ def _learn(
             # A small file's halves teach each other's weights.
             rest = np.setdiff1d(np.arange(len(drawn)), teachers)
             parts.append((taught, learn(given, Kind.WEIGHTED_MEAN, generator, records=rest).distance.weights))
-        attacks.attempt(
-            Attempt(
-                "all-learned",
-                "Nearest record by a distance whose weights were learned from other people",
-                "uninformed",
-                names,
-                lambda: _linked_by(held, parts),
-            )
-        )
+        attacks.attempt("all-learned", names, lambda: _linked_by(held, parts))
     return tuple(facts)
 
 
-def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Outcome:
+def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Linkage:
     """Link some people by weights, others by other weights."""
     found = [mixed_linkage(held.mixed(people), weights.tolist()) for people, weights in parts]
-    n_people = sum(one.n for one in found)
-    linked = Linkage(sum(one.expected_correct for one in found), n_people, found[0].baseline)
-    return linked, n_people == len(held.released)
+    return Linkage(sum(one.expected_correct for one in found), sum(one.n for one in found), found[0].baseline)
 
 
 def _learned_fact(found: Learned, equal: Learned, people: int) -> LearnedFact:
@@ -162,8 +134,7 @@ def _learned_fact(found: Learned, equal: Learned, people: int) -> LearnedFact:
 def _partial(held: Holdings, attacks: Attacks, generator: np.random.Generator) -> tuple[PartialKnowledgeFact, ...]:
     """The best attacks of an intruder who holds fewer attributes, averaged over sets of as many.
 
-    Attributes become known one by one in a few random orders, so that the sets of one order are nested. ``attacks`` are
-    those with all of them known.
+    Attributes become known one by one in a few random orders. ``attacks`` are those with all of them known.
     """
     names = held.names
     people = sample_of(held, _PARTIAL_PEOPLE, generator)

@@ -1,8 +1,7 @@
 """The families of learned distances of Torra 2016 by name, each learned on a release (slides 22 to 42).
 
-A distance is learned from half of some people and tried on the other half. Weights, ordered weights and Choquet
-integrals weigh the distances of all known attributes, generalized or masked; matrices need signed differences and
-compare the masked numbers alone.
+Learned from half of some people, tried on the others. Matrices need signed differences and compare the masked numbers
+alone; all other families weigh the distances of all known attributes.
 """
 
 import time
@@ -37,24 +36,23 @@ DISTANCES = {
 
 @dataclass(frozen=True)
 class FamilyLearned:
-    """A family's distance, learned from some people and tried on others."""
+    """A family's distance, learned from some people and tried on others.
+
+    ``equal`` and ``learned`` are the links of the people it was learned from and of the others, by equal weights and by
+    the learned ones; ``shares`` the part of each attribute, together 1; ``pairs`` those of a person to learn from and
+    the released record of any of the people; ``certificate`` is None of a Mahalanobis distance, for which nothing is
+    searched; ``seconds`` include the proof.
+    """
 
     kind: Kind
     attributes: tuple[str, ...]
-    """Names of the attributes that are compared."""
     equal: tuple[Linkage, Linkage]
-    """Links by equal weights: of the people it was learned from, and of the others."""
     learned: tuple[Linkage, Linkage]
-    """The same by the learned distance."""
     shares: dict[str, float]
-    """Part of each attribute in the distance, together 1."""
     parameters: int
     pairs: int
-    """Pairs of a person to learn from and the released record of any of the people."""
     certificate: Certificate | None
-    """Quality of the parameters; None of a Mahalanobis distance, for which nothing is searched."""
     seconds: float
-    """Time of learning, the proof included."""
 
     def document(self) -> dict[str, Any]:
         """The figures for programs."""
@@ -67,22 +65,7 @@ class FamilyLearned:
 
 
 def learn_family(held: Holdings, name: str, generator: np.random.Generator) -> FamilyLearned:
-    """Learn the distance of one family.
-
-    Parameters
-    ----------
-    held : Holdings
-        The intruder's holdings of the release.
-    name : str
-        One of ``DISTANCES``.
-    generator : numpy Generator
-        Draws the people.
-
-    Raises
-    ------
-    ParameterError
-        If there are too few records or attributes to learn from, or the family cannot compare these.
-    """
+    """Learn the distance of one of ``DISTANCES``; ParameterError if records or attributes are too few or do not fit."""
     kind = DISTANCES[name]
     people = drawn_people(held, generator)
     given = _compared(held, kind, people)

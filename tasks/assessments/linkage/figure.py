@@ -16,20 +16,20 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Linkage:
-    """Number of the intruder's records that an attack links to their own masked record."""
+    """Number of the intruder's records that an attack links to their own masked record.
+
+    Of ``n`` records, ``expected_correct`` are linked correctly; a tie counts 1/size where the truth is among the tied.
+    ``baseline`` is the share that guessing reaches, 1 over the number of masked records. ``single_candidates`` are left
+    with one candidate, right or wrong; ``certain_matches`` with the right one. ``no_candidates`` are left with none:
+    the method or its parameter is not what the intruder takes it for.
+    """
 
     expected_correct: float
-    """Records linked correctly; a tie counts 1/size where the truth is among the tied, 0 to ``n``."""
     n: int
-    """Records that the intruder tried to link."""
     baseline: float
-    """Share that guessing reaches: 1 over the number of masked records."""
     certain_matches: int = 0
-    """Records left with one candidate, which is the right one: the intruder is sure and correct."""
     single_candidates: int = 0
-    """Records left with one candidate, right or wrong; more than ``certain_matches`` where the intruder is misled."""
     no_candidates: int = 0
-    """Records left with none: the method or its parameter is not what the intruder takes it for."""
 
     @property
     def share_correct(self) -> float:
@@ -48,28 +48,15 @@ class Linkage:
 
     @property
     def proves_something(self) -> bool:
-        """Whether the attack beats guessing: the interval lies above the baseline.
-
-        An attack that does not, says nothing about how safe the file is.
-        """
+        """Whether the interval lies above guessing; if not, the attack says nothing about how safe the file is."""
         return self.interval[0] > self.baseline
 
 
 def wilson(correct: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Score interval of a share (Wilson 1927), not clipped at counts of 0 or n.
 
-    Parameters
-    ----------
-    correct : float
-        Successes, 0 to n. Shared ties make it fractional; it then varies less than a count does, and the interval is
-        wide rather than narrow.
-    n : int
-        Trials, from 1.
-    confidence : float
-        Between 0 and 1, neither of them.
+    ``correct`` is 0 to n; shared ties make it fractional, and the interval is then wide rather than narrow.
 
-    Examples
-    --------
     >>> tuple(round(end, 4) for end in wilson(8, 10))
     (0.4902, 0.9433)
     """
@@ -86,18 +73,11 @@ def linkage(
     set_sizes: NDArray[np.int64] | None = None,
     counts: NDArray[np.int64] | None = None,
 ) -> Linkage:
-    """The figure of an attack.
+    """The figure of an attack, from arrays of shape (n_records,).
 
-    Parameters
-    ----------
-    credit : array of shape (n_records,)
-        1/size of the tie that holds the truth, 0 where it does not.
-    n_masked : int
-        Masked records to choose from.
-    set_sizes : array of shape (n_records,), optional
-        Candidates that the intruder is left with by reasoning, before any distance. Leave out where there is none.
-    counts : array of shape (n_records,), optional
-        Records that each entry stands for; one where not given.
+    ``credit`` is 1/size of the tie that holds the truth, 0 where it does not; ``set_sizes`` the candidates that the
+    intruder is left with by reasoning, before any distance; ``counts`` the records that each entry stands for, one
+    where not given.
     """
     counts = np.ones(len(credit), dtype=np.int64) if counts is None else counts
     certain = single = none = 0

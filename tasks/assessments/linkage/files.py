@@ -1,8 +1,7 @@
 """Files of the intruder: the masked file, and original records with some attributes of some people; their distances.
 
-The worst case is the whole original file. ``Knowledge`` says how much less it is. Distance-based record linkage (DLD)
-links each of the intruder's records to the nearest masked one, exactly with ties and for large files: equal records are
-compared once, and a k-d tree finds the nearest.
+Distance-based record linkage (DLD) links each of the intruder's records to the nearest masked one, exactly with ties:
+equal records are compared once, and a k-d tree finds the nearest.
 """
 
 from collections.abc import Sequence
@@ -23,12 +22,13 @@ Scale = Literal["own", "masked"]
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The part of the original file that the intruder has."""
+    """The part of the original file that the intruder has.
+
+    Positions of the known attributes and of the known individuals' records; None is all.
+    """
 
     attributes: tuple[int, ...] | None = None
-    """Positions of the known attributes; None is all."""
     records: tuple[int, ...] | None = None
-    """Positions of the known individuals' records; None is everybody's."""
 
 
 EVERYTHING = Knowledge()
@@ -37,16 +37,16 @@ EVERYTHING = Knowledge()
 
 @dataclass(frozen=True)
 class Files:
-    """Two numeric files over the attributes that the intruder knows, checked; made by ``files_to_link``."""
+    """Two numeric files over the attributes that the intruder knows, checked; made by ``files_to_link``.
+
+    ``original`` has shape (n_known_records, n_known_attributes), ``masked`` (n_records, n_known_attributes). ``truth``
+    is the position in ``masked`` of each of the intruder's records; it only scores an attack.
+    """
 
     original: Floats
-    """The intruder's records, shape (n_known_records, n_known_attributes)."""
     masked: Floats
-    """The released records, shape (n_records, n_known_attributes)."""
     truth: Positions
-    """Position in ``masked`` of each of the intruder's records; only used to score an attack."""
     names: tuple[str, ...]
-    """Names of the known attributes."""
 
     @property
     def knows_everybody(self) -> bool:
@@ -59,19 +59,9 @@ def files_to_link(
 ) -> Files:
     """Check the two files and keep what the intruder knows.
 
-    Parameters
-    ----------
-    original, masked : array_like of shape (n_records, n_attributes)
-        Record i of the masked file is record i of the original, masked.
-    knowledge : Knowledge
-    names : sequence of str, optional
-        Names of the attributes; numbered where not given.
-
-    Raises
-    ------
-    ParameterError
-        If the files are empty, differ in shape, are not numeric, hold missing or infinite values, if a known attribute
-        is the same in all masked records, or if the knowledge names what is not there.
+    Arrays of shape (n_records, n_attributes); record i of the masked file is record i of the original. ParameterError
+    if they are empty, differ in shape, are not numeric, hold missing or infinite values, if a known attribute is the
+    same in all masked records, or if the knowledge names what is not there.
     """
     before, after = _numbers(original, "original file"), _numbers(masked, "masked file")
     if before.shape != after.shape:
@@ -98,25 +88,12 @@ def files_to_link(
 
 
 def common_scale(files: Files, scale: Scale | None = None) -> tuple[Floats, Floats]:
-    """Both files standardised, so that attributes can be added up.
+    """Both files in standard deviations, so that attributes can be added up.
 
-    Parameters
-    ----------
-    files : Files
-    scale : {"own", "masked"}, optional
-        ``"own"`` standardises each file by its own mean and standard deviation, as in the literature. ``"masked"`` uses
-        the masked file's for both, which an intruder needs who holds a few individuals only. Where not given, the
-        first for an intruder who holds everybody, else the second.
-
-    Returns
-    -------
-    original, masked : array of shape (n, n_known_attributes)
-        In standard deviations.
-
-    Raises
-    ------
-    ParameterError
-        If an attribute is the same in all records of a file that is to be standardised by itself.
+    "own" standardises each file by its own mean and standard deviation, as in the literature; "masked" both by the
+    masked file's, which an intruder needs who holds a few individuals only. Where not given, the first for an intruder
+    who holds everybody, else the second. ParameterError if an attribute is the same in all records of a file that is to
+    be standardised by itself.
     """
     mean, spread = files.masked.mean(axis=0), files.masked.std(axis=0)
     masked = (files.masked - mean) / spread
@@ -148,21 +125,7 @@ def _numbers(values: ArrayLike, where: str) -> Floats:
 
 
 def chosen(wanted: Sequence[int] | None, available: int, where: str) -> Positions:
-    """Positions that an intruder knows, checked; all where not given.
-
-    Parameters
-    ----------
-    wanted : sequence of int or None
-    available : int
-        How many there are.
-    where : str
-        What they are positions of, for messages.
-
-    Raises
-    ------
-    ParameterError
-        If there are none, one is not there, or one is named twice.
-    """
+    """Positions that an intruder knows, all where not given; ParameterError if none, repeated or not there."""
     if wanted is None:
         return np.arange(available)
     positions = np.asarray(wanted)
@@ -222,16 +185,16 @@ def tie_limit(smallest: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The distinct rows of a file, in order of first appearance."""
+    """The distinct rows of a file, shape (n_distinct, n_attributes), in order of first appearance.
+
+    ``first`` is the position in the file where each first appears, ``counts`` its records; ``of``, of shape
+    (n_records,), the distinct row of each record.
+    """
 
     rows: Floats
-    """Shape (n_distinct, n_attributes)."""
     first: Positions
-    """Position in the file where each first appears, shape (n_distinct,)."""
     of: Positions
-    """Distinct row of each record, shape (n_records,)."""
     counts: NDArray[np.int64]
-    """Records of each distinct row, shape (n_distinct,)."""
 
 
 def distinct_rows(values: Floats) -> DistinctRows:
@@ -252,39 +215,17 @@ def distinct_rows(values: Floats) -> DistinctRows:
 def distance_linkage(files: Files, scale: Scale | None = None) -> Linkage:
     """Link by the Euclidean distance between standardised records (Torra 2016, slide 25).
 
-    Parameters
-    ----------
-    files : Files
-    scale : {"own", "masked"}, optional
-        How the files are standardised; see ``common_scale``.
-
-    Raises
-    ------
-    ParameterError
-        If an attribute of the intruder's is the same in all records and it is to be standardised by itself.
+    ``scale`` and errors are those of ``common_scale``.
     """
     original, masked = common_scale(files, scale)
     return linkage(nearest_credit(original, masked, files.truth), len(masked))
 
 
 def nearest_credit(original: Floats, masked: Floats, truth: Positions) -> Floats:
-    """Share of the tie of nearest records that the truth is: 1/size, or 0 where it is not among them.
+    """1/size of the tie of nearest records that holds the truth, 0 where none does; shape (n_known_records,).
 
-    Parameters
-    ----------
-    original : array of shape (n_known_records, n_attributes)
-    masked : array of shape (n_records, n_attributes)
-        On the same scale; Euclidean distances between the two are compared.
-    truth : array of shape (n_known_records,)
-        Position in ``masked`` of each record's own.
-
-    Returns
-    -------
-    array of shape (n_known_records,), 0 to 1
-
-    Notes
-    -----
-    Distances tie within ``tie_limit``. A tie counts records, not distinct values: ten equal nearest records are a
+    Euclidean distances between arrays on the same scale, of shapes (n_known_records, n_attributes) and (n_records,
+    n_attributes), tie within ``tie_limit``. A tie counts records, not distinct values: ten equal nearest records are a
     choice of ten.
     """
     points, asked = distinct_rows(masked), distinct_rows(original)

@@ -2,11 +2,10 @@
 
 From the least to the most informed: the nearest cell by a distance on hierarchies; any cell that holds the person's
 values; of those the one that fewest people match; and, knowing the rule, only cells that the rule gives people with
-these values. The intruder holds the original values of the attacked individuals, all attributes or some.
+these values.
 
-An attack works on distinct tuples and distinct cells and never compares records with records. The distance of a tuple
-to a cell is a sum over attributes. Cells that agree in all attributes but one are therefore compared at once: the least
-distance in that attribute is found for each of its values, not for each tuple.
+Distinct tuples are compared with distinct cells. A distance is a sum over attributes; cells that agree in all but one
+are compared at once, by the least distance in that one for each of its values.
 """
 
 from dataclasses import dataclass
@@ -26,19 +25,8 @@ _BLOCK_PAIRS = 2**21
 def closest_linkage(files: GeneralizedFiles) -> Linkage:
     """Link to the record whose cell has the least sum of distances to the known values; ties are shared.
 
-    Parameters
-    ----------
-    files : GeneralizedFiles
-
-    Raises
-    ------
-    ParameterError
-        If an attribute has too many values to compare.
-
-    Notes
-    -----
     The file's own cell need not be nearest: a cell that does not hold the values but is finer and shares a small group
-    with them is nearer than a coarse one that does.
+    with them is nearer than a coarse one that does. ParameterError if an attribute has too many values to compare.
     """
     tables = []
     for axis, group in enumerate(files.groups):
@@ -56,14 +44,11 @@ def closest_linkage(files: GeneralizedFiles) -> Linkage:
 
 @dataclass(frozen=True)
 class _DistanceTable:
-    """Distances of one attribute, over the values and positions that occur."""
+    """Distances of one attribute, (n_values, n_positions); row of each tuple asked for, and column of each cell."""
 
     distances: Floats
-    """Shape (n_values, n_positions)."""
     leaf: Positions
-    """Row of each tuple asked for."""
     position: Positions
-    """Column of each cell."""
 
 
 def _cheapest_last(files: GeneralizedFiles) -> int:
@@ -117,28 +102,15 @@ def _members(first: Positions, sizes: Positions) -> tuple[Positions, Positions]:
 
 
 def matching_linkage(files: GeneralizedFiles) -> Linkage:
-    """Guess among the released records whose cell holds the known values (the prosecutor of a file without its rule).
-
-    Certain matches are individuals with a single such record, their own.
-
-    Parameters
-    ----------
-    files : GeneralizedFiles
-    """
+    """Guess among the records whose cell holds the known values (the prosecutor of a file without its rule)."""
     return _linked_to_containing(files, np.zeros(len(files.cells)))
 
 
 def likely_linkage(files: GeneralizedFiles, people: Counts) -> Linkage:
     """Guess the record of which fewest people can be the owner, knowing the population and not the rule.
 
-    A record whose cell n_p people match is the individual's with probability 1/n_p.
-
-    Parameters
-    ----------
-    files : GeneralizedFiles
-    people : array of shape (n_tuples,)
-        n_p of each tuple's cell, in the known attributes (``people_matching`` counts them); below 1 counts as 1. Equal
-        for tuples in one cell.
+    ``people``, of shape (n_tuples,), is n_p of each tuple's cell in the known attributes (``people_matching``), equal
+    for tuples in one cell; below 1 counts as 1. A record is the individual's with probability 1/n_p.
     """
     released = np.flatnonzero(files.cell_of >= 0)
     n_p = np.zeros(len(files.cells))
@@ -148,14 +120,11 @@ def likely_linkage(files: GeneralizedFiles, people: Counts) -> Linkage:
 
 @dataclass(frozen=True)
 class OwnCells:
-    """Cell that the rule gives each tuple of the population, for an intruder who can run it."""
+    """Leaf codes and cell by the rule, (n_population_tuples, n_attributes), and people of each of its tuples."""
 
     codes: Codes
-    """Leaf codes, shape (n_population_tuples, n_attributes)."""
     cells: Codes
-    """Cell that the rule gives, in axis positions, same shape."""
     people: Counts
-    """People of each tuple, shape (n_population_tuples,)."""
 
 
 def own_cell_linkage(
@@ -163,23 +132,12 @@ def own_cell_linkage(
 ) -> Linkage:
     """Guess among the records in cells that the rule gives people with the known values.
 
-    The rule is deterministic: who knows all quasi-identifiers of a person knows the cell, and is left with its class.
-    Who knows some, is left with the cells of everybody in the data or the population who agrees in them.
+    The rule is deterministic: all quasi-identifiers of a person give the cell, and its class is left; with some known,
+    the cells of everybody in the data or the ``population`` who agrees in them. ``likeliest`` prefers the cell with the
+    largest share of people who agree: each of the n_T people whose own cell it is may be a record's owner.
 
-    Parameters
-    ----------
-    files : GeneralizedFiles
-    population : OwnCells, optional
-        With all attributes known it makes no difference.
-    likeliest : bool
-        Prefer, among those cells, that with the largest share of people who agree in the known attributes: each of the
-        n_T people whose own cell it is may be a record's owner, and those who agree may be the individual. Else all
-        candidates are alike.
-
-    Notes
-    -----
-    Transparency attack after Torra 2016, slides 49–60: B(x) holds the masked records that the method, with its
-    parameters, can have made of x.
+    Transparency attack after Torra 2016, slides 49–60: B(x) holds the masked records that the method can have made of
+    x.
     """
     release = files.release
     released, of = np.unique(cell_numbers(release.cells[release.kept], release.axis_sizes), return_inverse=True)

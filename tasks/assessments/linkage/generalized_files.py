@@ -26,20 +26,20 @@ _BLOCK_ENTRIES = 2**22
 
 @dataclass(frozen=True)
 class AxisGroups:
-    """The groups of one attribute, as sets of values."""
+    """The groups of one attribute, as sets of values.
+
+    ``layers``, (n_leaves, n_layers): axis position of the group that holds each leaf, −1 where none does; the layers
+    are the hierarchy's levels, then Safe Harbor's own groups where it has any. ``layer_of`` and ``sizes``,
+    (n_positions,): the layer and the leaves of the group at each axis position. ``covers``, (n_positions, n_levels):
+    axis position of each level's group that holds the whole group, −1 where none does. ``numbers``, (n_leaves,): the
+    number of each leaf, None where the values are no numbers.
+    """
 
     layers: Codes
-    """Axis position of the group that holds each leaf in each layer, −1 where none does; shape (n_leaves, n_layers).
-
-    The first layers are the hierarchy's levels, the last is Safe Harbor's own groups where it has any."""
     layer_of: NDArray[np.intp]
-    """Layer of each axis position, shape (n_positions,)."""
     sizes: Counts
-    """Leaves in the group at each axis position, shape (n_positions,)."""
     covers: Codes
-    """Axis position of each level's group that holds the whole group, −1 where none does; (n_positions, n_levels)."""
     numbers: Floats | None = None
-    """The number that each leaf stands for, shape (n_leaves,); None where the values are no numbers."""
 
     @property
     def n_leaves(self) -> int:
@@ -58,17 +58,7 @@ class AxisGroups:
 
 
 def axis_groups(hierarchy: Hierarchy, extra: SafeHarborAxis | None = None, numbers: Floats | None = None) -> AxisGroups:
-    """The groups of one attribute.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    extra : SafeHarborAxis, optional
-        Safe Harbor's grouping, whose own groups follow the hierarchy's on the axis.
-    numbers : array of shape (n_leaves,), optional
-        The number that each leaf stands for, as ``leaf_numbers`` reads it. Given for an attribute whose values are
-        amounts; its distances are then differences.
-    """
+    """The groups of one attribute, Safe Harbor's own after the hierarchy's; ``numbers`` make distances differences."""
     layers, sizes = hierarchy.positions, hierarchy.sizes
     layer_of = hierarchy.axis_levels.astype(np.intp)
     if extra is not None and len(extra.extra_labels):
@@ -89,38 +79,15 @@ def leaf_numbers(hierarchy: Hierarchy) -> Floats | None:
 
 
 def index_groups(index: CountIndex, numbers: Sequence[Floats | None] | None = None) -> tuple[AxisGroups, ...]:
-    """Groups of each quasi-identifier of a count index, Safe Harbor's own included.
-
-    Parameters
-    ----------
-    index : CountIndex
-    numbers : sequence of arrays or None, optional
-        For each quasi-identifier of amounts the number of each leaf (``leaf_numbers``), None for the others; all are
-        compared by their hierarchy where not given.
-    """
+    """Groups of each quasi-identifier; ``numbers`` holds ``leaf_numbers`` of amounts, None for the others."""
     values = numbers or [None] * len(index.hierarchies)
     return tuple(map(axis_groups, index.hierarchies, index.safe_harbor, values))
 
 
 def distance_table(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats:
-    """Distance of values to groups: a difference for amounts, else by the smallest group that holds both.
+    """Distance of values to groups, 0 to 1: a difference for amounts, else by the smallest group that holds both.
 
-    Parameters
-    ----------
-    groups : AxisGroups
-    leaves : array of shape (n_rows,)
-        Leaves to compare.
-    positions : array of shape (n_columns,)
-        Axis positions to compare with.
-
-    Returns
-    -------
-    array of shape (n_rows, n_columns), 0 to 1
-
-    Raises
-    ------
-    ParameterError
-        If the table would have more than 2²⁷ entries.
+    Of shape (n_leaves, n_positions); ParameterError beyond 2²⁷ entries.
     """
     if len(leaves) * len(positions) > _MOST_ENTRIES:
         raise ParameterError(
@@ -138,9 +105,8 @@ def distance_table(groups: AxisGroups, leaves: Codes, positions: Codes) -> Float
 def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats:
     """(size of the smallest group that holds leaf and group − 1)/(size of the domain − 1).
 
-    For a group that holds the leaf it is the normalised certainty penalty of the group (Xu et al. 2006); otherwise the
-    distance of categories in a taxonomy of Byun et al. 2007, with the size of the common subtree in place of its
-    height, so that levels need not be equally coarse. 0 for the leaf itself alone; a group that says nothing is at 1.
+    For a group that holds the leaf, its normalised certainty penalty (Xu et al. 2006); otherwise the distance of
+    categories of Byun et al. 2007, with the size of the common subtree in place of its height.
     """
     size = np.full((len(leaves), len(positions)), groups.n_leaves, dtype=np.int64)
     for level in reversed(range(groups.covers.shape[1])):
@@ -154,9 +120,8 @@ def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats
 def _mean_difference(groups: AxisGroups, numbers: Floats, leaves: Codes, positions: Codes) -> Floats:
     """Mean |leaf − y| over the numbers y of the group, over the range of the domain.
 
-    The expected distance between the leaf and a value of which only the group is known, all its values being equally
-    likely; between single values, the distance of ordinal and numeric values of Domingo-Ferrer and Torra 2002. Unlike
-    the distance by common groups it may be less to a narrow group near by than to a wide one that holds the leaf.
+    Between single values, the distance of ordinal and numeric values of Domingo-Ferrer and Torra 2002. It may be less
+    to a narrow group near by than to a wide one that holds the leaf.
     """
     spread = np.ptp(numbers)
     table = np.empty((len(leaves), len(positions)))
@@ -193,18 +158,17 @@ _BLOCK_PAIRS = 2**21
 
 @dataclass(frozen=True)
 class LinkableRelease:
-    """A generalized file with the original values, by distinct tuples."""
+    """A generalized file with the original values, by distinct tuples.
+
+    Leaf codes and cell in axis positions of each tuple, (n_tuples, n_attributes); its records; and whether it has any
+    and they are released.
+    """
 
     groups: tuple[AxisGroups, ...]
-    """Groups of each quasi-identifier."""
     leaves: Codes
-    """Original leaf codes of each tuple, shape (n_tuples, n_attributes)."""
     cells: Codes
-    """Cell of each tuple in axis positions, shape (n_tuples, n_attributes)."""
     records: Counts
-    """Records of each tuple, shape (n_tuples,)."""
     kept: Flags
-    """Whether the tuple has records and they are released, shape (n_tuples,)."""
 
     @property
     def axis_sizes(self) -> tuple[int, ...]:
@@ -219,27 +183,24 @@ class LinkableRelease:
 
 @dataclass(frozen=True)
 class GeneralizedFiles:
-    """A release as an intruder sees it who knows some attributes of some individuals; made by ``generalized_files``."""
+    """A release as an intruder sees it who knows some attributes of some individuals; made by ``generalized_files``.
+
+    ``asked``, (n_asked, n_known): the distinct known values; ``cells``, (n_cells, n_known): the distinct released cells
+    in the known attributes, with ``counts`` records each. To score an attack, of shape (n_attacked,): the ``attacked``
+    tuples, the ``row`` of ``asked`` and the ``own`` one of ``cells`` of each, and its ``persons``. ``cell_of``,
+    (n_tuples,): cell of each tuple of the release, −1 where it is not released.
+    """
 
     release: LinkableRelease
     attributes: tuple[int, ...]
-    """Positions of the known attributes."""
     asked: Codes
-    """Distinct known values of the attacked individuals, shape (n_asked, n_known)."""
     cells: Codes
-    """Distinct released cells in the known attributes, shape (n_cells, n_known)."""
     counts: Counts
-    """Released records of each of those cells, shape (n_cells,)."""
     attacked: Positions
-    """Tuples of the attacked individuals, shape (n_attacked,); only used to score an attack, as what follows."""
     row: Positions
-    """Which of the ``asked`` each of those tuples is, shape (n_attacked,)."""
     own: Positions
-    """Which of the ``cells`` each is released as, shape (n_attacked,)."""
     persons: Counts
-    """Individuals of each, shape (n_attacked,)."""
     cell_of: Positions
-    """Which of the ``cells`` each tuple of the release is in, −1 where it is not released; shape (n_tuples,)."""
 
     @cached_property
     def groups(self) -> tuple[AxisGroups, ...]:
@@ -250,16 +211,10 @@ class GeneralizedFiles:
 def generalized_files(
     release: LinkableRelease, attributes: Sequence[int] | None = None, persons: Counts | None = None
 ) -> GeneralizedFiles:
-    """Keep what the intruder knows.
+    """Keep what the intruder knows: positions of quasi-identifiers, all where not given.
 
-    Parameters
-    ----------
-    release : LinkableRelease
-    attributes : sequence of int, optional
-        Positions of the quasi-identifiers that the intruder knows; all where not given.
-    persons : array of shape (n_tuples,), optional
-        Individuals of each tuple whose records are looked for, no more than are released; where not given, all whose
-        records are released.
+    ``persons``, of shape (n_tuples,), are the individuals of each tuple whose records are looked for, no more than are
+    released; where not given, all whose records are released.
     """
     axes = list(range(len(release.groups)) if attributes is None else attributes)
     available = np.where(release.kept, release.records, 0)
@@ -288,25 +243,10 @@ def generalized_files(
 def containing_pairs(
     groups: Sequence[AxisGroups], leaves: Codes, cells: Codes
 ) -> Iterator[tuple[slice, Positions, Positions]]:
-    """All pairs of a tuple and a cell that holds it, in blocks of tuples.
+    """All pairs of a row of ``leaves`` and a cell that holds it: a block of rows, then row in the block and cell.
 
-    Cells make a tree, one attribute a level, the most telling first; a tuple goes down every branch that holds it. In
-    a layer of an axis that is one group at most, which is looked up; no tuple is compared with every cell.
-
-    Parameters
-    ----------
-    groups : sequence of AxisGroups
-    leaves : array of shape (n_rows, n_attributes)
-    cells : array of shape (n_cells, n_attributes)
-        Distinct.
-
-    Yields
-    ------
-    block : slice
-        Rows of the block.
-    row : array of shape (n_pairs,)
-        Row of each pair, counted from the start of the block.
-    cell : array of shape (n_pairs,)
+    Cells are distinct and make a tree, one attribute a level, the most telling first; a row goes down every branch that
+    holds it. In a layer of an axis that is one group at most, which is looked up; no row is compared with every cell.
     """
     branch, levels = np.zeros(len(cells), dtype=np.int64), []
     for axis in sorted(range(len(groups)), key=lambda axis: -len(np.unique(cells[:, axis]))):
@@ -336,23 +276,10 @@ def containing_pairs(
 def people_matching(
     groups: Sequence[AxisGroups], cells: Codes, codes: Codes, people: Counts, attributes: Sequence[int] | None = None
 ) -> Counts:
-    """People of a population whose values are in each cell, as far as some attributes tell.
+    """n_p of each tuple's cell in some attributes: the people of a population whose values are in it; (n_tuples,).
 
-    Parameters
-    ----------
-    groups : sequence of AxisGroups
-        One a quasi-identifier.
-    cells : array of shape (n_tuples, n_attributes)
-    codes : array of shape (n_population_tuples, n_attributes)
-        Leaf codes.
-    people : array of shape (n_population_tuples,)
-    attributes : sequence of int, optional
-        Positions of the attributes to go by; all where not given.
-
-    Returns
-    -------
-    array of shape (n_tuples,)
-        n_p of each tuple's cell in the attributes.
+    ``cells`` are axis positions, (n_tuples, n_attributes); ``codes`` the leaf codes of each population tuple,
+    ``people`` its people.
     """
     axes = list(range(len(groups)) if attributes is None else attributes)
     known = [groups[axis] for axis in axes]

@@ -23,7 +23,7 @@ from tasks.request.model import ReleaseRequest, ValueType
 def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
     """Attributes that the intruder holds of everybody, in the order of the request.
 
-    Those that the policy names; else the quasi-identifiers, the masked attributes and whatever is known for certain.
+    Those that the policy names; else quasi-identifiers, masked attributes and others that are known for certain.
     """
     named = request.policy.linkage.known
     if named is None:
@@ -34,17 +34,17 @@ def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Holdings:
-    """The original file and the released one, in the known attributes."""
+    """The original file and the released one, in the known attributes.
+
+    ``parts`` are the known masked attributes, one a masking; those that are the same in all masked records are left
+    out. ``groups`` are of all quasi-identifiers. ``narrowed`` keeps parts with fewer attributes known.
+    """
 
     candidate: Candidate
     names: tuple[str, ...]
-    """All known attributes."""
     parts: tuple[MaskedPart, ...]
-    """Known masked attributes, one part a masking; those that are the same in all masked records are left out."""
     groups: tuple[AxisGroups, ...]
-    """Groups of all quasi-identifiers."""
     narrowed: dict[tuple[str, ...], MaskedPart] = field(default_factory=dict, repr=False)
-    """Parts with fewer attributes known, kept for the values derived from them."""
 
     @property
     def released(self) -> Positions:
@@ -113,8 +113,7 @@ class Holdings:
     def collected_share(self) -> float:
         """Share of all records that the same attributes link in the file as collected.
 
-        The intruder guesses among the records that are equal in all of them, so that n records of d different kinds
-        give d right links of n.
+        The intruder guesses among equal records, so that n records of d different kinds give d right links of n.
         """
         tuples = self.candidate.prepared.tuple_of_record
         codes = self.candidate.index.data.codes[:, list(self.quasi)][tuples]
@@ -136,14 +135,9 @@ class Holdings:
         return Files(before[truth], after, truth, self.number_names)
 
     def mixed(self, people: Positions, *, matching: bool = False) -> MixedFiles:
-        """Generalized attributes and masked numbers side by side, for some people.
+        """Generalized attributes and masked numbers side by side, for people by position among the released records.
 
-        Parameters
-        ----------
-        people : array of int
-            Positions among the released records.
-        matching : bool
-            Whether records whose groups do not hold the known values come after all others.
+        ``matching`` puts records whose groups do not hold the known values after all others.
         """
         axes, tuples = list(self.quasi), self.candidate.prepared.tuple_of_record[self.released]
         part = GeneralizedPart(
@@ -192,14 +186,7 @@ def holdings_of(candidate: Candidate) -> Holdings:
 
 
 def linkable_release(candidate: Candidate, groups: tuple[AxisGroups, ...] | None = None) -> LinkableRelease:
-    """The file that a candidate's generalization releases, by distinct tuples.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    groups : tuple of AxisGroups, optional
-        As ``index_groups`` gives them, which are taken without numbers where not given.
-    """
+    """The file that a candidate's generalization releases, by distinct tuples; groups have no numbers by default."""
     data = candidate.index.data
     cells = candidate.generalization.cells
     return LinkableRelease(groups or index_groups(candidate.index), data.codes, cells, data.counts, candidate.released)

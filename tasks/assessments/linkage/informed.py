@@ -1,13 +1,9 @@
 """The informed intruder on a whole release: rule, maskings and their parameters known, and the original file held.
 
-The rule of generalization is deterministic, so a person's record is among those with the person's own cell
-(``tasks.generalization.transparency``). A value released unchanged must be equal. Each masking bounds its attributes or
-says how likely a move is (``method_knowledge``). A record's candidates satisfy all of these conditions.
-
-Who holds the whole file can link everybody at once, for each masked record is one person's: what is ruled out for one
-record then counts for the others. A table of pairs that may belong together is scaled until each record and each masked
-record has its share (Sinkhorn 1967); what remains approximates the probability of each pair among all one-to-one
-assignments, and pairs that are in none vanish.
+A person's record is among those with the person's own cell, equal in what is released unchanged, and within what each
+masking allows. Who holds the whole file can link everybody at once, for each masked record is one person's: pairs that
+may belong together are scaled until each record and each masked record has its share (Sinkhorn 1967), which
+approximates the probability of each pair among all one-to-one assignments; pairs that are in none vanish.
 """
 
 from dataclasses import dataclass
@@ -32,21 +28,8 @@ _CLOSE = 1e-3
 def joint_linkage(files: Files, bounds: MaskedRange, score: PairScore, most_pairs: int) -> Linkage:
     """Link each record to the masked record that is its own in the largest share of one-to-one assignments.
 
-    Parameters
-    ----------
-    files : Files
-        The intruder holds everybody.
-    bounds : MaskedRange
-        Masked values that each record's own may have.
-    score : callable
-        Minus the log-likelihood of a pair.
-    most_pairs : int
-        Pairs of distinct records to weigh at most.
-
-    Raises
-    ------
-    ParameterError
-        If no pairs remain, or more.
+    The intruder holds everybody; ``score`` is minus the log-likelihood of a pair. ParameterError if no pairs of
+    distinct records are left to weigh, or more than ``most_pairs``.
     """
     points = distinct_rows(files.masked)
     asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
@@ -97,20 +80,10 @@ def _least(n_rows: int, row: Positions, values: Floats) -> Floats:
 def scaled_to_marginals(
     row: Positions, point: Positions, weight: Floats, row_counts: Counts, point_counts: Counts
 ) -> Floats:
-    """Weights of pairs, scaled so that each row and each point has its count in all (Sinkhorn 1967).
+    """Weights of pairs, above 0, scaled so that each row and each point has its count in all (Sinkhorn 1967).
 
-    Parameters
-    ----------
-    row, point : array of shape (n_pairs,)
-    weight : array of shape (n_pairs,), greater than 0
-    row_counts, point_counts : array of shape (n_rows,), (n_points,)
-        With the same sum.
-
-    Returns
-    -------
-    array of shape (n_pairs,)
-        Rows sum to their counts; points do within a thousandth, or as near as 200 rounds come. Where no assignment of
-        all rows to points exists, there is nothing to converge to.
+    Rows sum to their counts; points, whose counts have the same sum, within a thousandth, or as near as 200 rounds
+    come. Where no assignment of all rows to points exists, there is nothing to converge to.
     """
     plan, tiny = weight.copy(), np.finfo(np.float64).tiny
     for _ in range(_ROUNDS):
@@ -129,15 +102,14 @@ _FEWEST_PEOPLE = 30
 
 @dataclass(frozen=True)
 class InformedView:
-    """A file as an intruder with the original one sees it; all records of the file, released or not."""
+    """A file as an intruder with the original one sees it; all records of the file, released or not.
+
+    ``released`` holds the position of each released record; ``equal``, of shape (n_records, n_equal), numbers from 0
+    that a person's own record must share: of the own cell, and of values released unchanged.
+    """
 
     released: Positions
-    """Position in the file of each released record."""
     equal: NDArray[np.int64]
-    """Numbers from 0 that a person's own record must share: of the own cell, and of values released unchanged.
-
-    Shape (n_records, n_equal).
-    """
     parts: tuple[MaskedPart, ...] = ()
 
     @cached_property
@@ -154,44 +126,21 @@ class InformedView:
         return linkage(1 / size, len(size), size)
 
     def candidate_linkage(self, people: Positions) -> Linkage:
-        """Link each of some people to the best of the candidates that rule and maskings leave.
+        """Link people, by position among the released, to the best of the candidates that rule and maskings leave.
 
-        Parameters
-        ----------
-        people : array of int
-            Positions among the released records.
-
-        Raises
-        ------
-        ParameterError
-            If the masked values are not those of the method.
+        ParameterError if the masked values are not those of the method.
         """
         everybody = np.arange(len(self.released))
         return linkage_within(
             self._files(people, everybody, people), self._bounds(people), self._score(people, everybody, best=False)
         )
 
-    def joint_linkage(self, generator: np.random.Generator) -> tuple[Linkage, bool]:
+    def joint_linkage(self, generator: np.random.Generator) -> Linkage:
         """Link everybody at once: what is one person's record is nobody else's.
 
         Records of different classes cannot be each other's, so that a sample of whole classes is attacked as hard as
-        all of them; classes that are too large by themselves are left out.
-
-        Parameters
-        ----------
-        generator : Generator
-            Draws the classes where there are too many pairs.
-
-        Returns
-        -------
-        linkage : Linkage
-        complete : bool
-            Whether everybody was attacked.
-
-        Raises
-        ------
-        ParameterError
-            If no class is small enough, or too few people are in those that are.
+        all; classes too large by themselves are left out. ParameterError if too few people are in those that are small
+        enough.
         """
         sizes = np.bincount(self.class_of)
         order = generator.permutation(len(sizes))
@@ -208,8 +157,7 @@ class InformedView:
                 fix="let the intruder know more attributes, or attack records one by one",
             )
         files = self._files(people, people, np.arange(len(people)))
-        found = joint_linkage(files, self._bounds(people), self._score(people, people, best=True), _MOST_PAIRS)
-        return found, len(people) == len(self.released)
+        return joint_linkage(files, self._bounds(people), self._score(people, people, best=True), _MOST_PAIRS)
 
     def _files(self, people: Positions, candidates: Positions, truth: Positions) -> Files:
         """Two files of some people and some released records, by position among the released."""

@@ -1,8 +1,7 @@
 """Linkage of files with generalized attributes and masked numbers: nearest record by the sum of scaled components.
 
-The component of a generalized attribute is its squared distance on the hierarchy, that of a number the squared
-difference of standardised values. Each is divided by its mean over all pairs of an individual and a released record, so
-that every attribute weighs the same on average, whatever its unit and however coarse its groups.
+A component is the squared distance on the hierarchy, or the squared difference of standardised values, over its mean
+over all pairs of an individual and a released record, so that every attribute weighs the same on average.
 """
 
 from collections.abc import Sequence
@@ -23,35 +22,32 @@ _APART = 1e9
 
 @dataclass(frozen=True)
 class GeneralizedPart:
-    """The known generalized attributes of a file, record by record."""
+    """Known generalized attributes: leaf codes of each individual, and each released cell in axis positions."""
 
     groups: tuple[AxisGroups, ...]
     leaves: Codes
-    """Original leaf codes of each of the intruder's individuals, shape (n_individuals, n_generalized)."""
     cells: Codes
-    """Released cells, in axis positions, shape (n_released, n_generalized)."""
 
 
 @dataclass(frozen=True)
 class MixedFiles:
-    """Files of an intruder with attributes of both kinds; made by ``mixed_files``."""
+    """Files of an intruder with attributes of both kinds; made by ``mixed_files``.
+
+    ``truth`` is the distinct released record of each individual, which only scores an attack. Each of ``tables`` holds
+    the components of a generalized attribute; ``leaf``, (n_individuals, n_generalized), is the row of each individual
+    in it, ``position``, (n_cells, n_generalized), the column of each distinct cell, ``cell`` the cell of each distinct
+    released record. ``original``, (n_individuals, q), and ``masked``, (n_distinct, q), are numbers scaled so that the
+    squared difference is the component; ``counts`` are the released records of each distinct one.
+    """
 
     truth: Positions
-    """Distinct released record of each individual, shape (n_individuals,); only used to score an attack."""
     tables: tuple[Floats, ...]
-    """Components of each known generalized attribute, over the values and groups that occur."""
     leaf: Positions
-    """Row in each table of each individual, shape (n_individuals, n_generalized)."""
     cell: Positions
-    """Distinct cell of each distinct released record, shape (n_distinct,)."""
     position: Positions
-    """Column in each table of each distinct cell, shape (n_cells, n_generalized)."""
     original: Floats
-    """Known numbers of each individual, scaled so that the squared difference is the component; (n_individuals, q)."""
     masked: Floats
-    """The same of each distinct released record, shape (n_distinct, q)."""
     counts: NDArray[np.int64]
-    """Released records of each distinct one, shape (n_distinct,)."""
 
 
 def mixed_files(
@@ -59,20 +55,9 @@ def mixed_files(
 ) -> MixedFiles:
     """Attributes of both kinds side by side; at least one of the parts is given.
 
-    Parameters
-    ----------
-    truth : array of shape (n_individuals,)
-        Released record of each individual.
-    part : GeneralizedPart or None
-    numbers : Files or None
-        The masked numbers of the same individuals and records.
-    matching : bool
-        Whether groups are compared by whether they hold the known values, before all else, in place of a distance.
-
-    Raises
-    ------
-    ParameterError
-        If an attribute has too many values to compare, or a number does not vary.
+    ``truth`` is the released record of each individual. With ``matching``, whether groups hold the known values comes
+    before all else, in place of a distance. ParameterError if an attribute has too many values to compare, or a number
+    does not vary.
     """
     n_released = len(part.cells) if part else len(numbers.masked) if numbers else 0
     tables, leaf, position = [], [], []
@@ -113,11 +98,7 @@ def mixed_files(
 def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> Linkage:
     """Link each individual to the released record with the least weighted sum of components; ties are shared.
 
-    Parameters
-    ----------
-    files : MixedFiles
-    weights : sequence of float, optional
-        Weight of each component, generalized attributes first, from 0, not all 0; all 1 where not given.
+    A weight a component, generalized attributes first, from 0, not all 0; all 1 where not given.
     """
     weight = np.ones(len(files.tables) + files.masked.shape[1]) if weights is None else np.asarray(weights)
     tables = [own * table for own, table in zip(weight, files.tables, strict=False)]
@@ -142,12 +123,9 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
 
 
 def components(files: MixedFiles) -> Floats:
-    """Components of all pairs of the individuals and their released records, for a learner of weights.
+    """Components of all pairs of the individuals and their released records, of shape (p, p, n_components).
 
-    Returns
-    -------
-    array of shape (p, p, n_components)
-        Entry (i, j) compares individual i with the record of individual j, so that the diagonal holds the own pairs.
+    Entry (i, j) compares individual i with the record of individual j, so that the diagonal holds the own pairs.
     """
     found = [
         table[leaf][:, position[files.cell[files.truth]]]

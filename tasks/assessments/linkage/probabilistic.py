@@ -1,8 +1,8 @@
 """Probabilistic record linkage (PLD): Fellegi–Sunter, its parameters fitted by EM without knowing the truth.
 
-Each pair of records is compared attribute by attribute on a few levels. Pairs are taken for a mixture of matches and
-others, with levels independent given which of the two a pair is. The weight of a pair is the sum over its levels of
-log m/u, their probabilities among matches and others.
+Each pair is compared attribute by attribute on a few levels, and taken for a mixture of matches and others, with levels
+independent given which it is. Its weight is the sum over levels of log m/u, their probabilities among matches and
+others.
 """
 
 import math
@@ -31,14 +31,11 @@ _CHANGE = 1e-8
 class LevelComparison:
     """How two values of an attribute are compared: a level for each threshold, and one for what is beyond the last.
 
-    Raises
-    ------
-    ParameterError
-        If the thresholds are not growing from 0 or above.
+    A threshold is the largest difference of its level, in standard deviations of the masked attribute; 0 is equality.
+    ParameterError if they do not grow from 0 or above.
     """
 
     thresholds: tuple[float, ...] = (0.05, 0.2)
-    """Largest difference of each level but the last, in standard deviations of the masked attribute; 0 is equality."""
 
     def __post_init__(self) -> None:
         limits = np.asarray(self.thresholds, dtype=np.float64)
@@ -54,34 +51,18 @@ class LevelComparison:
 
 @dataclass(frozen=True)
 class FittedLevels:
-    """Fitted parameters of Fellegi–Sunter."""
+    """m and u, probabilities of each level among matches and others, (n_attributes, n_levels); steps of EM taken."""
 
     matches: Floats
-    """m: probability of each level among matches, shape (n_attributes, n_levels)."""
     others: Floats
-    """u: the same among other pairs."""
     iterations: int
-    """Steps of EM taken; at most 1,000, the weights then being those of the last."""
 
 
 def probabilistic_linkage(files: Files, comparison: LevelComparison | None = None) -> Linkage:
     """Link each record to the masked record of the greatest weight; ties are shared.
 
-    Parameters
-    ----------
-    files : Files
-    comparison : LevelComparison, optional
-        0.05 and 0.2 standard deviations where not given.
-
-    Raises
-    ------
-    ParameterError
-        If levels and attributes make more than 2²² patterns.
-
-    Notes
-    -----
-    All pairs of distinct records are compared, so time grows with the product of their numbers. EM is told that each of
-    the intruder's records has one match.
+    All pairs of distinct records are compared; EM is told that each of the intruder's records has one match.
+    ParameterError if levels and attributes make more than 2²² patterns.
     """
     compared = _compare(files, comparison or LevelComparison())
     fitted = compared.fitted()

@@ -1,7 +1,7 @@
 """Linkage within a set: the masked records that the intruder cannot rule out, and the best of them.
 
-What an intruder knows of the method says of each attribute between which masked values a record's own must lie. The
-candidates of a record are the masked records within all its bounds; among several, a score chooses.
+What an intruder knows of the method bounds each attribute of a record's own; its candidates are the masked records
+within all bounds.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,24 +41,12 @@ def distance_score(files: Files) -> PairScore:
 def rank_swap_linkage(files: Files, window: int, *, guaranteed: bool = True) -> Linkage:
     """Intersection attack on rank swapping (RSLD); the nearest of several candidates.
 
-    Rank swapping moves no value by more than k ranks and leaves each attribute's values as they were. So the masked
-    record of x is, in each attribute j, among B_j(x): the masked records whose value has a rank within k of the rank of
-    x's. It is then in the intersection of all B_j; where that holds one record, the match is certain (Torra 2016,
-    slides 52 to 60).
+    Rank swapping moves no value by more than k = ``window`` ranks. So the masked record of x is, in each attribute j,
+    in B_j(x): those whose value has a rank within k of the rank of x's, and thus in the intersection of all B_j; where
+    that holds one record, the match is certain (Torra 2016, slides 52 to 60).
 
-    Parameters
-    ----------
-    files : Files
-    window : int
-        k, in ranks; ``RankSwapping(p).ranks(n)``.
-    guaranteed : bool
-        Whether the masking moves no value beyond the window: so for pair, skip and literal swapping, not for p-buckets
-        and p-distribution. Then the truth is a candidate of every record, which is checked.
-
-    Raises
-    ------
-    ParameterError
-        If the window is not from 1 to the number of records, or the truth is not a candidate although guaranteed.
+    ``guaranteed``: so for pair, skip and literal swapping, not for p-buckets and p-distribution; that the truth is a
+    candidate is then checked. ParameterError if it is not, or the window is not from 1 to the number of records.
     """
     n_records, whole = len(files.masked), isinstance(window, int | np.integer) and not isinstance(window, bool)
     if not whole or not 1 <= window <= n_records:
@@ -83,16 +71,9 @@ def rank_swap_linkage(files: Files, window: int, *, guaranteed: bool = True) -> 
 
 
 def linkage_within(files: Files, bounds: MaskedRange, score: PairScore) -> Linkage:
-    """Link each record to the best of its candidates; a record with one candidate is linked without a score.
+    """Link each record to the best of its candidates by the least score; ties are shared as ``tie_limit`` says.
 
-    Parameters
-    ----------
-    files : Files
-    bounds : MaskedRange
-        Masked values that each record's own may have.
-    score : callable
-        Ties are shared as ``tie_limit`` says. Where a record has no candidate, the intruder sees that the bounds are
-        wrong and takes the best of the whole file.
+    Where a record has no candidate, the intruder sees that the bounds are wrong and takes the best of the whole file.
     """
     n_known, n_masked = len(files.original), len(files.masked)
     if np.isinf(bounds.low).all() and np.isinf(bounds.high).all():
@@ -140,13 +121,7 @@ def _best_anywhere(files: Files, score: PairScore, records: Positions) -> Floats
 
 
 def candidate_pairs(points: Floats, bounds: MaskedRange) -> Iterator[tuple[Positions, Positions]]:
-    """All pairs (row of the bounds, point within them), in blocks; the pairs of a row are together.
-
-    Parameters
-    ----------
-    points : array of shape (n_points, n_attributes)
-    bounds : MaskedRange
-    """
+    """All pairs (row of the bounds, point within them), in blocks; the pairs of a row are together."""
     boxes = _boxes(points, bounds)
     start = np.searchsorted(boxes.codes[0], boxes.low[0], "left")
     stop = np.searchsorted(boxes.codes[0], boxes.high[0], "right")
@@ -165,14 +140,15 @@ def candidate_pairs(points: Floats, bounds: MaskedRange) -> Iterator[tuple[Posit
 
 @dataclass(frozen=True)
 class _Boxes:
-    """Points and bounds as ranks of the distinct values; attributes in order of how few points their bounds leave."""
+    """Points and bounds as ranks of the distinct values; attributes in order of how few points their bounds leave.
+
+    ``codes``, (n_attributes, n_points), in order of the first attribute; ``points``, their numbers; ``low`` and
+    ``high``, (n_attributes, n_rows).
+    """
 
     codes: NDArray[np.int32]
-    """Shape (n_attributes, n_points); points in order of the first attribute."""
     points: Positions
-    """Number of each point, shape (n_points,)."""
     low: NDArray[np.int32]
-    """Shape (n_attributes, n_rows)."""
     high: NDArray[np.int32]
 
 
@@ -219,16 +195,13 @@ _LEAST_EIGENVALUE = 1e-10
 
 @dataclass(frozen=True)
 class MaskedPart:
-    """The attributes of one masking that the intruder knows, of all the records of the file."""
+    """The known attributes of one masking, of all records, (n_records, n_known); ``complete`` if these are all."""
 
     masking: Masking
     original: Floats
-    """Shape (n_records, n_known)."""
     masked: Floats
     complete: bool
-    """Whether the intruder knows all the attributes that were masked together."""
     names: tuple[str, ...] = ()
-    """Of the known attributes."""
 
     @property
     def files(self) -> Files:
@@ -243,13 +216,7 @@ class MaskedPart:
 
     @cached_property
     def bounds(self) -> MaskedRange:
-        """Bounds of every record of the file.
-
-        Raises
-        ------
-        ParameterError
-            If the masked file is not one that the method makes.
-        """
+        """Bounds of every record of the file; ParameterError if the masked file is not one that the method makes."""
         anything = np.full_like(self.original, np.inf)
         found = self.method.bounds(self.original, self.masked, complete=self.complete)
         return found or MaskedRange(-anything, anything)
@@ -277,23 +244,11 @@ class MaskedPart:
 
 
 def simulated_displacement(method: MaskingMethod, n_records: int, columns: int = 20) -> Floats:
-    """Distribution of the difference of ranks that a swapping method shows on distinct numbers, whatever the data.
+    """Probability of each difference of ranks, −(n−1) to n−1, that a swapping method shows on distinct numbers.
 
-    Parameters
-    ----------
-    method : MaskingMethod
-        With the published parameters; its randomness is the intruder's own.
-    n_records : int
-        Records of the file, from 2.
-    columns : int
-        Attributes to run it on at once, from 1; more give smoother estimates.
-
-    Returns
-    -------
-    array of shape (2·n_records − 1,)
-        Probability of each difference from −(n−1) to n−1. The share that stays is kept as it is; others are averaged
-        over a fiftieth of their range, and a hundredth of all is spread evenly over it, so that what was not seen is
-        unlikely and not impossible.
+    Of shape (2·n_records − 1,); more ``columns`` that the method is run on give smoother estimates. The share that
+    stays is kept as it is; others are averaged over a fiftieth of their range, and a hundredth of all is spread evenly
+    over it, so that what was not seen is unlikely and not impossible.
     """
     ranks = np.tile(np.arange(n_records, dtype=np.float64)[:, None], columns)
     moved = np.rint(method.mask(ranks, np.random.default_rng(0)).values - ranks).astype(np.int64)
@@ -311,12 +266,7 @@ def simulated_displacement(method: MaskingMethod, n_records: int, columns: int =
 def displacement_score(files: Files, probability: Floats) -> PairScore:
     """Minus the log-likelihood that a masked record's values were moved there from an intruder's record's.
 
-    Parameters
-    ----------
-    files : Files
-    probability : array of shape (2·n_masked − 1,)
-        Of each difference of ranks, as ``simulated_displacement`` gives it. A tie of equal values stands for the mean
-        over its ranks.
+    ``probability`` is that of ``simulated_displacement``. A tie of equal values stands for the mean over its ranks.
     """
     ordered = np.sort(files.masked, axis=0)
     original, masked = _rank_intervals(files.original, ordered), _rank_intervals(files.masked, ordered)
@@ -340,17 +290,9 @@ def displacement_score(files: Files, probability: Floats) -> PairScore:
 def noise_score(files: Files, proportion: float, *, correlated: bool = False) -> PairScore:
     """Minus the log-likelihood of a pair, but for a constant, under normal noise of a published share of the variance.
 
-    With X' = X + ε and Var(ε) = k·Var(X), Var(X) is Var(X')/(1+k) (Torra 2016, slide 45), so that the intruder knows
-    the noise's distribution.
-
-    Parameters
-    ----------
-    files : Files
-        The intruder holds everybody.
-    proportion : float
-        k, greater than 0.
-    correlated : bool
-        Whether the noise has the covariances of the data, k·Cov(X), or is independent on each attribute.
+    With X' = X + ε and Var(ε) = k·Var(X), Var(X) is Var(X')/(1+k) (Torra 2016, slide 45), so that the intruder, who
+    holds everybody, knows the noise's distribution. ``proportion`` is k; ``correlated`` noise has the covariances
+    k·Cov(X).
     """
     mean, spread = files.masked.mean(axis=0), files.original.std(axis=0)
     original, masked = (files.original - mean) / spread, (files.masked - mean) / spread

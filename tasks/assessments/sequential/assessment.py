@@ -27,8 +27,8 @@ from tasks.adversary.group_sizes import expected_listed
 from tasks.adversary.planning.deterrence import (
     Term,
     deterring_value,
+    pays_together,
     sensitivity,
-    shared_access,
     smallest_value,
     sufficient_value,
     term_value,
@@ -112,23 +112,16 @@ def curve(profile: AdversaryProfile, known: int | None, linked: int | None, larg
 
 def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
     """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
-    found = (
-        sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
-        for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION)
-    )
-    return tuple(
-        SensitivityFact.model_validate(
-            {
-                "term": one.term.value,
-                "own": one.own,
-                "points": [
-                    SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)
-                    for value, known, linked in zip(one.values, one.known, one.linked, strict=True)
-                ],
-            }
-        )
-        for one in found
-    )
+    facts = []
+    for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION):
+        found = sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
+        points = [
+            SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)
+            for value, known, linked in zip(found.values, found.known, found.linked, strict=True)
+        ]
+        fact = {"term": term.value, "own": term_value(profile, term), "points": points}
+        facts.append(SensitivityFact.model_validate(fact))
+    return tuple(facts)
 
 
 JUDGED = "access shared"
@@ -240,9 +233,7 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
         known = _by_size(linked_values, profile, groups.candidates)
         if not known.any():
             return 0.0
-        return profile.discount * max(
-            shared_access(profile, values, groups.records).total for values in (known, believed)
-        )
+        return profile.discount * max(float((values * groups.records).sum()) for values in (known, believed))
     value = deterring_value(profile, term, sizes, records)
     if value is None or not is_attacked(with_term(profile, term, value), groups):
         return value
@@ -277,7 +268,7 @@ def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
     """Whether access pays for the whole file, to one who knows the groups or to one who only believes them binomial."""
     known = _by_size(linked_values, profile, groups.candidates)
     believed = expected_linked_values(profile, groups.densities, groups.external_size)
-    return any(shared_access(profile, values, groups.records).accessed for values in (known, believed))
+    return any(pays_together(profile, values, groups.records) for values in (known, believed))
 
 
 def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:

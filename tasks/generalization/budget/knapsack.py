@@ -1,7 +1,7 @@
 """A multiple-choice knapsack: each group takes one of its options, which pay and use up limits.
 
-Groups are the records of a distinct tuple, or the regions of a partition. The relaxation is rounded to whole options:
-an optimal vertex of the mixture, repaired where it exceeds a limit, then filled up greedily.
+Groups are the records of a distinct tuple, or the regions of a partition. An optimal vertex of the relaxation's mixture
+is repaired where it exceeds a limit, then filled up greedily.
 """
 
 from dataclasses import dataclass
@@ -97,17 +97,8 @@ def relax(options: Options, limits: tuple[Limit, ...]) -> Relaxation:
 def allocate(options: Options, limits: tuple[Limit, ...], weights: Counts | None = None) -> Allocation:
     """Give each group the option with which the payoff is greatest within the limits.
 
-    Parameters
-    ----------
-    options : Options
-    limits : tuple of Limit
-    weights : array of shape (n_groups,), optional
-        Records of each group, for messages.
-
-    Raises
-    ------
-    StageFailed
-        If the limits cannot be kept, or no assignment that keeps them was found.
+    ``weights`` are the records of each group, for messages. Raises StageFailed if the limits cannot be kept, or no
+    assignment that keeps them was found.
     """
     capacity = np.array([limit.capacity for limit in limits])
     most = np.array([limit.capacity + limit.slack for limit in limits])
@@ -140,8 +131,8 @@ def _shares(options: Options, capacity: Floats) -> Floats:
 def _rounded(options: Options, capacity: Floats, relaxation: Relaxation) -> Places:
     """Options near the relaxation's optimum, which may exceed the limits.
 
-    Groups about which the mixed assignments agree take their option. For the others the optimal vertex of the mixture's
-    options splits at most as many as there are limits; these take the option of the mixture that uses least.
+    Groups about which the mixed assignments agree take their option. The optimal vertex splits at most as many of the
+    others as there are limits; those take the option of the mixture that uses least.
     """
     columns = np.column_stack(relaxation.mixture)
     chosen: Places = columns[:, 0].copy()
@@ -191,8 +182,8 @@ def _repair(options: Options, capacity: Floats, chosen: Places) -> bool:
 def _spend_rest(options: Options, capacity: Floats, relaxation: Relaxation, chosen: Places) -> None:
     """Spend what is left of the limits: again and again the move that gains most and fits.
 
-    By the prices of the relaxation every option costs at least its reduced regret more than the bound, so those whose
-    reduced regret exceeds the gap are in no better assignment (Savelsbergh 1994, reduced-cost fixing).
+    Options whose reduced regret at the relaxation's prices exceeds the gap are in no better assignment (Savelsbergh
+    1994, reduced-cost fixing).
     """
     gap = float(options.regret[chosen].sum()) - relaxation.regret
     reduced = options.regret + relaxation.prices @ options.usage

@@ -1,7 +1,7 @@
 """Budget of a whole file: limits on risk, on suppression and on the information loss of each attribute.
 
-Every limit is written as a packing constraint: each record uses some of it, never less than nothing, and the sum over
-the file may not exceed its capacity. A floor on what an attribute keeps is a limit on what it loses.
+Every limit is a packing constraint: each record uses some of it, never less than nothing, and the sum over the file may
+not exceed its capacity. A floor on what an attribute keeps is a limit on what it loses.
 """
 
 from collections.abc import Sequence
@@ -134,10 +134,7 @@ def _use(limit: Limit, used: float, price: float, n_records: int) -> LimitFact:
 def limits_of(budget: Budget, hierarchies: Sequence[Hierarchy], n_records: int) -> tuple[Limit, ...]:
     """The limits of a budget that a sum over records measures, in one order; the least sizes forbid cells instead.
 
-    Raises
-    ------
-    ParameterError
-        If a floor is of an attribute that does not exist or has nothing to lose.
+    Raises ParameterError if a floor is of an attribute that does not exist or has nothing to lose.
     """
     capacities = {
         REIDENTIFICATIONS: budget.reidentifications,
@@ -167,18 +164,7 @@ def lost_share(hierarchy: Hierarchy) -> Floats:
 def usage_of(
     limits: Sequence[Limit], follower: Follower, hierarchies: Sequence[Hierarchy], cells: Codes, people: Counts
 ) -> Floats:
-    """Use of each limit by one record at each of some cells, shape (n_limits, n_cells).
-
-    Parameters
-    ----------
-    limits : sequence of Limit
-    follower : Follower
-    hierarchies : sequence of Hierarchy
-    cells : array of shape (n_cells, n_attributes)
-        In axis positions.
-    people : array of shape (n_cells,)
-        People who match each cell.
-    """
+    """Use of each limit by one record at each of some cells, in axis positions; shape (n_limits, n_cells)."""
     used = np.zeros((len(limits), len(cells)))
     for row, limit in zip(used, limits, strict=True):
         if limit.axis is not None:
@@ -214,24 +200,9 @@ def of_copy(
 ) -> BudgetOutcome:
     """The outcome with what a copy uses of the limits on suppression and on the information that attributes lose.
 
-    A method keeps its limits over what it releases. Decoys may take whole classes from a copy after that, so that
-    others alone keep them: fewer records are at risk, but more are left out, and these keep no information.
-
-    Parameters
-    ----------
-    outcome : BudgetOutcome
-        Of the method.
-    hierarchies : sequence of Hierarchy
-    data : Tuples
-    cells : array of shape (n_tuples, n_attributes)
-        Released cell of each tuple in axis positions.
-    released : array of shape (n_tuples,)
-        Whether a tuple's records are in the copy.
-
-    Raises
-    ------
-    StageFailed
-        If the copy exceeds one of these limits.
+    Decoys may take whole classes from a copy after the method has kept its limits: fewer records are at risk, but more
+    are left out. ``cells`` are those of each tuple in axis positions, ``released`` tells whether its records are in the
+    copy. Raises StageFailed if the copy exceeds one of these limits.
     """
     missing = float(data.counts[~released].sum())
     axes = {LOST + tree.name: axis for axis, tree in enumerate(hierarchies)}

@@ -1,10 +1,9 @@
 """A recursive partition under a budget over the whole file.
 
-The relaxation asks for the best partition at given prices, which is exact: at prices μ a released cell pays
-weight · U − Σ μ · records · use; a withheld one pays nothing and uses the limit on suppression. Its optimum mixes a few
-partitions. These agree on some splits from the top down; below, each region can be taken from any of them, whatever the
-others take, and everybody in a released cell is still released as that cell. So the regions are a knapsack again, which
-``allocate`` solves.
+The relaxation asks for the best partition at given prices, which is exact: at prices μ a released cell pays weight · U
+− Σ μ · records · use; a withheld one pays nothing and uses the limit on suppression. Its optimum mixes a few
+partitions, which agree on some splits from the top down; below, each region can be taken from any of them, so the
+regions are a knapsack again, and everybody in a released cell is still released as that cell.
 """
 
 from dataclasses import dataclass, field, replace
@@ -114,18 +113,7 @@ class PartitionPlan(Plan):
 def plan_partition(problem: Problem, weighed: Weighed, budget: Budget, rule: Rule = Rule.BASIC) -> PartitionPlan:
     """The recursive partition that pays most within a budget over the file.
 
-    Parameters
-    ----------
-    problem : Problem
-    weighed : Weighed
-    budget : Budget
-    rule : Rule
-        ``NO_ATTACK`` releases only cells that nobody attacks.
-
-    Raises
-    ------
-    StageFailed
-        If no partition keeps the budget, or none was found.
+    Raises StageFailed if no partition keeps the budget, or none was found.
     """
     problem, weighed = _reaching_records(problem, weighed)
     limits = limits_of(budget, problem.hierarchies, weighed.data.total)
@@ -200,13 +188,9 @@ class _PricedCells:
     its records; and whether it may be withheld. They do not depend on prices."""
 
     def best(self, prices: Floats, *, paid: bool = True) -> Partition:
-        """The partition that is worth most at some prices; its total is minus infinity where none is allowed.
+        """The partition worth most at some prices; its total is minus infinity where none is allowed.
 
-        Parameters
-        ----------
-        prices : array of shape (n_limits,)
-        paid : bool
-            Whether the payoff counts, or the use of the limits alone.
+        Where not ``paid``, the use of the limits alone counts.
         """
         withheld = float(usage_of_suppression(self.limits) @ prices)
 
@@ -229,11 +213,7 @@ class _PricedCells:
         return partition(self.problem, self.weighed.cube(self.problem), self.rule, worth, reach)
 
     def _cell_terms(self, cells: Codes, people: Counts, weights: Counts) -> tuple[Floats, Floats, Floats, Bools]:
-        """Terms of some cells.
-
-        The least sizes forbid cells: one of fewer people than ``least_people`` (unless it has neither people nor
-        records), and one with fewer records than ``least_records`` but some.
-        """
+        """Terms of some cells; those below the least sizes are forbidden, unless nobody at all is counted there."""
         problem, budget, follower = self.problem, self.budget, self.problem.payoffs
         records = self.weighed.records.count(cells)
         payoff = follower.publisher(follower.benefit * problem.loss.kept(cells), people) * weights

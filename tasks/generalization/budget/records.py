@@ -1,11 +1,10 @@
 """A strategy for each distinct tuple, under a budget over the whole file.
 
-Of a tuple's strategies those are left out that another one beats in everything: one nobody attacks is beaten by every
-more specific one that nobody attacks either, and so is any attacked one above it, as more specific groups lose less.
-Without floors on what attributes keep, of all strategies nobody attacks only the most valuable is left, and of the
-attacked ones those that pay more for more expected re-identifications.
+Of the strategies nobody attacks only the most specific count, and no attacked one above them; without floors on what
+attributes keep, only the most valuable of the former, and of the attacked ones those that pay more for more expected
+re-identifications.
 
-The prices of the limits are part of the rule: whoever is not in the file has the strategy that pays most at these
+The prices of the limits are part of the rule: people who are not in the file have the strategy that pays most at these
 prices. All records of a tuple have the strategy of the plan, which differs from the prices' answer for the few that
 spend the rest of a limit. Transparency is therefore measured as if the recipient knew the prices and these few, though
 neither is disclosed.
@@ -60,26 +59,11 @@ class RecordPlan(Plan):
 def plan_records(
     problem: Problem, data: Tuples, budget: Budget, rule: Rule = Rule.BASIC, floor: Codes | None = None
 ) -> RecordPlan:
-    """Give the records of a file the strategies that pay most in sum within a budget.
+    """Give the records of a file the strategies that pay most in sum within a budget, its ``least_records`` left aside.
 
-    Parameters
-    ----------
-    problem : Problem
-    data : Tuples
-        The file.
-    budget : Budget
-        Its least records of a cell, which depend on all others' strategies, are not looked at.
-    rule : Rule
-        ``NO_ATTACK`` allows only strategies nobody attacks.
-    floor : array of shape (n_tuples, n_attributes), optional
-        Least level of each attribute (SH-Friendly).
-
-    Raises
-    ------
-    ParameterError
-        If the budget demands a floor that no attribute can have.
-    StageFailed
-        If no release of the file keeps the budget, or none was found that does.
+    ``floor`` has the least level of each attribute, shape (n_tuples, n_attributes) (SH-Friendly). Raises ParameterError
+    if the budget demands a floor that no attribute can have, StageFailed if no release keeps the budget, or none was
+    found.
     """
     limits = limits_of(budget, problem.hierarchies, data.total)
     options = strategies(problem, data, budget, limits, rule, floor)
@@ -100,19 +84,8 @@ def budgeted_records(
 ) -> BudgetedLevels:
     """A strategy for each tuple within the budget, and at its prices for all others of the population.
 
-    Parameters
-    ----------
-    problem : Problem
-    population, data : Tuples
-    budget : Budget
-    rule : Rule
-    floors : pair of arrays, optional
-        Least levels of the data's and of the population's tuples (SH-Friendly).
-
-    Raises
-    ------
-    StageFailed
-        If no release within the budget exists, or none was found.
+    ``floors`` has the least levels of the data's and of the population's tuples (SH-Friendly). Raises StageFailed as
+    ``plan_records``, or if some people of the population have no strategy.
     """
     of_data, of_people = (None, None) if floors is None else floors
     plan = plan_records(problem, data, budget, rule, of_data)
@@ -158,19 +131,9 @@ def strategies(  # noqa: PLR0917
 ) -> Options:
     """Options of every distinct tuple: payoff and use of the limits of one record at each undominated strategy.
 
-    ``least_people`` forbids strategies here; ``least_records`` does not. Other parameters are those of
-    ``plan_records``.
-
-    Returns
-    -------
-    Options
-        Labels are lattice nodes, −1 for suppression. In each group the best payoff is first, of equal ones that with
-        the least risk.
-
-    Raises
-    ------
-    StageFailed
-        If some tuple has no strategy, or the lattice is too large for the file.
+    ``least_people`` forbids strategies here; ``least_records`` does not. Labels are lattice nodes, −1 for suppression;
+    in each group the best payoff is first, of equal ones that with the least risk. Raises StageFailed if some tuple has
+    no strategy, or the lattice is too large for the file.
     """
     if len(problem.lattice) * len(data) > _MOST_EVALUATIONS:
         raise StageFailed(
@@ -251,10 +214,7 @@ def _above(safe: Bools, heights: tuple[int, ...]) -> Bools:
 
 
 def _less_risk(tuples: Places, reidentified: Floats, nodes: Places) -> Places:
-    """Places at which the re-identifications are fewer than at every earlier place of the tuple.
-
-    Suppression stays and rules out nothing that pays less: it uses up a limit of its own.
-    """
+    """Places at which the re-identifications are fewer than at every earlier place of the tuple; suppression stays."""
     _, rank = np.unique(reidentified, return_inverse=True)
     width, suppressed = int(rank.max(initial=0)) + 1, nodes == SUPPRESS
     key = np.where(suppressed, width, rank).astype(np.int64) - tuples.astype(np.int64) * (width + 2)

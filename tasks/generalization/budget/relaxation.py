@@ -2,8 +2,8 @@
 
 The Lagrangian dual, max over prices μ ≥ 0 of min over assignments of regret + μ·(use − capacity), is solved by column
 generation: a small master programme mixes the assignments found so far, and its prices are answered by the best
-assignment at these prices. Every price gives a bound by itself, so the bound holds wherever the generation stops.
-Source: Dantzig and Wolfe 1960; for the bound, Geoffrion 1974.
+assignment at these prices. Every price gives a bound by itself. Source: Dantzig and Wolfe 1960; for the bound,
+Geoffrion 1974.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,15 +57,8 @@ def least_cost(
 ) -> tuple[Floats, float, Floats] | None:
     """Minimise cost·x subject to usage·x ≤ limits, sums·x = totals and x ≥ 0, by HiGHS.
 
-    Returns
-    -------
-    x, cost, prices or None
-        An optimal vertex, and the fall in cost for one more unit of each limit, at least 0; None where infeasible.
-
-    Raises
-    ------
-    StageFailed
-        If HiGHS ends without an answer.
+    Returns an optimal vertex, its cost, and the fall in cost for one more unit of each limit, at least 0; None where
+    infeasible. Raises StageFailed if HiGHS ends without an answer.
     """
     found = scipy.optimize.linprog(cost, A_ub=usage, b_ub=limits, A_eq=sums, b_eq=totals, method="highs-ds")  # type: ignore[call-overload]
     if found.status == 2:
@@ -76,29 +69,13 @@ def least_cost(
 
 
 def relax_by(
-    oracle: Oracle,
-    limits: tuple[Limit, ...],
-    near: float = 1e-10,
-    rounds: int = 400,
-    guesses: Sequence[Floats] = (),
+    oracle: Oracle, limits: tuple[Limit, ...], near: float = 1e-10, rounds: int = 400, guesses: Sequence[Floats] = ()
 ) -> Relaxation:
     """Solve the relaxation over the assignments that an oracle gives.
 
-    Parameters
-    ----------
-    oracle : callable
-    limits : tuple of Limit
-    near : float
-        Share of the regret that the bound may be away from the relaxation's optimum.
-    rounds : int
-        Most questions to the oracle in each of the two phases.
-    guesses : sequence of arrays of shape (n_limits,)
-        Prices to ask first.
-
-    Raises
-    ------
-    StageFailed
-        If no mixture of assignments keeps all limits; names those that cannot be kept.
+    ``near`` is the share of the regret that the bound may be away from the optimum, ``rounds`` the most questions to
+    the oracle in each of the two phases, ``guesses`` prices to ask first. Raises StageFailed if no mixture of
+    assignments keeps all limits; names those that cannot be kept.
     """
     master = _Master(oracle, np.array([limit.capacity for limit in limits]))
     free, _ = master.ask(np.zeros(len(limits)))

@@ -20,8 +20,7 @@ from tasks.request.model import Closeness
 class TCloseness(ValueConstraint):
     """Sensitive values of each class within an earth mover's distance ``t`` of the file's, 0 to 1.
 
-    Between two different values the distance is 1; where ``ordered``, it is the difference of their codes over the
-    largest code of the file.
+    Different values are 1 apart or, where ``ordered``, the difference of their codes over the largest code of the file.
     """
 
     t: float

@@ -1,11 +1,10 @@
 """Constraints on a class beyond its size, and what the registry lists of a privacy model.
 
-**What holds when classes are merged.** To join any records to a class that satisfies k-map or distinct ℓ-diversity
-keeps it satisfied, so the records that such a constraint suppresses grow fewer at every more general node: these
-constraints are *firm*. Others are kept when two classes that both satisfy them are merged, but not when one joins a
-class that violates them. With suppression a more general node may therefore suppress more, and no node may be ruled
-out because a more specific or a more general one failed. Such a constraint may imply a weaker one that is firm
-(``relaxed``). The search prunes with those and judges by the constraints themselves.
+To join any records to a class that satisfies k-map or distinct ℓ-diversity keeps it satisfied, so the records that such
+a *firm* constraint suppresses grow fewer at every more general node. Others are kept when two classes that satisfy them
+are merged, but not when one joins a class that violates them: with suppression a more general node may suppress more,
+and no node may be ruled out because another failed. Such a constraint may imply a weaker one that is firm
+(``relaxed``), by which the search prunes.
 
 A file's distribution of values counts all its records, suppressed ones included.
 """
@@ -45,9 +44,8 @@ class PeopleCount(Protocol):
 class PeopleConstraint:
     """A constraint on the people of the population who match a class.
 
-    ``people`` counts the population over the same hierarchies in the same order, as
-    ``tasks.microdata.cube.count_cube`` makes it; a sparse cube must reach the tuples of the file, or their people
-    count as none. Joining cells must not lower a count. None stands for the population of the release.
+    ``people`` counts them over the same hierarchies in the same order; a sparse cube must reach the tuples of the file,
+    or their people count as none. Joining cells must not lower a count. None stands for the population of the release.
     """
 
     people: DenseCube | SparseCube | PeopleCount | None
@@ -71,12 +69,8 @@ class ValueConstraint:
     def met(self, counts: Floats, whole: Floats) -> Bools:
         """Whether each class satisfies the constraint.
 
-        Parameters
-        ----------
-        counts : array of shape (n_classes, n_values)
-            Records with each sensitive value in each class, at least one record a class.
-        whole : array of shape (n_values,)
-            Records with each sensitive value in the whole file.
+        ``counts`` has the records with each sensitive value in each class, shape (n_classes, n_values), at least one a
+        class; ``whole`` those of the file, shape (n_values,).
         """
         raise NotImplementedError
 

@@ -60,10 +60,7 @@ class EntropyDiversity(_Diversity):
 
 @dataclass(frozen=True)
 class RecursiveDiversity(ValueConstraint):
-    """The most frequent value of a class is rarer than ``c`` times the values from the ``l``-th most frequent on.
-
-    r₁ < c (r_ℓ + r_ℓ₊₁ + … + r_m), r the counts in falling order.
-    """
+    """The most frequent value is rarer than ``c`` times those from the ``l``-th on: r₁ < c (r_ℓ + … + r_m)."""
 
     c: float
     l: int  # noqa: E741

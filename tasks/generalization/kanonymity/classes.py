@@ -1,10 +1,9 @@
 """Equivalence classes of lattice nodes, counted from classes already counted, never from records.
 
 The attributes are split into two halves and a distinct tuple is a pair of half tuples, so that the class numbers of a
-node are two lookups in small tables and one sum. A node is counted from the coarsest node below it that is stored
-(its classes are unions of that node's), into an array with one place a cell where that array is small, else by hash.
-The count cube over all nodes (``tasks.microdata.cube``) would need every cell of every node: with eight attributes
-there are hundreds of millions, of which the tuples reach a few thousand a node.
+node are two lookups and one sum. A node is counted from the coarsest stored node below it. The count cube over all
+nodes (``tasks.microdata.cube``) would need every cell: hundreds of millions with eight attributes, of which the tuples
+reach a few thousand a node.
 """
 
 from collections.abc import Sequence
@@ -28,22 +27,10 @@ _ROWS_KEPT = 2**23
 
 
 def number_rows(columns: Sequence[Ints], sizes: Sequence[int], n_rows: int) -> tuple[Ints, int]:
-    """Number rows of codes so that equal rows, and only they, have equal numbers.
+    """Number rows of codes so that equal rows, and only they, have equal numbers, in no particular order.
 
-    Parameters
-    ----------
-    columns : sequence of arrays of shape (n_rows,)
-        Codes from 0.
-    sizes : sequence of int
-        Upper bounds of the codes.
-    n_rows : int
-
-    Returns
-    -------
-    numbers : array of shape (n_rows,)
-        From 0, in no particular order.
-    bound : int
-        Above all numbers.
+    ``columns`` are codes from 0, each of shape (n_rows,), ``sizes`` their upper bounds. Returns the numbers, from 0,
+    and a bound above them all.
     """
     numbers, bound = np.zeros(n_rows, dtype=np.int64), 1
     for column, size in zip(columns, sizes, strict=True):
@@ -204,15 +191,7 @@ def _merged(rows: Classes, cells: Ints, bound: int) -> Classes:
 
 
 def tally(codes: Ints, hierarchies: Sequence[Hierarchy]) -> Tally:
-    """Fold records into distinct tuples, split for counting.
-
-    Parameters
-    ----------
-    codes : array of shape (n_records, n_attributes)
-        Leaf codes.
-    hierarchies : sequence of Hierarchy
-        One an attribute.
-    """
+    """Fold records, leaf codes of shape (n_records, n_attributes), into distinct tuples, split for counting."""
     middle = (len(hierarchies) + 1) // 2
     halves = [half_of(codes[:, :middle], hierarchies[:middle]), half_of(codes[:, middle:], hierarchies[middle:])]
     (left, left_of), (right, right_of) = halves

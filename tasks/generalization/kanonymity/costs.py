@@ -1,15 +1,14 @@
 """Costs of lattice nodes, and the least that nodes not yet counted can cost.
 
-With suppression no metric is monotone over the lattice: a more general node may cost less because it suppresses less.
-What is monotone serves as a bound.
+With suppression no metric is monotone: a more general node may cost less because it suppresses less. Bounds are:
 
 * Without suppression, precision, non-uniform entropy and Loss grow with every level, and a suppressed record never
-  costs less than a released one: a node costs at least what it would cost without suppression.
+costs less than a released one.
 * Records that firm constraints suppress at a node are suppressed at every more specific one (``constraints``), where
-  each costs at least as much more than a released record as it does here.
+each costs at least as much more than a released record as it does here.
 * Classes only merge towards more general nodes, and N, the cost of a suppressed record in discernibility, is at least
-  the size of any class: Σ size² of all classes bounds the discernibility of a node and of all more general ones, and
-  no record costs less than k.
+the size of any class: Σ size² bounds the discernibility of a node and of all more general ones, and no record costs
+less than k.
 """
 
 from dataclasses import dataclass
@@ -81,10 +80,7 @@ class AdditiveCost:
 
     @cached_property
     def _more_of_half(self) -> list[tuple[bool, Floats]]:
-        """Whether each attribute that counts is of the left half, and what suppression costs a half tuple more in it.
-
-        The latter of shape (n_levels, n_half_tuples).
-        """
+        """Whether each attribute that counts is of the left half, and its ``more`` by level and half tuple."""
         middle, tables = len(self.tally.left.hierarchies), []
         for axis, costs in self.whole.used:
             left = axis < middle

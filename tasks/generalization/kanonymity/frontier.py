@@ -18,8 +18,8 @@ _RANKED_SHARE = 0.05
 class Frontier:
     """Open nodes of a lattice with bounds on their costs.
 
-    A node is picked for what it settles in the worse case: if it is not allowed, the open nodes below it are settled;
-    if it is, those that cannot cost less. So the search halves what is open, as a binary search along a path does.
+    A node is picked for what it settles in the worse case: the open nodes below it if it is not allowed, those that
+    cannot cost less if it is. So the search halves what is open, as a binary search along a path does.
     """
 
     def __init__(self, floor: Floats, *, ranked: bool) -> None:

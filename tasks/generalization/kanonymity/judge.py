@@ -100,12 +100,7 @@ class Judge:
                     withheld[chosen] |= ~counts.constraint.met(found, counts.whole)
 
 
-def judge(
-    tally: Tally,
-    hierarchies: Sequence[Hierarchy],
-    k: int,
-    constraints: Sequence[Constraint],
-) -> Judge:
+def judge(tally: Tally, hierarchies: Sequence[Hierarchy], k: int, constraints: Sequence[Constraint]) -> Judge:
     """The constraints over a table."""
     people = tuple(_fitting(one, hierarchies) for one in constraints if isinstance(one, PeopleConstraint))
     of_record = tally.tuple_of_record

@@ -1,8 +1,4 @@
-"""Whether a copy keeps the suppression limit of k-anonymity once all is known that it goes without.
-
-The search suppresses within the limit. Decoys may take whole classes from a copy after that, so that others alone keep
-them: the remaining classes stay as large as they were, but more records are left out.
-"""
+"""Whether a copy keeps the suppression limit of k-anonymity once decoys have taken whole classes from it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +9,10 @@ from tasks.microdata.tuples import Counts
 
 
 def check_copy(counts: Counts, withheld: NDArray[np.bool_] | None, suppression_limit: float) -> None:
-    """Compare what a copy goes without with the limit; a minimum class size, which applies afterwards, is not counted.
+    """Refuse (StageFailed) a copy that goes without a larger share of its records than ``suppression_limit``.
 
-    Parameters
-    ----------
-    counts : array of shape (n_tuples,)
-        Records of each distinct tuple.
-    withheld : array of shape (n_tuples,) or None
-        Whether its records are missing from the copy; None where nobody's are.
-    suppression_limit : float
-        Share of the records that may be left out.
-
-    Raises
-    ------
-    StageFailed
-        If the copy goes without more.
+    ``counts`` are the records of each distinct tuple, ``withheld`` marks those missing from the copy, None where none
+    is. Suppression by a minimum class size, which applies afterwards, is not counted.
     """
     gone = 0 if withheld is None else int(counts[withheld].sum())
     if gone > checked_limit(suppression_limit, int(counts.sum())):

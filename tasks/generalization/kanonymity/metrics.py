@@ -47,13 +47,7 @@ class Metric(StrEnum):
 
 
 def metric_named(name: str) -> Metric:
-    """The metric with a name.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such metric.
-    """
+    """The metric with a name; ParameterError if there is none."""
     if name not in set(Metric):
         raise refused("there is no such metric", "metric", ", ".join(Metric), "another name")
     return Metric(name)
@@ -86,10 +80,7 @@ class Reference:
     def released(self, codes: Ints, levels: Codes, class_sizes: Ints) -> Floats:
         """Cost of released records, by attribute that counts; for discernibility one number.
 
-        Parameters
-        ----------
-        codes, levels : arrays of shape (n_released, n_attributes)
-        class_sizes : array of shape (n_classes,)
+        ``codes`` and ``levels`` are of shape (n_released, n_attributes), ``class_sizes`` of shape (n_classes,).
         """
         if self.metric is Metric.DISCERNIBILITY:
             return np.array([np.square(class_sizes, dtype=np.float64).sum()])
@@ -116,15 +107,7 @@ class Reference:
 
 
 def reference(metric: Metric, codes: Ints, hierarchies: Sequence[Hierarchy]) -> Reference:
-    """Reference of a metric over all records of a file.
-
-    Parameters
-    ----------
-    metric : Metric
-    codes : array of shape (n_records, n_attributes)
-        Leaf codes.
-    hierarchies : sequence of Hierarchy
-    """
+    """Reference of a metric over all records of a file, leaf codes of shape (n_records, n_attributes)."""
     axes: list[AxisCost | None] = []
     if metric is not Metric.DISCERNIBILITY:
         for column, tree in zip(codes.T, hierarchies, strict=True):
@@ -143,14 +126,7 @@ def _loss(tree: Hierarchy, values: Floats) -> AxisCost | None:
 
 
 def shares(share: Floats, values: Floats) -> AxisCost:
-    """Costs of an attribute from what a record loses in it, 0 to 1.
-
-    Parameters
-    ----------
-    share : array of shape (n_leaves, n_levels)
-    values : array of shape (n_leaves,)
-        Records of the file with each leaf.
-    """
+    """Costs from the share that a record loses, shape (n_leaves, n_levels), and the records of each leaf."""
     return AxisCost(share / values.sum(), (1 - share) / values.sum())
 
 
@@ -164,8 +140,4 @@ def _non_uniform_entropy(tree: Hierarchy, values: Floats) -> AxisCost | None:
     return AxisCost(released / entropy, more / entropy) if entropy > 0 else None
 
 
-_AXIS_COSTS = {
-    Metric.PRECISION: _precision,
-    Metric.NON_UNIFORM_ENTROPY: _non_uniform_entropy,
-    Metric.LOSS: _loss,
-}
+_AXIS_COSTS = {Metric.PRECISION: _precision, Metric.NON_UNIFORM_ENTROPY: _non_uniform_entropy, Metric.LOSS: _loss}

@@ -3,11 +3,9 @@
 All records are recoded alike (full-domain generalization), and the classes that violate a constraint are suppressed.
 
 Source: predictive tagging as in El Emam et al., *A Globally Optimal k-Anonymity Method for the De-Identification of
-Health Data* (OLA), JAMIA 2009, and Kohlmayer et al., *Flash*, PASSAT 2012: where firm constraints suppress too much,
-they do at every more specific node. Departures: the next node is the one that settles most in the worse case, in place
-of a binary search along paths, and bounds on the metric (``costs``) take the place of its monotonicity, which
-suppression breaks. A node is passed over only where the tagging or its bound proves that it is not better, so the
-optimum is exact for every metric and constraint.
+Health Data* (OLA), JAMIA 2009, and Kohlmayer et al., *Flash*, PASSAT 2012. Departures: the next node is the one that
+settles most in the worse case, in place of a binary search along paths, and bounds on the metric (``costs``) take the
+place of its monotonicity, which suppression breaks. The optimum is exact for every metric and constraint.
 """
 
 from collections.abc import Sequence
@@ -20,13 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from tasks.core.errors import StageFailed
 from tasks.core.seed import one_thread
 from tasks.generalization.constraints.constraint import Constraint
-from tasks.generalization.kanonymity.checks import (
-    Ints,
-    checked_codes,
-    checked_heights,
-    checked_k,
-    checked_limit,
-)
+from tasks.generalization.kanonymity.checks import Ints, checked_codes, checked_heights, checked_k, checked_limit
 from tasks.generalization.kanonymity.classes import Levels, tally
 from tasks.generalization.kanonymity.costs import Cost, cost_of
 from tasks.generalization.kanonymity.frontier import Frontier, beyond
@@ -83,30 +75,13 @@ def search(
 ) -> Optimum:
     """The full-domain generalization that loses least among those that are k-anonymous after suppression.
 
-    Parameters
-    ----------
-    codes : array_like of int, shape (n_records, n_attributes)
-        Leaf codes of the quasi-identifiers.
-    hierarchies : sequence of Hierarchy
-        One an attribute.
-    k : int
-        Least records of a class, 1 to n_records.
-    suppression_limit : float
-        Share of the records, 0 to 1, that may be suppressed; rounded down to records.
-    metric : str or Metric
-        ``precision``, ``non-uniform entropy``, ``discernibility`` or ``loss`` (ARX's Loss).
-    constraints : sequence of Constraint, optional
-        What a class must satisfy besides k; the records of classes that do not count towards the limit.
-    whole : Reference, optional
-        What records cost by this metric, where that does not follow from the hierarchies: leaves that stand for groups
-        of values have lost something already.
+    ``codes`` are leaf codes, shape (n_records, n_attributes); ``k`` is 1 to n_records; ``suppression_limit`` is a share
+    of the records, rounded down to records, to which those of classes that violate a constraint count too. ``metric``
+    is the name of a ``Metric``. ``whole`` has the cost of records where that does not follow from the hierarchies:
+    leaves that stand for groups of values have lost something already.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter is outside its range or does not fit the others.
-    StageFailed
-        If no node suppresses so little.
+    Raises ParameterError if a parameter is outside its range or does not fit the others, StageFailed if no node
+    suppresses so little.
     """
     given = checked_codes(codes, hierarchies)
     least, limit = checked_k(k, len(given)), checked_limit(suppression_limit, len(given))
@@ -131,15 +106,9 @@ def search(
 
 
 def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int) -> CheapestNode:
-    """The node that costs least among those that suppress at most ``limit`` records.
+    """The node that costs least among those that suppress at most ``limit`` records; StageFailed if there is none.
 
-    On one thread: many small sums over a few ten thousand classes are slower when they are shared out, and equal costs
-    would depend on how many share.
-
-    Raises
-    ------
-    StageFailed
-        If there is none.
+    On one thread: many small sums are slower when they are shared out, and equal costs would depend on how many share.
     """
     frontier = Frontier(cost.floor(heights), ranked=cost.ranked)
     allowed: list[tuple[float, int, Levels]] = []

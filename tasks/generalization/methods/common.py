@@ -1,10 +1,9 @@
 """One common strategy for the whole file: the levels that pay most in sum over its records.
 
-Found by branch and bound over boxes of strategies, each all between a most specific and a most general one, which are
-those of one level where levels cross: no strategy of a box releases more value than the most
-specific one, and none of its groups adds more to that than a group of the size at the most general one or of fewer
-people could. Only most general strategies are counted, once each, and of 55,296 strategies a few dozen are enough where
-one of little generalization is the best.
+Branch and bound over boxes of strategies, each all between a most specific and a most general one, or a single one
+where levels cross: no strategy of a box releases more value than the most specific one, and none of its groups adds
+more to that than a group of the size at the most general one or of fewer people could. Only most general strategies are
+counted, once each: a few dozen of 55,296 where one of little generalization is the best.
 """
 
 import heapq
@@ -32,12 +31,7 @@ _LARGEST_TRIED = 2**24
 
 
 def common_strategy(problem: Problem, data: Tuples) -> Codes:
-    """Levels that maximise the sum of the publisher's payoffs; the first in lexicographic order among equals.
-
-    Returns
-    -------
-    array of shape (n_attributes,)
-    """
+    """Levels with the greatest sum of the publisher's payoffs, shape (n_attributes,); the first among equals."""
     search, near = _BoxSearch.of(_uncached(problem), data), TIE * data.total
     while search.boxes and search.bound >= search.best - 2 * near:
         search.step()
@@ -115,10 +109,7 @@ def _first_boxes(trees: Sequence[Hierarchy]) -> list[Box]:
 
 
 def _halves(losses: Sequence[Floats], box: Box) -> tuple[Box, Box]:
-    """A box of two strategies or more cut in two along the attribute that can lose most, where half of that is lost.
-
-    The first part has the most specific strategy of the box, the second the most general one.
-    """
+    """A box cut in two where half of what its widest attribute can lose is lost; most specific part first."""
     low, high = box
     ranges = [own[high[axis]] - own[low[axis]] if high[axis] > low[axis] else -1.0 for axis, own in enumerate(losses)]
     axis = int(np.argmax(ranges))

@@ -40,9 +40,9 @@ class GeneralizationMethod:
     stakes: Literal["all", "loss", "none"] = "all"
     """Stakes that the choice depends on: all, all but the benefit, or none."""
     per_record: bool = False
-    """Whether each record has a strategy of its own, so that whoever knows the rule can rule out people."""
+    """Whether each record has a strategy of its own, so that a recipient who knows the rule can rule out people."""
     remainders: bool = False
-    """Whether a class is a cell less whoever was released before, so that people outside a class match its cell."""
+    """Whether a class is a cell less the people released before, so that people outside a class match its cell."""
     partition: Rule | None = None
     """The strategies that a partition of the domain may use; None for other methods."""
     safe_harbor: bool = False

@@ -22,12 +22,7 @@ def _divided(rule: Rule, table: CountIndex, problem: Problem, cell_weights: str)
 
 
 def check_divisible(table: CountIndex) -> None:
-    """Refuse a partition into whole cells where levels cross or the cells are too many to be counted.
-
-    Raises
-    ------
-    StageFailed
-    """
+    """Refuse (StageFailed) a partition into whole cells where levels cross or the cells are too many to be counted."""
     trees = all(hierarchy.is_tree for hierarchy in table.hierarchies)
     if not divisible(table):
         raise StageFailed(

@@ -1,4 +1,4 @@
-"""The No-Attack game by remainder classes: cells less whoever was released before, none worth an attempt."""
+"""The No-Attack game by remainder classes: cells less the people released before, none worth an attempt."""
 
 import numpy as np
 
@@ -15,13 +15,7 @@ from tasks.request.model import Method
 
 
 def remainder_search(table: CountIndex, problem: Problem) -> RemainderSearch:
-    """The search for classes of the population that nobody attacks.
-
-    Raises
-    ------
-    StageFailed
-        If even the class of everybody is attacked.
-    """
+    """The search for classes of the population that nobody attacks; StageFailed if even everybody's is."""
     follower, population = problem.payoffs, table.population
     if not np.isfinite(follower.safe_group) or safe_people(follower) > population.total:
         raise all_attacked("no release exists that nobody would attack", follower)
@@ -60,11 +54,12 @@ NO_ATTACK_REMAINDER = GeneralizationMethod(
     _recoding,
     "No-Attack game, remainder classes",
     "From the most specific cells to the most general ones, every cell is released in which enough people of the "
-    "population are left for nobody to attack, and they are taken out; whoever is left goes on to more general cells. "
+    "population are left for nobody to attack, and they are taken out; the people left go on to more general cells. "
     "Whole cells are released where the best partition into them pays more.",
-    "A class is a cell less the people who were released before. Whoever knows the rule and the population finds the "
-    "class itself: the effective group n_T is its size, which is never worth an attempt. They also learn that nobody "
-    "in a class lies in a cell that was released before it, which narrows values but never the people of a class.",
+    "A class is a cell less the people who were released before. A recipient who knows the rule and the population "
+    "finds the class itself: the effective group n_T is its size, which is never worth an attempt. The recipient also "
+    "learns that nobody in a class lies in a cell that was released before it, which narrows values but never the "
+    "people of a class.",
     stakes="loss",
     remainders=True,
 )

@@ -67,19 +67,10 @@ class FixedFile:
 
 
 def fixed_file(people: Counts, kept: Floats, intensity: Floats, records: Counts, total: int) -> FixedFile:
-    """A file as it was made.
+    """A file as it was made, by tuple: ``records`` released out of ``total`` that came in.
 
-    Parameters
-    ----------
-    people : array of shape (n_tuples,)
-        Group size of each released tuple: n_p as the game claims it, or n_T as a recipient who knows the rule does;
-        0 counts as 1.
-    kept, intensity : arrays of shape (n_tuples,)
-        Share of information kept and generalization intensity of each.
-    records : array of shape (n_tuples,)
-        Released records of each.
-    total : int
-        Records that came in.
+    ``people`` are n_p as the game claims it, or n_T as a recipient who knows the rule does; 0 counts as 1. ``kept`` is
+    the share of information kept, ``intensity`` the generalization intensity; all of shape (n_tuples,).
     """
     sizes, place = np.unique(np.maximum(people, 1), return_inverse=True)
     return FixedFile(

@@ -1,7 +1,7 @@
 """Many sets of stakes at once, and the two ratios that the game depends on.
 
 A strategy pays V·kept − L/n where c·n < G and V·kept where not. Multiplying all stakes by one number changes no choice,
-and c matters only to who attacks. The chosen strategy depends on V/L and the smallest safe group, the ceiling of G/c.
+and c matters only to who attacks: the choice depends on V/L and the smallest safe group, the ceiling of G/c.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,7 @@ class StakesPoints:
     """c."""
 
     def __post_init__(self) -> None:
-        """Refuse stakes at which group sizes cannot be told apart.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Refuse (ParameterError) stakes at which group sizes cannot be told apart."""
         if (self.gain / self.cost >= _LARGEST).any():
             raise ParameterError(
                 "the stakes of a point are not possible",
@@ -80,15 +75,7 @@ class StakesPoints:
 
 
 def around(payoffs: Payoffs, benefit: ArrayLike = 1.0, loss: ArrayLike = 1.0, cost: ArrayLike = 1.0) -> StakesPoints:
-    """Declared stakes times some factors; the recipient's gain keeps its ratio to the loss.
-
-    Parameters
-    ----------
-    payoffs : Payoffs
-        Declared stakes.
-    benefit, loss, cost : array-like
-        Factors, of shapes that broadcast to (n_points,).
-    """
+    """Declared stakes times factors that broadcast to (n_points,); the recipient's gain keeps its ratio to the loss."""
     of_benefit, of_loss, of_cost = np.broadcast_arrays(*np.atleast_1d(benefit, loss, cost))
     return StakesPoints(
         payoffs.benefit * of_benefit, payoffs.loss * of_loss, payoffs.gain * of_loss, payoffs.cost * of_cost

@@ -1,9 +1,8 @@
 """Possible releases of each tuple under any stakes: its staircase of strategies.
 
-Only strategies that no other beats in both the information kept and the group can ever be optimal: in falling order of
-the information kept, those whose group is larger than all before them. A staircase ends at the first group
-that is safe under all the stakes that are asked about; how much larger that one is does not matter, so most tuples
-share their staircase with others, and only distinct ones are kept.
+Only strategies that no other beats in both the information kept and the group can be optimal: in falling order of the
+information kept, those whose group is larger than all before them, up to the first group that is safe under all the
+stakes asked about. Most tuples share their staircase with others, and only distinct ones are kept.
 """
 
 from collections.abc import Iterator
@@ -51,17 +50,10 @@ class Staircases:
 
 
 def staircases(problem: Problem, data: Tuples, largest_safe: int, floor: Codes | None = None) -> Staircases:
-    """Staircases of the data's tuples.
+    """Staircases of the data's tuples; the problem's own stakes do not matter.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its stakes do not matter.
-    data : Tuples
-    largest_safe : int
-        Size from which a group is safe under all stakes that will be asked about.
-    floor : array of shape (n_tuples, n_attributes), optional
-        Least level of each attribute (SH-Friendly).
+    A group of ``largest_safe`` is safe under all stakes that will be asked about; ``floor`` has the least level of each
+    attribute, shape (n_tuples, n_attributes) (SH-Friendly).
     """
     parts = list(_steps(problem, data.codes, largest_safe, floor))
     tuples, kept, people, nodes = (np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -1,9 +1,8 @@
 """The games at many stakes at once: what the publisher earns, what is attacked, how much is generalized.
 
-Each point's choice is that of ``tasks.generalization.exact.solve``. For each tuple it is one of two strategies: the
-best of those that are not attacked, which depends on the safe group alone, and the best of the others, which depends on
-V/L alone. (The latter may be looked for among all strategies: where it is not attacked, the best one that is not
-attacked is best.) Both are found once for each distinct ratio, and compared at every point.
+Each point's choice is that of ``tasks.generalization.exact.solve``. For each tuple it is the best strategy that is not
+attacked, which depends on the safe group alone, or the best of all, which depends on V/L alone. Both are found once for
+each distinct ratio, and compared at every point.
 
 Source: Wan et al. 2015, Figs. 8 to 11. Group sizes are those that the game goes by, n_p; what a recipient who knows the
 rule makes of them is measured on the release itself.
@@ -30,15 +29,7 @@ _TIE = 1e-12
 
 
 def sweep(stairs: Staircases, stakes: StakesPoints, rule: Rule = Rule.BASIC) -> GameMeans:
-    """Outcome of a per-record game at each point.
-
-    Parameters
-    ----------
-    stairs : Staircases
-        Made with a floor for SH-Friendly, and for the largest safe group of the points.
-    stakes : StakesPoints
-    rule : Rule
-    """
+    """Outcome of a per-record game at each point; staircases must reach the points' largest safe group."""
     means = np.empty((len(fields(GameMeans)), len(stakes)))
     for points, step, attacked in choices(stairs, stakes, rule):
         hit = attacked * stairs.records
@@ -59,13 +50,7 @@ def choices(
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]]:
     """Choice of each staircase at the points that have one V/L and one safe group.
 
-    Yields
-    ------
-    points : array of int
-    step : array of shape (n_staircases,)
-        Chosen step, −1 where there is none.
-    attacked : array of shape (n_staircases,)
-        Whether it is attacked.
+    Yields the points, the chosen step of each staircase (−1 where there is none), and whether it is attacked.
     """
     starts, ends = stairs.starts[:-1], stairs.starts[1:]
     safe_steps = {
@@ -103,16 +88,8 @@ def sweep_partition(
 ) -> GameMeans:
     """Outcome of the recursive partition at each point; NaN where no release exists that nobody would attack.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its own stakes do not matter.
-    weights : DenseCube or SparseCube
-        As of ``partition``.
-    data : Tuples
-    stakes : StakesPoints
-        Few: each distinct pair of V/L and safe group takes a partition (without attacks, each safe group).
-    rule : Rule
+    The problem's own stakes do not matter; ``weights`` are those of ``partition``. Each distinct pair of V/L and safe
+    group takes a partition (without attacks, each safe group), so points should be few.
     """
     ratio = np.ones(len(stakes)) if rule is Rule.NO_ATTACK else stakes.ratio
     pairs = np.column_stack([stakes.safe.astype(np.float64), ratio])

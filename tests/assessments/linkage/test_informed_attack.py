@@ -280,7 +280,8 @@ class Joint:
 
 
 def joint_of(view: InformedView, generator: np.random.Generator) -> Joint:
-    return Joint(*view.joint_linkage(generator))
+    found = view.joint_linkage(generator)
+    return Joint(found, found.n == len(view.released))
 
 
 def grouped(seed: int, sizes: Sequence[int]) -> InformedView:

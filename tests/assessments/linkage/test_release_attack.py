@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, uninformed_attempts
+from tasks.assessments.linkage.attempts import MASKED_ALONE, all_made
 from tasks.assessments.linkage.facts import (
     AttackFact,
     LinkageFact,
@@ -184,9 +184,8 @@ def test_every_attack_that_the_knowledge_allows_is_made(
 
 def test_what_leaves_as_it_is_is_compared_by_hand(release: Release) -> None:
     one = release(changes=[known("ward", "diagnosis")])
-    frame, attacks = drawn(60), Attacks()
-    for attempt in uninformed_attempts(held(one), np.arange(60), hasty=False):
-        attacks.attempt(attempt)
+    frame = drawn(60)
+    attacks = all_made(held(one), np.arange(60), np.random.default_rng(0), hasty=False)
     pairs = list(zip(frame["ward"], frame["diagnosis"], strict=True))
     (attack,) = attacks.made
     assert attack.figure.share == pytest.approx(len(set(pairs)) / 60)

@@ -1,9 +1,9 @@
 """How records differ from the masked records they may be linked to, and the learning problem that this makes.
 
-Rivals are the masked records whose comparison with a record's own can decide whether it is linked. A record is won when
-w·Δ > 0 for each of its rivals. Maximise Σ credit_i over the records i with w·Δ_ij > 0 for all rivals j, where
-Δ_ij = φ_ij − φ_ii (Torra 2016, slide 33, whose K_i is 1 for a record that is not won). Each row is divided by its
-largest entry and compared with ``MARGIN`` instead of 0, so that rounding does not decide.
+Rivals are the masked records whose comparison with a record's own can decide whether it is linked. Maximise Σ credit_i
+over the records i with w·Δ_ij > 0 for all rivals j, where Δ_ij = φ_ij − φ_ii (Torra 2016, slide 33, whose K_i is 1 for
+a record that is not won). Each row is divided by its largest entry and compared with ``MARGIN`` instead of 0, so that
+rounding does not decide.
 """
 
 import math
@@ -24,27 +24,22 @@ _NUMBERS = 4_000_000
 
 @dataclass(frozen=True)
 class Components:
-    """Distances by attribute of all pairs of records: hierarchies, numbers and words weighed together."""
+    """Distances by attribute of all pairs of records: hierarchies, numbers and words weighed together.
+
+    ``distances``, (n_known_records, n_records, n_attributes), over the attribute's mean of all pairs, 0 where nothing
+    differs; ``truth``, the masked record that each of the intruder's became.
+    """
 
     distances: Floats
-    """Distance of the intruder's record i and masked record j in attribute k over the attribute's mean of all pairs;
-    an attribute in which nothing differs is 0. Shape (n_known_records, n_records, n_attributes)."""
     truth: Positions
-    """Masked record that each of the intruder's became, shape (n_known_records,)."""
     names: tuple[str, ...]
-    """Names of the attributes."""
 
 
 def scaled_components(distances: Floats, names: tuple[str, ...]) -> Components:
-    """Bring distances to one scale, on which each attribute's mean over all pairs is 1.
+    """Bring distances to one scale, on which each attribute's mean over all pairs is 1, or 0 where nothing differs.
 
-    Parameters
-    ----------
-    distances : array of shape (n_records, n_records, n_attributes)
-        From 0; [i, j, k] is how far the intruder's record i is from the masked record of j in attribute k: a squared
-        difference of numbers, a distance on a hierarchy. The units of different attributes do not matter.
-    names : tuple of str
-        Names of the attributes.
+    Shape (n_records, n_records, n_attributes), from 0, in any units; [i, j, k] is how far the intruder's record i is
+    from the masked record of j in attribute k.
     """
     mean = distances.mean(axis=(0, 1))
     # An attribute whose distances are too small for doubles to divide says nothing either.
@@ -124,11 +119,8 @@ Pairs = NumericPairs | ReadyPairs
 def pairs_of(given: Files | Components, kind: Kind, scale: Scale | None = None) -> Pairs:
     """Records and points of two files, or of distances that are ready.
 
-    Raises
-    ------
-    ParameterError
-        If a family of matrices, which needs signed differences, is wanted of distances; if an attribute has no
-        standard deviation; see ``common_scale`` for this and for ``scale``.
+    ParameterError if a matrix, which needs signed differences, is wanted of distances, and where ``common_scale``
+    raises it.
     """
     if isinstance(given, Components):
         if kind in MATRICES:
@@ -161,10 +153,7 @@ def distances(kind: Kind, parameters: Floats, pairs: Pairs) -> Iterator[tuple[sl
 
 
 def unbreakable_ties(kind: Kind, pairs: Pairs) -> NDArray[np.int64]:
-    """Masked records that no distance of the family can distinguish from a record's own, which is one of them.
-
-    Such are equal masked records, and those that differ from the intruder's record as its own does in all attributes.
-    """
+    """Masked records, a record's own among them, that no distance of the family can distinguish from it."""
     size = np.empty(len(pairs.own), dtype=np.int64)
     for part, compared in blocks(pairs, kind):
         size[part] = same_as_own(kind, compared, pairs.own[part]) @ pairs.counts
@@ -196,9 +185,7 @@ class Rivals:
     """Pairs of a record and a rival, sorted by record."""
 
     records: Positions
-    """Shape (n_rivals,)."""
     points: Positions
-    """Shape (n_rivals,)."""
 
     def __len__(self) -> int:
         """Pairs."""
@@ -208,10 +195,9 @@ class Rivals:
 def minimal_rivals(kind: Kind, pairs: Pairs) -> Rivals:
     """The rivals that can bind under a distance that is monotone in each attribute's: the Pareto-minimal ones.
 
-    A rival that is at least as far as another in every attribute is never nearer; one that is farther than the
-    record's own in every attribute is never as near as that. In large files only the nearest of them by the plain sum
-    are kept, ``_MOST_ROWS`` in all, out of the ``_MOST_NEAR`` nearest of each record: parameters may then win less than
-    these rivals say.
+    One that is farther than the record's own in every attribute is never as near. In large files only the nearest by
+    the plain sum are kept, ``_MOST_ROWS`` in all, out of the ``_MOST_NEAR`` nearest of each record: parameters may then
+    win less than these rivals say.
     """
     if kind in MATRICES:
         raise ValueError(f"any rival can bind for {kind.value}")
@@ -267,18 +253,17 @@ MARGIN = 1e-7
 
 @dataclass(frozen=True)
 class Rows:
-    """Comparisons of records that have rivals, sorted by record."""
+    """Comparisons of records that have rivals, sorted by record.
+
+    ``gains`` is Δ, (n_parameters, n_rows); ``starts`` the first row of each record, ``records`` its position among all,
+    (n_records,); ``of`` the record of each row; ``ties`` the size of the tie that no parameters break, of all records.
+    """
 
     gains: Floats
-    """Δ, shape (n_parameters, n_rows): a parameter's column of all comparisons lies together."""
     starts: NDArray[np.intp]
-    """First row of each record, shape (n_records,)."""
     of: NDArray[np.intp]
-    """Record of each row, 0 to n_records − 1, shape (n_rows,)."""
     records: NDArray[np.intp]
-    """Position of each record among all, shape (n_records,). Those without rivals have no rows."""
     ties: NDArray[np.int64]
-    """Size of the tie that no parameters break, of all records, shape (n_all_records,)."""
 
     @cached_property
     def credit(self) -> Floats:

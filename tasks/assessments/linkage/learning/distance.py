@@ -16,14 +16,15 @@ _NEGATIVE = -1e-9
 
 @dataclass(frozen=True)
 class LearnedDistance:
-    """A squared distance between standardised records, linear in its parameters."""
+    """A squared distance between standardised records, linear in its parameters.
+
+    These are in the order of ``learning.family.features``, the largest 1 in size; ``names`` are the attributes
+    compared.
+    """
 
     kind: Kind
-    """The family."""
     parameters: Floats
-    """In the order of ``learning.family.features``, the largest 1 in size, shape (n_parameters,)."""
     names: tuple[str, ...]
-    """The attributes that are compared."""
 
     @property
     def weights(self) -> Floats:
@@ -35,13 +36,7 @@ class LearnedDistance:
 
     @property
     def matrix(self) -> Floats:
-        """The matrix of a bilinear form, shape (n_attributes, n_attributes); that of a mean is diagonal.
-
-        Raises
-        ------
-        ParameterError
-            For an OWA or a Choquet integral, which are not bilinear.
-        """
+        """The matrix of a bilinear form, for a mean diagonal; ParameterError for an OWA or a Choquet integral."""
         if self.kind in MATRICES:
             return matrix_of(self.parameters)
         if self.kind in ADDITIVE:
@@ -58,11 +53,9 @@ class LearnedDistance:
     def attribute_shares(self) -> dict[str, float]:
         """Share of each attribute in identifying people: 0 to 1, together 1.
 
-        The weights of a mean; the Shapley values of a Choquet integral's measure; of a matrix, the sizes of an
-        attribute's row, so that an interaction counts half for either attribute, and a diagonal matrix gives its
-        weights. An OWA is a Choquet integral that treats all attributes alike, so that each has the same part. The
-        parts are comparable because attributes are standardised; two attributes that say the same share theirs in any
-        proportion.
+        The weights of a mean; the Shapley values of a Choquet integral's measure, which for an OWA are all the same; of
+        a matrix, the sizes of an attribute's row, so that an interaction counts half for either attribute. Two
+        attributes that say the same share theirs in any proportion.
         """
         if self.kind is Kind.OWA:
             worth = np.ones(len(self.names))
@@ -73,21 +66,10 @@ class LearnedDistance:
         return dict(zip(self.names, (worth / worth.sum()).tolist(), strict=True))
 
     def link(self, given: Files | Components, records: Positions | None = None, scale: Scale | None = None) -> Linkage:
-        """Link each of the intruder's records to the nearest masked one; ties are shared.
+        """Link some of the intruder's records, all where not given, to the nearest masked one; ties are shared.
 
-        Parameters
-        ----------
-        given : Files or Components
-            What the distance was learned from or, for what it is worth elsewhere, others with the same attributes.
-        records : array of int, optional
-            Positions among the intruder's records; all where not given.
-        scale : {"own", "masked"}, optional
-            See ``common_scale``.
-
-        Raises
-        ------
-        ParameterError
-            If the distance compares other attributes; if there is no record; where ``pairs_of`` does.
+        ParameterError if the distance compares other attributes, if there is no record, and where ``pairs_of`` raises
+        it.
         """
         if given.names != self.names:
             raise ParameterError(
@@ -131,13 +113,7 @@ class LearnedDistance:
 
 
 def checked_records(records: Positions, n: int, fewest: int) -> Positions:
-    """Positions in ascending order.
-
-    Raises
-    ------
-    ParameterError
-        If they are not different positions from 0 to n − 1, or fewer than ``fewest``.
-    """
+    """Positions in ascending order; ParameterError if repeated, not from 0 to n − 1, or fewer than ``fewest``."""
     chosen = np.asarray(records)
     fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) >= fewest
     if not fits or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
@@ -152,19 +128,10 @@ def checked_records(records: Positions, n: int, fewest: int) -> Positions:
 
 
 def shapley_values(measure: Floats) -> Floats:
-    """Mean rise of a measure when an attribute joins, over all orders of joining (Shapley 1953).
+    """Mean rise of a measure when an attribute joins, over all orders of joining (Shapley 1953); shape (m,).
 
-    Parameters
-    ----------
-    measure : array of shape (2^m − 1,)
-        μ of the set with the bits of A at A − 1.
+    ``measure``, of shape (2^m − 1,), holds μ of the set with the bits of A at A − 1; the values add up to μ of all.
 
-    Returns
-    -------
-    array of shape (m,), which adds up to μ of all attributes
-
-    Examples
-    --------
     >>> shapley_values(np.array([1.0, 2.0, 5.0])).tolist()
     [2.0, 3.0]
     """

@@ -1,8 +1,7 @@
 """Families of parametric distances: what is linear in their parameters, and which parameters they allow.
 
-Torra 2016, slides 25 to 41. Every squared distance here is w·φ, where φ are the family's features of how two
-standardised records differ in each attribute, and w is what is learned. Only the direction of w matters, so that the
-allowed parameters are a cone.
+Torra 2016, slides 25 to 41. Every squared distance is w·φ, φ being the family's features of how two standardised
+records differ in each attribute. Only the direction of the learned w matters: the allowed parameters are a cone.
 """
 
 import math
@@ -44,10 +43,7 @@ MATRICES = {Kind.MAHALANOBIS, Kind.BILINEAR}
 def n_parameters(kind: Kind, n_attributes: int) -> int:
     """Length of w: m for AM, WM and OWA, 2^m − 1 for Choquet, m(m + 1)/2 for matrices.
 
-    Raises
-    ------
-    ParameterError
-        If a Choquet integral is wanted of more attributes than ``MOST_CHOQUET_ATTRIBUTES``.
+    ParameterError if a Choquet integral is wanted of more than ``MOST_CHOQUET_ATTRIBUTES``.
     """
     if kind in MATRICES:
         return n_attributes * (n_attributes + 1) // 2
@@ -65,20 +61,11 @@ def n_parameters(kind: Kind, n_attributes: int) -> int:
 
 
 def features(kind: Kind, compared: Floats) -> Floats:
-    """φ of how records differ.
+    """φ, shape (..., n_parameters), of signed differences for matrices, else of distances from 0, (..., n_attributes).
 
-    Parameters
-    ----------
-    kind : Kind
-    compared : array of shape (..., n_attributes)
-        Signed differences for matrices, else squared differences or other distances from 0.
-
-    Returns
-    -------
-    array of shape (..., n_parameters)
-        The distances as they are (AM, WM) or in ascending order (OWA); for Choquet, at A − 1 the rise of the ordered
-        distances that belongs to the set with the bits of A; for matrices the products of the upper triangle row by
-        row, those off the diagonal twice.
+    The distances as they are (AM, WM) or in ascending order (OWA); for Choquet, at A − 1 the rise of the ordered
+    distances that belongs to the set with the bits of A; for matrices the products of the upper triangle row by row,
+    those off the diagonal twice.
     """
     if kind in MATRICES:
         row, column = np.triu_indices(compared.shape[-1])
@@ -128,10 +115,9 @@ def matrix_of(parameters: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class LinearCone:
-    """Parameters w with G w ≥ 0, row by row."""
+    """Parameters w with G w ≥ 0, row by row; G has shape (n_conditions, n_parameters)."""
 
     rows: Floats
-    """G, shape (n_conditions, n_parameters)."""
 
     def step_range(self, parameters: Floats, direction: Floats) -> tuple[float, float]:
         """Smallest and largest t for which parameters + t·direction are allowed; holds 0."""

@@ -168,8 +168,11 @@ class Fit:
         rounds = MATRIX_ROUNDS if self._kind in MATRICES else ROUNDS
         for _ in range(rounds):
             lines = max(min(WORK // max(len(self._rivals), 1), most), FEWEST_LINES) // rounds
+            before = self._won
             parameters = search(self._rows, self._allowed, starts, generator, lines=lines, bound=bound)
-            self._look_at_missed(parameters, self._offer(parameters))
+            missed = self._look_at_missed(parameters, self._offer(parameters))
+            if not missed and self._won <= before + LEAST_STEP:
+                break
             starts = [parameters]
 
     def _offer(self, parameters: Floats) -> Floats:
@@ -180,14 +183,15 @@ class Fit:
             self.parameters, self._won = unit(parameters), total
         return credit
 
-    def _look_at_missed(self, parameters: Floats, credit: Floats) -> None:
-        """Add the nearest rivals of records that were thought to be won and are not."""
+    def _look_at_missed(self, parameters: Floats, credit: Floats) -> bool:
+        """Add the nearest rivals of records that were thought to be won and are not; whether there are any."""
         missed = np.flatnonzero(self._rows.wins(parameters) & (credit * self._ties < _WHOLE))
         if len(missed):
             found = nearest_rivals(self._kind, parameters, self._pairs.only(missed), _MISSED)
             found = Rivals(missed[found.records], found.points)
             self._rivals = merged(self._rivals, found, len(self._pairs.counts))
             self._rows = rows_of(self._kind, self._pairs, self._rivals, self._ties)
+        return bool(len(missed))
 
     def certificate(self) -> Certificate:
         """Quality of the parameters."""

@@ -74,6 +74,8 @@ _FARTHEST = 100.0
 _LEAST_GAIN = 1e-6
 _REFRESH = 64
 _SEVERAL = 12
+_PATIENCE = 50
+"""Lines a parameter without a gain after which a walk ends."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +163,15 @@ class _Run:
         return self._rows.sure + (float(self._rows.credit @ self._rows.won(scores)) if len(scores) else 0.0)
 
     def search(self, generator: np.random.Generator, lines: int) -> None:
-        """Search so many lines through where the walk stands, or until no more can be won."""
+        """Search so many lines through where the walk stands, or until no more is won for long or at all."""
+        idle = 0
         for _ in range(lines):
-            if self.credit >= self._bound - _LEAST_GAIN:
+            if self.credit >= self._bound - _LEAST_GAIN or idle >= _PATIENCE * len(self.parameters):
                 break
+            before = self.credit
             self._lines += 1
             self._step(generator)
+            idle = 0 if self.credit > before + _LEAST_GAIN else idle + 1
 
     def _step(self, generator: np.random.Generator) -> None:
         direction = _direction(self.parameters, generator)

@@ -1,0 +1,9 @@
+"""The same arithmetic on every machine: without it, last digits, and hashes with them, follow the processor.
+
+Import it before NumPy is imported.
+"""
+
+import os
+
+os.environ["OPENBLAS_CORETYPE"] = "Haswell"
+os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"
