@@ -1,11 +1,12 @@
 """Blocks of the document model for a terminal, drawn by Rich; charts and signatures are left to paper."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import unescape
 
 from markupsafe import Markup
 from rich.console import Console
+from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -77,12 +78,20 @@ def _grid(block: Facts | Table, console: Console) -> Grid:
     for row in (row for rows in groups for row in rows):
         grid.add_row(*map(styled, row))
     if console.measure(grid).maximum >= console.width:
-        # Titles of figures break between words, and figures only where too little is left for the words beside them.
-        figures = [one for one in grid.columns if one.justify == "right"]
-        sizes = [[console.measure(cell) for cell in one.cells] for one in figures]
-        widths = [max(size.maximum for size in column) for column in sizes]
-        if sum(widths) > _FIGURES * console.width:
-            widths = [max(size.minimum for size in column) for column in sizes]
-        for one, width in zip(figures, widths, strict=True):
-            one.width = max(console.measure(one.header).minimum, width)
+        _narrow([column for column in grid.columns if column.justify == "right"], console)
     return grid
+
+
+def _narrow(figures: Sequence[Column], console: Console) -> None:
+    """Break titles of figures between words, and figures only where too little is left for the words beside them."""
+    titles = [console.measure(column.header).minimum for column in figures]
+    cells = [[console.measure(cell) for cell in column.cells] for column in figures]
+    for sizes in (
+        [[one.maximum for one in column] for column in cells],
+        [[one.minimum for one in column] for column in cells],
+    ):
+        widths = [max(title, *column) for title, column in zip(titles, sizes, strict=True)]
+        if sum(widths) <= _FIGURES * console.width:
+            for column, width in zip(figures, widths, strict=True):
+                column.width = width
+            return
