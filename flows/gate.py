@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from flows.actor import Clock, actor, utc_now
 from flows.cases import ReleaseCase, drop, opened, settle
@@ -105,10 +105,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     with working() as workers, prefect_server(home, results):
         from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
-        def take(run: Run, terms: RunTerms) -> dict[str, Any]:
-            return take_with(workers, run, terms)
-
-        yield take
+        yield partial(take_with, workers)
 
 
 def run_release(

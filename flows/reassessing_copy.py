@@ -86,7 +86,9 @@ class CopyReassessment:
         """The request as it is judged today; the recipient of the copy comes first."""
         self.request = self.asked.request
         self.world = self._world()
-        self.overrides = self._overrides()
+        entries = {one.sha256: one for one in own.ledger.entries(event=Event.OVERRIDDEN)}
+        found_overrides = [entries[name] for name in self.decided.overrides if name in entries]
+        self.overrides = tuple(GateOverrides.of(one) for one in found_overrides if is_gate_override(one))
 
     def _request_of_today(self, options: TodaysFiles) -> tuple[RequestFrom, LoadedRequest | None]:
         """Source of today's request, and the request; None where the one that was kept is taken."""
@@ -115,11 +117,6 @@ class CopyReassessment:
         except ReleasegateError as error:
             self._note("population", error.in_one_line())
             return None
-
-    def _overrides(self) -> tuple[GateOverrides, ...]:
-        entries = {one.sha256: one for one in self.own.ledger.entries(event=Event.OVERRIDDEN)}
-        found = [entries[name] for name in self.decided.overrides if name in entries]
-        return tuple(GateOverrides.of(one) for one in found if is_gate_override(one))
 
     def record(self, due: date) -> Reassessment:
         """Assess the copy under today's terms and compare the result with the decision."""

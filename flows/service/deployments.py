@@ -41,13 +41,12 @@ from flows.pipeline.run import Take
 from flows.pipeline.workers import working
 from flows.server_process import end_with
 from flows.service.config import Service, of_environment
-from flows.service.intake import Arrival, Received, receive
+from flows.service.intake import Arrival, Received, read_document, receive
 from flows.service.logs import log, log_problem
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
-from tasks.request.document import MAXIMUM_BYTES
 
 if TYPE_CHECKING:
     from flows.reassessing_copy import TodaysFiles
@@ -160,12 +159,9 @@ def receive_request(request: str) -> RunState[None]:
         path = _below_roots(service, request)
         if path is None:
             return Completed(message="the event names no request below the roots", name="Refused")
-        with path.open("rb") as stream:
-            content = stream.read(MAXIMUM_BYTES + 1)
-        folders = (path.parent, *service.roots)
-        received = receive_with_retries(
-            service, Arrival(content, "event", path.name, folders, f"event-{flow_run.get_id()}")
-        )
+        identifier = f"event-{flow_run.get_id()}"
+        arrival = Arrival(read_document(path), "event", path.name, (path.parent, *service.roots), identifier)
+        received = receive_with_retries(service, arrival)
         earlier = " earlier" if received.folded else ""
         return Completed(message=f"{received.entry.state.value}{earlier} as {received.entry.id}")
 

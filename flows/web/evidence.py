@@ -124,12 +124,6 @@ class ReleaseIndex:
                 self._made_from = now
             return self._found
 
-    def find(self, release_id: str, recipient: str, today: date) -> IndexedRelease | None:
-        """One recipient's release; None if there is none."""
-        return next(
-            (one for one in self.all(today) if one.release_id == release_id and one.recipient == recipient), None
-        )
-
 
 @dataclass(frozen=True)
 class EvidenceFile:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.types import Message
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
@@ -206,6 +207,21 @@ class Visitor:
     ) -> HTMLResponse:
         """A page for the visitor."""
         return self.site.page(self.request, template, self, status=status, small_cell=small_cell, **context)
+
+
+def bounded(request: Request, most: int, refused: Exception) -> Request:
+    """The same request, whose body raises `refused` beyond a number of bytes, whatever length it states."""
+    left = most
+
+    async def receive() -> Message:
+        nonlocal left
+        message = await request.receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise refused
+        return message
+
+    return Request(request.scope, receive)
 
 
 def subscriber(address: str) -> str:
