@@ -219,6 +219,12 @@ def cheapest_credit(cost: Floats, own: Positions | int, records: NDArray[np.int6
     return best.credit(everything, cost[np.arange(len(cost)), own])
 
 
+def places(ordered: NDArray[np.int64], wanted: NDArray[np.int64]) -> Positions:
+    """Place of each wanted number in an ordered array; −1 where it is not there."""
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return np.where(ordered[place] == wanted, place, -1)
+
+
 @dataclass(frozen=True)
 class DistinctRows:
     """The distinct rows of a file, shape (n_distinct, n_attributes), in order of first appearance.

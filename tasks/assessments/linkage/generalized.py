@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Cheapest, Positions, tie_limit
+from tasks.assessments.linkage.files import Cheapest, Positions, places, tie_limit
 from tasks.assessments.linkage.generalized_files import GeneralizedFiles, containing_pairs, distance_table
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
@@ -146,8 +146,8 @@ def own_cell_linkage(
         codes, cells = np.vstack([codes, population.codes]), np.vstack([cells, population.cells])
         people = np.concatenate([np.zeros_like(people), population.people])
     sizes = [group.n_leaves for group in files.groups]
-    row = _places(cell_numbers(files.asked, sizes), cell_numbers(codes[:, files.attributes], sizes))
-    cell = _places(released, cell_numbers(cells, release.axis_sizes))
+    row = places(cell_numbers(files.asked, sizes), cell_numbers(codes[:, files.attributes], sizes))
+    cell = places(released, cell_numbers(cells, release.axis_sizes))
     agree = (row >= 0) & (cell >= 0)
     pairs, of = np.unique(row[agree] * len(released) + cell[agree], return_inverse=True)
     cost = np.zeros(len(pairs))
@@ -176,9 +176,3 @@ def _figure(files: GeneralizedFiles, best: Cheapest, own: Floats) -> Linkage:
     """Figure of guessing among the cheapest; the own cost is infinite of those whose own is no candidate."""
     credit = best.credit(files.row, own)
     return linkage(credit, files.release.released_records, best.size[files.row], files.persons)
-
-
-def _places(numbers: Counts, wanted: Counts) -> Positions:
-    """Place of each number in an ordered array; −1 where it is not there."""
-    place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-    return np.where(numbers[place] == wanted, place, -1)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Flags, Floats
-from tasks.assessments.linkage.files import Positions
+from tasks.assessments.linkage.files import Positions, places
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.safe_harbor import SafeHarborAxis
@@ -227,16 +227,7 @@ def generalized_files(
     cell_of[released] = of
     counts = np.rint(np.bincount(of, release.records[released], len(cells))).astype(np.int64)
     return GeneralizedFiles(
-        release,
-        tuple(axes),
-        asked,
-        cells,
-        counts,
-        attacked,
-        row,
-        cell_of[attacked],
-        persons[attacked],
-        cell_of,
+        release, tuple(axes), asked, cells, counts, attacked, row, cell_of[attacked], persons[attacked], cell_of
     )
 
 
@@ -260,15 +251,14 @@ def containing_pairs(
         row = np.arange(start, min(start + step, len(leaves)))
         place = np.zeros(len(row), dtype=np.int64)
         for axis, group, keys, layers in levels:
-            rows, places = [], []
+            rows, branches = [], []
             for layer in layers:
                 position = group.layers[leaves[row, axis], layer]
-                wanted = place * group.n_positions + position
-                found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-                hit = np.flatnonzero((keys[found] == wanted) & (position >= 0))
+                found = places(keys, place * group.n_positions + position)
+                hit = np.flatnonzero((found >= 0) & (position >= 0))
                 rows.append(row[hit])
-                places.append(found[hit])
-            row, place = np.concatenate(rows), np.concatenate(places)
+                branches.append(found[hit])
+            row, place = np.concatenate(rows), np.concatenate(branches)
         together = np.argsort(row, kind="stable")
         yield row[together], cell_of[place[together]]
 

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Cheapest, Files, Positions, distinct_rows
+from tasks.assessments.linkage.files import Cheapest, Files, Positions, distinct_rows, places
 from tasks.assessments.linkage.within import MaskedPart, PairScore, candidate_pairs, linkage_within
 from tasks.core.errors import ParameterError
-from tasks.generalization.problem import fold
+from tasks.generalization.kanonymity.classes import fold
 from tasks.masking.method import MaskedRange
-
-Counts = NDArray[np.int64]
+from tasks.microdata.tuples import Counts
 
 _ROUNDS = 200
 _CLOSE = 1e-3
@@ -43,9 +42,9 @@ def joint_linkage(files: Files, bounds: MaskedRange, score: PairScore, most_pair
     # Minus the probability that one of a pair's masked records is a given one of its records.
     share = -plan / (asked.counts[row] * records)
     best.add_pairs(row, share, records)
-    keys, wanted = row * len(points.rows) + point, asked.of * len(points.rows) + points.of[files.truth]
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    own = np.where(keys[place] == wanted, share[place], np.inf)
+    n_points = len(points.rows)
+    place = places(row * n_points + point, asked.of * n_points + points.of[files.truth])
+    own = np.where(place >= 0, share[place], np.inf)
     return linkage(best.credit(asked.of, own), len(files.masked), best.size[asked.of])
 
 
@@ -108,10 +107,7 @@ class InformedView:
     @cached_property
     def class_of(self) -> NDArray[np.int64]:
         """Number of the class of each released record: those equal in all that must be equal."""
-        if self.equal.shape[1] == 0:
-            return np.zeros(len(self.released), dtype=np.int64)
-        number, _ = fold(list(self.equal[self.released].T.astype(np.intp, copy=False)))
-        return number.astype(np.int64)
+        return fold(self.equal[self.released])[0]
 
     def equal_linkage(self) -> Linkage:
         """Guess among the records that are equal in all that must be."""
@@ -157,7 +153,7 @@ class InformedView:
         who, what = self.released[people], self.released[candidates]
         before = np.hstack([self.equal[who].astype(np.float64), *(part.original[who] for part in self.parts)])
         after = np.hstack([self.equal[what].astype(np.float64), *(part.masked[what] for part in self.parts)])
-        return Files(before, after, truth, tuple(f"attribute {place + 1}" for place in range(before.shape[1])))
+        return Files(before, after, truth, ())
 
     def _bounds(self, people: Positions) -> MaskedRange:
         """Bounds of some people, by position among the released; what must be equal is bounded by itself."""

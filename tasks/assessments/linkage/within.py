@@ -22,7 +22,7 @@ from tasks.assessments.linkage.files import (
     distinct_rows,
 )
 from tasks.core.errors import ParameterError, row_positions
-from tasks.masking.method import Effect, MaskedRange, MaskingMethod
+from tasks.masking.method import Effect, MaskedRange, MaskingMethod, rank_range
 from tasks.masking.rank_swapping import window_bounds
 from tasks.masking.registry import METHODS
 from tasks.request.model import Masking
@@ -302,8 +302,6 @@ def noise_score(files: Files, proportion: float, *, correlated: bool = False) ->
 
 def _rank_intervals(values: Floats, ordered: Floats) -> tuple[Positions, Positions]:
     """Lowest and highest rank of each value in its sorted attribute; a value that is not there has the next one's."""
-    low, high = np.empty(values.shape, dtype=np.intp), np.empty(values.shape, dtype=np.intp)
-    for axis, column in enumerate(ordered.T):
-        low[:, axis] = np.minimum(np.searchsorted(column, values[:, axis], "left"), len(column) - 1)
-        high[:, axis] = np.maximum(np.searchsorted(column, values[:, axis], "right") - 1, low[:, axis])
-    return low, high
+    low, high = rank_range(values, ordered)
+    low = np.minimum(low, len(ordered) - 1)
+    return low, np.maximum(high, low)
