@@ -95,7 +95,7 @@ def _learn(
     facts, weights = [], None
     for kind in kinds:
         try:
-            found = learn(given, kind, generator, records=teachers)
+            found = learn(given, kind, generator, records=teachers, weights=weights)
         except ParameterError:
             continue
         equal = learn(given, Kind.ARITHMETIC_MEAN, generator, records=teachers)

@@ -16,7 +16,7 @@ from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Cheapest, Files, Positions, distinct_rows, places
 from tasks.assessments.linkage.within import MaskedPart, PairScore, candidate_pairs, linkage_within
 from tasks.core.errors import ParameterError
-from tasks.generalization.problem import fold
+from tasks.generalization.kanonymity.classes import fold
 from tasks.masking.method import MaskedRange
 from tasks.microdata.tuples import Counts
 
@@ -107,10 +107,7 @@ class InformedView:
     @cached_property
     def class_of(self) -> NDArray[np.int64]:
         """Number of the class of each released record: those equal in all that must be equal."""
-        if self.equal.shape[1] == 0:
-            return np.zeros(len(self.released), dtype=np.int64)
-        number, _ = fold(list(self.equal[self.released].T.astype(np.intp, copy=False)))
-        return number.astype(np.int64)
+        return fold(self.equal[self.released])[0]
 
     def equal_linkage(self) -> Linkage:
         """Guess among the records that are equal in all that must be."""
