@@ -107,16 +107,13 @@ class Row(NamedTuple):
 
     def check_intact(self) -> None:
         """Raise TamperingFound for a row whose stored hash is not the hash of its stored fields."""
-        if not self.is_intact():
+        try:
+            intact = self.computed_sha256() == self.sha256
+        except (TypeError, ValueError):
+            intact = False
+        if not intact:
             edited = "an entry of the ledger was edited"
             raise broken(edited, self.sequence, "fields that give the recorded SHA-256", "a different SHA-256")
-
-    def is_intact(self) -> bool:
-        """Whether the stored hash is the hash of the stored fields."""
-        try:
-            return self.computed_sha256() == self.sha256
-        except (TypeError, ValueError):
-            return False
 
 
 class Head(NamedTuple):

@@ -214,11 +214,9 @@ class Ledger(AbstractContextManager["Ledger"]):
 
         TamperingFound says that one of them was edited. Missing entries are found by `verify`.
         """
-        terms = ((_ENTRY.c.release_id, release_id), (_ENTRY.c.recipient, recipient), (_ENTRY.c.event, event))
-        found = [column == str(term) for column, term in terms if term is not None]
-        if after is not None:
-            found.append(_ENTRY.c.sequence > after)
-        return self._entries(_ORDERED.where(*found))
+        terms = {"release_id": release_id, "recipient": recipient, "event": event}
+        matching = _ORDERED.filter_by(**{name: str(term) for name, term in terms.items() if term is not None})
+        return self._entries(matching if after is None else matching.where(_ENTRY.c.sequence > after))
 
     def latest(self, terms: EntryFilter, *, before: int | None = None, limit: int = 50) -> tuple[Entry, ...]:
         """The newest entries that match every given term, newest first, `before` a number where it is given.
@@ -314,7 +312,8 @@ class Ledger(AbstractContextManager["Ledger"]):
                     check.finish()
                     self._check_guards()
                     if not self._database.pages_agree(connection):
-                        raise self._found(damaged("pages or indexes, beside entries that are right,"))
+                        fault = damaged("pages or indexes, beside entries that are right,")
+                        raise fault.found(self._database.noun, self.place)
         except TamperingFound as error:
             if problem is None:
                 problem, broken_at = error, None if all_read and not check.is_cut else check.head.sequence + 1
@@ -342,7 +341,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         with self._reading() as connection:
             found = self._database.format_of(connection)
         if found is None:
-            raise self._found(FOREIGN)
+            raise FOREIGN.found(self._database.noun, self.place)
         if found != FORMAT:
             raise WorkspaceError(
                 "the ledger was written by another version of the program",
@@ -363,9 +362,6 @@ class Ledger(AbstractContextManager["Ledger"]):
                 got=f"removed or changed: {', '.join(changed)}" if changed else "further triggers",
                 fix="Stop releasing; verify the ledger, restore it from a backup and find out who changed it.",
             )
-
-    def _found(self, fault: Fault) -> TamperingFound:
-        return fault.found(self._database.noun, self.place)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
