@@ -6,7 +6,7 @@ Nothing here touches a database or a clock.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -161,6 +161,19 @@ class Entry:
                 "something else",
                 "Read the ledger with the version that wrote it, or restore it from a backup.",
             ) from None
+
+
+@dataclass(frozen=True)
+class EntryFilter:
+    """Terms that entries are searched by; None for any."""
+
+    release: str | None = None
+    """First digits of the release id."""
+    event: Event | None = None
+    first: date | None = None
+    """First day, in UTC."""
+    last: date | None = None
+    """Last day, in UTC, included."""
 
 
 def new_row(

@@ -8,31 +8,19 @@ the decision records of a bundle name the head at their time.
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    Index,
-    Integer,
-    MetaData,
-    Select,
-    Table,
-    Text,
-    select,
-)
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Select, Table, Text, select
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
 from tasks.ledger.database import FOREIGN, FORMAT, Fault, damaged
-from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, broken, new_row
+from tasks.ledger.entry import GENESIS, Entry, EntryFilter, Event, Head, Row, broken, new_row
 from tasks.ledger.postgresql import SCHEMES, Postgresql
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
 from tasks.ledger.sqlite import Sqlite
@@ -62,19 +50,6 @@ _NO_CHECKPOINTS = Checkpoints()
 
 Database = Sqlite | Postgresql
 """A place that holds a ledger, or is to hold one."""
-
-
-@dataclass(frozen=True)
-class EntryFilter:
-    """Terms that entries are searched by; None for any."""
-
-    release: str | None = None
-    """First digits of the release id."""
-    event: Event | None = None
-    first: date | None = None
-    """First day, in UTC."""
-    last: date | None = None
-    """Last day, in UTC, included."""
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -224,7 +199,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         TamperingFound says that one of them was edited.
         """
         columns = _ENTRY.c
-        conditions: Sequence[tuple[object, Callable[[Any], ColumnElement[bool]]]] = (
+        conditions: Sequence[tuple[object, Callable[[Any], Any]]] = (
             (before, lambda number: columns.sequence < number),
             (terms.release, lambda digits: columns.release_id.startswith(digits, autoescape=True)),
             (terms.event, lambda event: columns.event == event.value),
