@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from flows.actor import Clock, actor, utc_now
 from flows.cases import ReleaseCase, drop, opened, settle
@@ -91,7 +91,7 @@ class _GateCall:
     @property
     def decided(self) -> list[str]:
         """Those to decide for: under overrides, those whose gates were overridden."""
-        return sorted(self.named.recipients) or self.recipients
+        return sorted({one.recipient for one in self.named.overrides}) or self.recipients
 
 
 @contextmanager
@@ -105,10 +105,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     with working() as workers, prefect_server(home, results):
         from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
-        def take(run: Run, terms: RunTerms) -> dict[str, Any]:
-            return take_with(workers, run, terms)
-
-        yield take
+        yield partial(take_with, workers)
 
 
 def run_release(

@@ -82,11 +82,6 @@ class Named:
     overrides: tuple[GateOverrides, ...] = ()
     """In force and not used yet; the release is then a new one, or one that was interrupted."""
 
-    @property
-    def recipients(self) -> frozenset[str]:
-        """Recipients whom a release under overrides is decided for; empty for all of the request."""
-        return frozenset(one.recipient for one in self.overrides)
-
 
 def named(ledger: Ledger, inputs: str, today: date) -> Named:
     """The release that a request identifies: one under overrides in force, or else the last one decided."""
@@ -145,22 +140,17 @@ def code_fact() -> CodeFact:
     own = _git("rev-parse", "--show-toplevel") == str(ROOT)
     commit = _git("rev-parse", "HEAD") if own else ""
     clean = _git("status", "--porcelain", "--", *_SOURCES) == ""
-    sources = sources_sha256()[:16]
-    if not commit:
-        commit = f"sources.{sources}"
-    elif not clean:
-        commit = f"{commit}+modified.{sources}"
-    return CodeFact(version=metadata.version("releasegate"), commit=commit, lock_sha256=file_sha256(lock))
-
-
-def sources_sha256() -> str:
-    """SHA-256 over the names and bytes of the program's own files."""
     hasher = hashlib.sha256()
     for folder in _SOURCES:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in _SUFFIXES:
                 hasher.update(str(path.relative_to(ROOT)).encode() + b"\0" + file_sha256(path).encode())
-    return hasher.hexdigest()
+    sources = hasher.hexdigest()[:16]
+    if not commit:
+        commit = f"sources.{sources}"
+    elif not clean:
+        commit = f"{commit}+modified.{sources}"
+    return CodeFact(version=metadata.version("releasegate"), commit=commit, lock_sha256=file_sha256(lock))
 
 
 def _git(*arguments: str) -> str:

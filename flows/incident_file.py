@@ -19,21 +19,14 @@ _DELIMITERS = ",;\t|"
 
 
 @dataclass(frozen=True)
-class RegisterSource:
-    """A register of people, which gives quasi-identifier values for ids."""
-
-    path: Path
-    identifier: str
-    """Its column of ids; the incident's is of the same name, or its only one."""
-
-
-@dataclass(frozen=True)
 class IncidentSource:
     """File of an incident: rows of a file, or ids of people."""
 
     path: Path
-    register: RegisterSource | None = None
-    """Given where the incident holds ids."""
+    register: Path | None = None
+    """A register of people, which gives their quasi-identifiers, where the incident holds ids."""
+    identifier: str = ""
+    """The register's column of ids; the incident's is of the same name, or its only one."""
 
     @property
     def kind(self) -> Kind:
@@ -64,17 +57,17 @@ def read_incident(source: IncidentSource, names: Collection[str]) -> IncidentTab
     sha256 = file_sha256(source.path)
     if source.register is None:
         return IncidentTable(sha256, frame)
-    register = _read(source.register.path, "register")
-    _check_register(register, source.register, names)
-    known = register[source.register.identifier].str.strip()
-    ids = _ids(frame, known, source.register.identifier, source.path.name)
+    register = _read(source.register, "register")
+    _check_register(register, source.identifier, names, source.register.name)
+    known = register[source.identifier].str.strip()
+    ids = _ids(frame, known, source.identifier, source.path.name)
     asked = ids.dropna().drop_duplicates()
-    people = _people(register.loc[known.isin(asked)], source.register, names)
+    people = _people(register.loc[known.isin(asked)], source.identifier, names, source.register.name)
     if people.empty:
         raise DataError(
             "none of the ids is in the register",
             where=source.path.name,
-            expected=f"ids as in the register's column {source.register.identifier}",
+            expected=f"ids as in the register's column {source.identifier}",
             got=f"{len(asked)} unknown ids",
             fix="check --register-id, and that ids are written alike in both, leading zeros included",
         )
@@ -126,17 +119,15 @@ def _delimiter(path: Path) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
-def _check_register(register: pd.DataFrame, source: RegisterSource, names: Collection[str]) -> None:
+def _check_register(register: pd.DataFrame, identifier: str, names: Collection[str], where: str) -> None:
     columns = list(register.columns)
-    if columns.count(source.identifier) != 1 or not set(names) & set(columns):
-        missing = [name for name in (source.identifier, *names) if name not in columns]
+    if columns.count(identifier) != 1 or not set(names) & set(columns):
+        missing = [name for name in (identifier, *names) if name not in columns]
         raise DataError(
             "the register lacks columns",
-            where=source.path.name,
-            expected=f"the column {source.identifier} once, and quasi-identifiers of the release, named as there",
-            got=f"missing: {', '.join(missing)}"
-            if missing
-            else f"{source.identifier} {columns.count(source.identifier)} times",
+            where=where,
+            expected=f"the column {identifier} once, and quasi-identifiers of the release, named as there",
+            got=f"missing: {', '.join(missing)}" if missing else f"{identifier} {columns.count(identifier)} times",
             fix="name the column of ids with --register-id, and the others as in the release",
         )
 
@@ -164,16 +155,16 @@ def _ids(frame: pd.DataFrame, known: pd.Series, name: str, where: str) -> pd.Ser
     return frame.iloc[:, 0].str.strip()
 
 
-def _people(rows: pd.DataFrame, register: RegisterSource, names: Collection[str]) -> pd.DataFrame:
+def _people(rows: pd.DataFrame, identifier: str, names: Collection[str], where: str) -> pd.DataFrame:
     """Quasi-identifiers of the people in some rows of the register, each person once."""
-    ids = rows[register.identifier].str.strip()
+    ids = rows[identifier].str.strip()
     people = rows[[name for name in rows.columns if name in names]]
     distinct = ~pd.concat([ids, people], axis=1).duplicated()
     several = ids[distinct][ids[distinct].duplicated(keep=False)]
     if len(several):
         raise DataError(
             "an id of the incident belongs to several people of the register",
-            where=f"{register.path.name}, {row_positions(several.index)}",
+            where=f"{where}, {row_positions(several.index)}",
             expected="each person once, or with the same values",
             got=f"{several.nunique()} ids with different values",
             fix="leave out the rows of the register that no longer hold",

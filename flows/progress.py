@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 Listener = Callable[[str], None]
 
-_listener: ContextVar[Listener | None] = ContextVar("progress_listener", default=None)
+_listener: ContextVar[Listener] = ContextVar("progress_listener", default=lambda _step: None)
 
 
 @contextmanager
@@ -21,6 +21,4 @@ def listening(listener: Listener) -> Iterator[None]:
 
 def step(name: str) -> None:
     """Report that a step begins; names stages and recipients, never data."""
-    listener = _listener.get()
-    if listener is not None:
-        listener(name)
+    _listener.get()(name)

@@ -51,7 +51,11 @@ def publish_release(
         for files in recipients:
             if files.record.decision is not Verdict.BLOCKED:
                 _keep(workspace, request, files, hierarchies)
-        _keep_positions(workspace.positions(name), checked(finished["validation"]["positions"]))
+        positions = checked(finished["validation"]["positions"])
+        if any(json.loads(positions.read_bytes()).values()):
+            # Row positions stay with the steward: in the private folder, never in the bundle.
+            workspace.positions(name).parent.mkdir(mode=0o700, exist_ok=True)
+            shutil.copyfile(positions, workspace.positions(name))
         manifest = seal(staged)
         verify_bundle(staged, None)
     author = Author(actor(), at)
@@ -113,10 +117,3 @@ def _recipient_files(files: Mapping[str, Any]) -> RecipientFiles:
     paths = {name: checked(stored) if stored else None for name, stored in files.items()}
     record = DecisionRecord.model_validate_json(checked(files["record"]).read_bytes())
     return RecipientFiles(record, checked(files["report"]), paths["certificate"], paths["released"], paths["kept"])
-
-
-def _keep_positions(target: Path, source: Path) -> None:
-    """Row positions stay with the steward: in the private folder, never in the bundle."""
-    if any(json.loads(source.read_bytes()).values()):
-        target.parent.mkdir(mode=0o700, exist_ok=True)
-        shutil.copyfile(source, target)

@@ -37,7 +37,7 @@ from tasks.reassessment.record import (
     RequestFrom,
     TodaysVerdict,
 )
-from tasks.reassessment.request import asked_today, kind_of, policy_from
+from tasks.reassessment.request import asked_today, policy_from
 from tasks.reassessment.scoring import Today, score_alone, score_with_originals
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure, Recipient
@@ -56,11 +56,6 @@ class TodaysFiles:
     population: Path | None = None
     request: Path | None = None
     roots: tuple[Path, ...] = ()
-
-    @classmethod
-    def of(cls, files: Sequence[Path], roots: tuple[Path, ...]) -> "TodaysFiles":
-        """From files of any of the three kinds, told apart by what they hold; the last of a kind counts."""
-        return cls(**{kind_of(file): file for file in files}, roots=roots)
 
 
 AS_ASKED = TodaysFiles()
@@ -86,7 +81,9 @@ class CopyReassessment:
         """The request as it is judged today; the recipient of the copy comes first."""
         self.request = self.asked.request
         self.world = self._world()
-        self.overrides = self._overrides()
+        entries = {one.sha256: one for one in own.ledger.entries(event=Event.OVERRIDDEN)}
+        found_overrides = [entries[name] for name in self.decided.overrides if name in entries]
+        self.overrides = tuple(GateOverrides.of(one) for one in found_overrides if is_gate_override(one))
 
     def _request_of_today(self, options: TodaysFiles) -> tuple[RequestFrom, LoadedRequest | None]:
         """Source of today's request, and the request; None where the one that was kept is taken."""
@@ -116,11 +113,6 @@ class CopyReassessment:
             self._note("population", error.in_one_line())
             return None
 
-    def _overrides(self) -> tuple[GateOverrides, ...]:
-        entries = {one.sha256: one for one in self.own.ledger.entries(event=Event.OVERRIDDEN)}
-        found = [entries[name] for name in self.decided.overrides if name in entries]
-        return tuple(GateOverrides.of(one) for one in found if is_gate_override(one))
-
     def record(self, due: date) -> Reassessment:
         """Assess the copy under today's terms and compare the result with the decision."""
         decided, policy, today = self.decided, self.request.policy, utc_day(self.now)
@@ -129,7 +121,10 @@ class CopyReassessment:
         limits, uncertainty = self._commitments()
         gates = (*self._gates(originals, uncertainty), *limits)
         others = self.departures.of_the_same_people(self.copy)
-        judged, coalitions, left_out = self._coalitions(others)
+        same = self.departures.same_recipient(self.copy)
+        related = {self.copy.release_id, *(one.release_id for one in others)}
+        unrelated = {one.release_id for one in self.departures.copies if one.recipient in same} - related
+        judged, coalitions, left_out = self._coalitions(others, same)
         agreement = self.request.recipients[0].agreement
         lapses = compare.lapses(decided, agreement, today)
         population = None if world is None else self._sha256("population")
@@ -177,7 +172,7 @@ class CopyReassessment:
             uncertainty=uncertainty,
             coalitions=coalitions,
             sets_left_out=left_out,
-            unrelated=self._unrelated(others),
+            unrelated=tuple(sorted(unrelated)),
             lapses=lapses,
             not_measured=tuple(self.not_measured),
             people_then=decided.population.people,
@@ -288,15 +283,11 @@ class CopyReassessment:
         except (ReleasegateError, OSError):
             return None
 
-    def _unrelated(self, others: Sequence[Left]) -> tuple[str, ...]:
-        same = self.departures.same_recipient(self.copy)
-        known = {self.copy.release_id, *(one.release_id for one in others)}
-        return tuple(sorted({one.release_id for one in self.departures.copies if one.recipient in same} - known))
-
-    def _coalitions(self, others: Sequence[Left]) -> tuple[tuple[Left, ...], tuple[PooledCopies, ...], int]:
+    def _coalitions(
+        self, others: Sequence[Left], same: frozenset[str]
+    ) -> tuple[tuple[Left, ...], tuple[PooledCopies, ...], int]:
         """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms, made = self.request.policy.reassessment, self.then.request
-        same = self.departures.same_recipient(self.copy)
         pooling = [
             same | {one.id for one in members} for members in made.coalitions(made.recipient(self.copy.recipient))
         ]

@@ -53,8 +53,6 @@ class Overview:
     """One recipient's release as reviewers see it; shows no vote before all are in."""
 
     case: ReleaseCase
-    voted: tuple[str, ...]
-    """Reviewers whose votes are in."""
     earlier: tuple[Entry, ...]
     """Releases of earlier files to the same recipient: two that differ disclose more than each by itself."""
 
@@ -105,10 +103,7 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
 def overview(reference: str, workspace: Workspace, *, clock: Clock = utc_now) -> tuple[Overview, ...]:
     """A release as reviewers see it: its standing, who has voted, and earlier releases to its recipients."""
     with ReleaseAction(reference, workspace, clock=clock).opened("review") as release:
-        return tuple(
-            Overview(case, tuple(sorted(case.standing.commitments)), _earlier(release, case))
-            for case in release.cases.values()
-        )
+        return tuple(Overview(case, _earlier(release, case)) for case in release.cases.values())
 
 
 def _earlier(release: OpenRelease, case: ReleaseCase) -> tuple[Entry, ...]:

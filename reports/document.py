@@ -1,8 +1,8 @@
 """The document model: sections of statements, lists, tables of figures and charts, whatever draws them.
 
-Text is a plain string, or a `Markup` with inline elements alone (``b``, ``code``, ``sub``, ``br``, ``span``); a string
-among blocks is a paragraph. Figures are formatted, and counts of people have passed the disclosure rule, before they
-come here: a renderer computes nothing.
+Text is a plain string, or a `Markup` with inline elements alone (``b``, ``code``, ``sub``, ``br``, ``span``). A string
+among blocks is a paragraph that explains; a `Paragraph` without a style says what was found. Figures are formatted, and
+counts of people have passed the disclosure rule, before they come here: a renderer computes nothing.
 """
 
 import re
@@ -176,6 +176,14 @@ def charts_of(section: Section) -> Iterator[Chart]:
     yield from (block for block in section.blocks if isinstance(block, Chart))
     for part in section.parts:
         yield from charts_of(part)
+
+
+def findings(blocks: Iterable[Block]) -> Iterator[Block]:
+    """What was found: without the paragraphs and formulas that explain it, and without charts."""
+    for block in blocks:
+        explains = isinstance(block, Paragraph) and block.style == "formula"
+        if not isinstance(block, str | Chart) and not explains:
+            yield block
 
 
 def text(template: str, *values: object) -> Markup:

@@ -1,7 +1,7 @@
 """A decision record as its report shows it: what several sections take from it, and the disclosure rule."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,60 +10,87 @@ from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
-from tasks.assessments.sequential.facts import BeliefFact, SequentialFact
+from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.masking.masked_columns import MaskingFact
 from tasks.request.model import Measure, Role
 
 
 @dataclass(frozen=True)
 class GateRow:
-    """A gate in print."""
+    """A gate in print: its figures are as far as they may be shown."""
 
-    title: str
-    id: str
+    gate: GateResult
     measured: str
     interval: str
     """Around a figure that is an estimate; empty for exact ones, and where it would disclose a small count."""
     asked: str
     unit: str
-    passed: bool
-    overridden: bool
-    """Failed, and an officer answers for it."""
-    because: str
-    """Precedent of a threshold; for a condition, what was found."""
-    is_condition: bool
-    """A condition that no policy can switch off, in contrast to a policy's threshold."""
 
 
-@dataclass(frozen=True)
-class RecordView:
-    """A record with what follows from it."""
+@dataclass(eq=False)
+class FileView:
+    """A measured copy as the tables of one assessment show it: its size, its columns, and the disclosure rule."""
 
-    record: DecisionRecord
-
-    @cached_property
-    def cells(self) -> SmallCellRule:
-        """The disclosure rule of the policy."""
-        return SmallCellRule(self.record.policy.small_cell)
-
-    @property
-    def rows_in(self) -> int:
-        """Records that came in."""
-        return self.record.dataset.rows_in
-
-    @property
-    def released(self) -> int:
-        """Records that were measured for release, whether or not a file was written; those that came in, if none."""
-        return self.rows_in if self.record.risk is None else self.record.risk.residual.prosecutor.records
+    cells: SmallCellRule
+    rows_in: int
+    """Records that came in."""
+    released: int
+    """Records that were measured for release, whether or not a file was written; those that came in, if none."""
+    roles: Mapping[str, str]
+    """Role of each column."""
+    masking: Sequence[MaskingFact]
+    gated: Collection[str] = ()
+    """Measures that a gate judges, as far as a table mentions gates."""
+    has_coalitions: bool = False
+    """Whether the policy takes the recipient to collude."""
 
     @property
     def few_suppressed(self) -> bool:
         """Whether so few records were suppressed that nothing may disclose their number."""
         return self.cells.hides(self.rows_in - self.released)
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """Names of the masked columns."""
+        return tuple(name for fact in self.masking for name in fact.attributes)
+
+    def share_in(self, share: float) -> str:
+        """A share of the records that came in."""
+        return self.cells.share(share, self.rows_in)
+
+    def share_out(self, share: float) -> str:
+        """A share of the records measured for release."""
+        return self.cells.share(share, self.released)
+
+    def stepped_in(self, share: float) -> str:
+        """A share so coarse that fewer of the records that came in than may be shown change it by no step."""
+        return self.cells.stepped(share, self.cells.step(self.rows_in))
+
+    def mean_in(self, value: float | None, whole: float, written: Callable[[float], str]) -> str:
+        """A mean over the records that came in to which suppressed ones add nothing, and others ``whole`` at most."""
+        return self.cells.mean(value, self.rows_in, self.released, whole=whole, written=written)
+
+
+class RecordView(FileView):
+    """A record with what follows from it."""
+
+    def __init__(self, record: DecisionRecord) -> None:
+        risk, rows_in = record.risk, record.dataset.rows_in
+        super().__init__(
+            cells=SmallCellRule(record.policy.small_cell),
+            rows_in=rows_in,
+            released=rows_in if risk is None else risk.residual.prosecutor.records,
+            roles={field.name: field.role for field in record.fields},
+            masking=record.masking,
+            gated={gate.id for gate in record.gates},
+            has_coalitions=risk is not None and bool(risk.coalitions),
+        )
+        self.record = record
 
     @property
     def blocked(self) -> bool:
@@ -91,16 +118,6 @@ class RecordView:
     def linkage(self) -> LinkageFact | None:
         """Record linkage; None where the stage did not finish."""
         return self.record.risk.linkage if self.record.risk else None
-
-    @property
-    def has_coalitions(self) -> bool:
-        """Whether the policy takes the recipient to collude."""
-        return self.record.risk is not None and bool(self.record.risk.coalitions)
-
-    @property
-    def masked(self) -> tuple[str, ...]:
-        """Names of the masked columns."""
-        return tuple(name for fact in self.record.masking for name in fact.attributes)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:
@@ -132,32 +149,12 @@ class RecordView:
 
     def gate(self, *measures: str) -> GateRow | None:
         """The first gate on one of the measures."""
-        return next((gate for gate in self.gates if gate.id in measures), None)
+        return next((row for row in self.gates if row.gate.id in measures), None)
 
     def asked(self, *measures: str) -> str:
         """Its threshold in words."""
         gate = self.gate(*measures)
         return gate.asked if gate else "none set"
-
-    def share_in(self, share: float) -> str:
-        """A share of the records that came in."""
-        return self.cells.share(share, self.rows_in)
-
-    def share_out(self, share: float) -> str:
-        """A share of the records measured for release."""
-        return self.cells.share(share, self.released)
-
-    def stepped_in(self, share: float) -> str:
-        """A share so coarse that fewer of the records that came in than may be shown change it by no step."""
-        return self.cells.stepped(share, self.cells.step(self.rows_in))
-
-    def mean_in(self, value: float | None, whole: float, written: Callable[[float], str]) -> str:
-        """A mean over the records that came in to which suppressed ones add nothing, and others ``whole`` at most."""
-        return self.cells.mean(value, self.rows_in, self.released, whole=whole, written=written)
-
-    def judged(self, beliefs: tuple[BeliefFact, ...]) -> BeliefFact:
-        """The belief of the sequential adversary whose figures the gates judge."""
-        return next(one for one in beliefs if self.sequential and one.belief == self.sequential.judged)
 
     def _gate_row(self, gate: GateResult) -> GateRow:
         total = self.rows_in if gate.id == Measure.SUPPRESSED_SHARE else self.released
@@ -165,16 +162,11 @@ class RecordView:
         coarse = self._coarse(gate)
         is_bound = bool(coarse) or is_told_as_bound(gate, records=total, small_cell=self.cells.limit)
         return GateRow(
-            title=gate.title,
-            id=gate.id,
+            gate=gate,
             measured=coarse or measured,
             interval="" if is_bound or gate.interval is None else _interval(gate, gate.interval),
             asked=asked,
             unit=gate.unit or ("area under the ROC curve" if gate.id == DECOYS_DETECTABLE else ""),
-            passed=gate.passed,
-            overridden=gate.overridden is not None,
-            because=gate.because,
-            is_condition=gate.comparison == "is",
         )
 
     def _coarse(self, gate: GateResult) -> str:

@@ -1,11 +1,12 @@
 """Blocks of the document model for a terminal, drawn by Rich; charts and signatures are left to paper."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import unescape
 
 from markupsafe import Markup
 from rich.console import Console
+from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -24,7 +25,7 @@ _STYLES = {
 }
 """Styles of verdicts, paragraphs and inline elements."""
 _TAG = re.compile(r'<(/?)(\w+)(?: class="(\w+)")?[^>]*>')
-_MANY_COLUMNS = 6
+_MANY_COLUMNS, _FIGURES = 6, 0.75
 
 
 def styled(text: str, style: str = "") -> Text:
@@ -55,19 +56,19 @@ def show(blocks: Iterable[Block], console: Console) -> None:
         elif isinstance(block, Heading):
             console.print(styled(block.text, "bold"))
         elif isinstance(block, str):
+            # It may hold a path, which stays whole; paragraphs break between words.
             console.print(styled(block), soft_wrap=True)
         elif isinstance(block, Paragraph):
-            # Styled paragraphs break between words; others may hold paths, which stay whole.
-            console.print(styled(block.text, _STYLES.get(block.style, "")), soft_wrap=block.style == "")
+            console.print(styled(block.text, _STYLES.get(block.style, "")))
         elif isinstance(block, Bullets):
             console.print(Text("\n").join(Text.assemble("• ", styled(item)) for item in block.items), soft_wrap=True)
         elif isinstance(block, Facts | Table):
             if block.caption:
                 console.print(styled(block.caption, "italic"))
-            console.print(_grid(block))
+            console.print(_grid(block, console))
 
 
-def _grid(block: Facts | Table) -> Grid:
+def _grid(block: Facts | Table, console: Console) -> Grid:
     columns = block.columns if isinstance(block, Table) else ()
     grid = Grid(box=None, pad_edge=False, padding=(0, 1 if len(columns) > _MANY_COLUMNS else 2, 0, 0))
     grid.show_header = any(column.title for column in columns)
@@ -76,4 +77,21 @@ def _grid(block: Facts | Table) -> Grid:
     groups = (block.groups or (block.rows,)) if isinstance(block, Table) else (block.rows,)
     for row in (row for rows in groups for row in rows):
         grid.add_row(*map(styled, row))
+    if console.measure(grid).maximum >= console.width:
+        _narrow([column for column in grid.columns if column.justify == "right"], console)
     return grid
+
+
+def _narrow(figures: Sequence[Column], console: Console) -> None:
+    """Break titles of figures between words, and figures only where too little is left for the words beside them."""
+    titles = [console.measure(column.header).minimum for column in figures]
+    cells = [[console.measure(cell) for cell in column.cells] for column in figures]
+    for sizes in (
+        [[one.maximum for one in column] for column in cells],
+        [[one.minimum for one in column] for column in cells],
+    ):
+        widths = [max(title, *column) for title, column in zip(titles, sizes, strict=True)]
+        if sum(widths) <= _FIGURES * console.width:
+            for column, width in zip(figures, widths, strict=True):
+                column.width = width
+            return

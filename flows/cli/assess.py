@@ -1,22 +1,28 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from flows.cli.assessed import Part, combined_tables, sequential_tables, solution_tables
+from flows.cli.assessed import family_tables, riskiest_table, search_tables, solution_tables
 from flows.cli.assessed_decoys import assess_decoys
-from flows.cli.assessed_files import family_tables, linkage_tables, masking_tables, utility_tables
-from flows.cli.assessed_game import policy_legend, policy_tables, search_tables
+from flows.cli.assessed_game import policy_legend, policy_tables
 from flows.cli.options import RecipientOption, RequestArgument, RootsOption, check_recipient
-from flows.cli.output import JsonOption, answer
+from flows.cli.output import Blocks, JsonOption, answer, noted
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
+from reports.document import Block, Heading, Paragraph, findings
+from reports.record_view import FileView
+from reports.sections import combined, linkage, sequential, utility
+from reports.sections.method import masking
+from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.combined.assessment import COLLECTED, riskiest
 from tasks.assessments.identity.policies import Comparison
+from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of
 from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, UTILITY
@@ -41,8 +47,10 @@ ALGORITHMS = {
 }
 """Algorithms of a method's paper, as its registry names them."""
 
-Assessed = tuple[Any, Iterable[Part]]
+Assessed = tuple[Any, Blocks]
 """Findings of a method on one recipient, for programs and for people."""
+_Section = Callable[[FileView, Any], Iterable[Block]]
+"""A section of a report on one assessment's findings."""
 
 
 @guarded("assessment")
@@ -112,19 +120,29 @@ def assess(
     recipients = source.request.recipients
     check_recipient(recipient, [one.id for one in recipients], "request")
     chosen = [one for one in recipients if recipient in (None, one.id)]
-    parts: list[Part] = []
+    blocks: list[Block] = []
     if method is AssessedMethod.DECOYS:
-        document, parts = assess_decoys(source, [one.id for one in chosen])
+        document, blocks = assess_decoys(source, [one.id for one in chosen])
     else:
         assessed = _assessed(method, source, top, algorithm)
         found = {one.id: assessed(one) for one in chosen}
         document = {"recipients": {who: figures for who, (figures, _) in found.items()}}
-        parts = [part for _, tables in found.values() for part in tables]
+        blocks = [block for _, shown in found.values() for block in shown]
         if method is AssessedMethod.GAME and algorithm is None:
-            parts.append(policy_legend())
+            blocks += policy_legend()
     named = {} if algorithm is None else {"algorithm": algorithm}
-    blocks = (block for part in parts if part for block in (*part, ""))
-    return answer({"method": method.value, **named, **document}, blocks, as_json=as_json)
+    return answer({"method": method.value, **named, **document}, _spaced(blocks), as_json=as_json)
+
+
+def _spaced(blocks: Blocks) -> Iterator[Block]:
+    """Blocks with an empty line before each but notes and what a heading is of."""
+    last: Block | None = None
+    for block in blocks:
+        is_note = isinstance(block, Paragraph) and block.style == "note"
+        if last is not None and not isinstance(last, Heading) and not is_note:
+            yield ""
+        yield block
+        last = block
 
 
 def _assessed(
@@ -141,15 +159,14 @@ def _assessed(
         return lambda recipient: by(source.candidate(recipient), algorithm)
     if method is AssessedMethod.COMBINED:
         return lambda recipient: _combined(source, recipient, top)
-    assessment, tables = _TABLES[method]
-    return lambda recipient: _alone(source.candidate(recipient), assessment, tables)
+    assessment, title, section = _SECTIONS[method]
+    return lambda recipient: _alone(source.candidate(recipient), assessment, title, section)
 
 
-def _alone(candidate: Candidate, assessment: Assessment[Any], tables: Callable[[str, Any], Iterable[Part]]) -> Assessed:
+def _alone(candidate: Candidate, assessment: Assessment[Any], title: str, section: _Section) -> Assessed:
     """Finding of the gate by one assessment."""
     found = assessment.assess(candidate)
-    shown = tables(candidate.recipient.id, found.fact)
-    return _document(candidate, found), (*shown, *masking_tables(candidate.masked.facts))
+    return _document(candidate, found), (*_shown(candidate, title, section, found.fact), *_masked(candidate))
 
 
 def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assessed:
@@ -158,7 +175,28 @@ def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assess
     source.known[COLLECTED] = found.fact.initial
     records = riskiest(candidate.request, candidate.as_masked, candidate.generalization, candidate.released, top)
     document = {**_document(candidate, found), "records": [record.document() for record in records]}
-    return document, combined_tables(recipient.id, found.fact, records)
+    title = "identity and attributes in one score"
+    blocks = _shown(candidate, title, combined.combined, found.fact)
+    return document, (*blocks, *(riskiest_table(records) if records else ()))
+
+
+def _shown(candidate: Candidate, title: str, section: _Section, fact: Any) -> Blocks:
+    """What a report's section says of a copy. The steward sees all counts."""
+    view = _view(candidate)
+    sizes = f"{view.released:,} of {view.rows_in:,} records released"
+    held = f"; held: {', '.join(fact.known)}" if isinstance(fact, LinkageFact) else ""
+    return Heading(f"{candidate.recipient.id}: {title}; {sizes}{held}"), *findings(section(view, fact))
+
+
+def _masked(candidate: Candidate) -> Blocks:
+    note = noted(NOT_THE_RELEASES_OWN if candidate.masked.facts else "")
+    return *findings(masking(_view(candidate))), *note
+
+
+def _view(candidate: Candidate) -> FileView:
+    roles = {name: attribute.role.value for name, attribute in candidate.request.attributes.items()}
+    rows_in = len(candidate.prepared.tuple_of_record)
+    return FileView(SmallCellRule(0), rows_in, len(candidate.rows), roles, candidate.masked.facts)
 
 
 def _document(candidate: Candidate, found: Finding[Any]) -> dict[str, Any]:
@@ -194,12 +232,11 @@ def _solved(candidate: Candidate, name: str) -> Assessed:
 def _learned(candidate: Candidate, name: str) -> Assessed:
     who = candidate.recipient.id
     found = learn_family(holdings_of(candidate), name, candidate.randomness(f"learned distance {who}"))
-    tables = *family_tables(who, found), *masking_tables(candidate.masked.facts)
-    return {**found.document(), **_masking(candidate)}, tables
+    return {**found.document(), **_masking(candidate)}, (*family_tables(who, found), *_masked(candidate))
 
 
-_TABLES: dict[AssessedMethod, tuple[Assessment[Any], Callable[[str, Any], Iterable[Part]]]] = {
-    AssessedMethod.FMDP: (SEQUENTIAL, sequential_tables),
-    AssessedMethod.LINKAGE: (LINKAGE, linkage_tables),
-    AssessedMethod.UTILITY: (UTILITY, utility_tables),
+_SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
+    AssessedMethod.FMDP: (SEQUENTIAL, "a sequential adversary", sequential.sequential),
+    AssessedMethod.LINKAGE: (LINKAGE, "who holds the original file links it to the release", linkage.linkage),
+    AssessedMethod.UTILITY: (UTILITY, "what the file is good for", partial(utility.measured, associations=10)),
 }

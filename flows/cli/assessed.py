@@ -1,109 +1,58 @@
-"""Tables of ``releasegate assess``: a sequential adversary, and identity and attributes in one score."""
+"""Tables of ``releasegate assess`` that no report has: the riskiest records, and the papers' own algorithms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from scipy.special import expit
-
 from flows.cli.output import figure, seconds, table
 from reports import numbers
-from reports.document import Block, Paragraph, lines, small
+from reports.document import DASH, Block, Paragraph, lines
 from tasks.assessments.combined.assessment import RecordScore
-from tasks.assessments.combined.facts import CombinedFact
-from tasks.assessments.sequential.facts import AdversaryFact, DeterrentFact, SequentialFact
+from tasks.assessments.linkage.families import FamilyLearned
 from tasks.assessments.sequential.solvers import PlanSolution
+from tasks.generalization.paper_searches import SOLVERS, GameSearch
 
-Part = Sequence[Block]
-"""Blocks that belong together; an empty line follows them."""
-
-_TERMS = {
-    "gain": "gain",
-    "penalty": "penalty",
-    "access_cost": "cost of access",
-    "link_cost": "cost of linking",
-    "exploit_cost": "cost of an attempt",
-    "prior": "prior",
-    "detection_intercept": "detection",
-    "max_penalties": "penalties at most",
-    "discount": "discount a step",
-    "confirmation": "confirmation",
-}
-_DETERRENTS = {
-    "penalty": "penalty",
-    "access_cost": "cost of access",
-    "exploit_cost": "cost of an attempt",
-    "detection": "detection of an attempt",
-}
 _SMALL = 1e-9
 
 
-def sequential_tables(who: str, fact: SequentialFact) -> Iterator[Part]:
-    """Profile, risk before and after, thresholds, and what deters."""
-    external = f"{fact.external.kind} of {fact.external.people:,} people listed: {fact.external.source}"
-    terms = ((title, _term(fact.profile, name), fact.profile.origins[name]) for name, title in _TERMS.items())
-    yield table(f"{who}: a sequential adversary", ("term", ">value", "from"), terms, f"external data: {external}")
-    beliefs = (
+def riskiest_table(records: Sequence[RecordScore]) -> list[Block]:
+    """The records that score highest, and most of their scores."""
+    parts = (
+        f"{', '.join(part.attributes) or 'nothing'} ({part.share:.0%})" if part else DASH
+        for record in records
+        for part in (record.known_set, record.attribute)
+    )
+    return table(
+        "Records that score highest",
+        (">rank", ">row", ">score", "known, most of the score", "sensitive, most of the score"),
+        [(f"{one.rank:,}", f"{one.row + 1:,}", figure(one.score), next(parts), next(parts)) for one in records],
+        "rows are counted from 1 in the file",
+    )
+
+
+def search_tables(who: str, solver: str, searches: Sequence[GameSearch]) -> Iterator[Block]:
+    """The searches of a file by a paper's algorithm, one row a variant of the game."""
+    rows = (
         (
-            "→" if after.belief == fact.judged else "",
-            after.belief,
-            f"{before.maximum_risk:.3g} → {after.maximum_risk:.3g}",
-            f"{100 * before.attacked_share:.1f} → {100 * after.attacked_share:.1f}",
-            f"{before.expected_reidentifications:,.0f} → {after.expected_reidentifications:,.0f}",
+            one.method.value,
+            DASH if one.payoff is None else f"{one.payoff:,.2f}",
+            f"{one.optimal_share:.2%}",
+            f"{one.without_strategy:,}",
+            f"{one.nodes_a_record:,.2f}",
+            f"{one.nodes_a_tuple:,.2f}",
+            seconds(one.seconds),
         )
-        for before, after in zip(fact.initial, fact.residual, strict=True)
+        for one in searches
     )
-    single = "one attempt a record", f"→ {fact.baseline_maximum:.3g}", f"→ {100 * fact.baseline_attacked_share:.1f}"
-    yield table(
-        "Risk of the records, before → after",
-        ("", "the recipient's knowledge", ">highest", ">attempted %", ">re-identified"),
-        (*beliefs, ("", *map(small, single), "")),
-        "→ judged by the gates: access is paid once for the whole file",
+    yield from table(
+        f"{who}: the game record by record, against one attempt a record\n{SOLVERS[solver].title}",
+        ("variant", ">payoff", ">optimal", ">no strategy", ">a record", ">a tuple", ">time s"),
+        rows,
+        "payoff: the publisher's, mean over the records that have a strategy; optimal: records that pay as much as "
+        f"by the exact search; a record, a tuple: strategies evaluated, mean, of {searches[0].strategies:,}. The "
+        "policy's budget and k-anonymity are left out.",
     )
-    thresholds = [
-        f"Groups of the released records have {fact.smallest_group:,} to {fact.largest_group:,} candidates in the "
-        "external data.",
-        f"Not worth access for one record: {_from(fact.threshold_known)}.",
-        f"Not worth attacking once access is paid: {_from(fact.threshold_linked)}.",
-        f"Below {fact.exhausted_below:,} every candidate is tried." if (fact.exhausted_below or 0) > 1 else "",
-    ]
-    yield [Paragraph(lines(*thresholds), "lead")]
-    deterrents = ((_DETERRENTS[one.term], figure(one.current), _enough(one)) for one in fact.deterrents)
-    headings = "term", ">now", ">enough from"
-    yield table("What deters from attacking any record, each by itself", headings, deterrents)
 
 
-def combined_tables(who: str, fact: CombinedFact, records: Sequence[RecordScore]) -> Iterator[Part]:
-    """Scores before and after, their main contributions, and the records that score highest."""
-    form = "exclusive form" if fact.exclusive else "paper's form"
-    limit = "all" if fact.epsilon is None else f"known with more than {figure(fact.epsilon)}"
-    scores = (
-        (name, *map(figure, (score.maximum, score.quantile, score.mean)), f"{score.share_above:.2%}")
-        for name, score in (("before", fact.initial), ("after", fact.residual))
-    )
-    yield table(
-        f"{who}: identity and attributes in one score",
-        ("", ">highest", f">quantile {figure(fact.quantile)}", ">mean", f">above {figure(fact.threshold)}"),
-        scores,
-        f"{form}, α = {figure(fact.alpha)}, {fact.known_sets:,} known sets ({limit})",
-    )
-    known = ((_names(part.attributes), "", f"{part.share:.1%}") for part in fact.by_known_set[:5])
-    sensitive = (("", _names(part.attributes), f"{part.share:.1%}") for part in fact.by_attribute[:5])
-    headings = "known", "sensitive", ">share"
-    yield table("Main contributions to the score after generalization", headings, (*known, *sensitive))
-    if records:
-        parts = (
-            f"{_names(part.attributes)} ({part.share:.0%})" if part else "–"
-            for record in records
-            for part in (record.known_set, record.attribute)
-        )
-        yield table(
-            "Records that score highest",
-            (">rank", ">row", ">score", "known, most of the score", "sensitive, most of the score"),
-            [(f"{one.rank:,}", f"{one.row + 1:,}", figure(one.score), next(parts), next(parts)) for one in records],
-            "rows are counted from 1 in the file",
-        )
-
-
-def solution_tables(who: str, solver: str, stages: Mapping[str, Sequence[PlanSolution]]) -> Iterator[Part]:
+def solution_tables(who: str, solver: str, stages: Mapping[str, Sequence[PlanSolution]]) -> Iterator[Block]:
     """The plans for a file's records before and after generalization, under both beliefs, by a paper's algorithm."""
     solved = [(stage, one) for stage, solutions in stages.items() for one in solutions]
     rows = (
@@ -121,7 +70,7 @@ def solution_tables(who: str, solver: str, stages: Mapping[str, Sequence[PlanSol
         for stage, one in solved
     )
     limits = "smallest groups are solved first, as far as the work is bounded; " if solver != "recursion" else ""
-    yield table(
+    yield from table(
         f"{who}: the plan of a sequential adversary, solved by {solver}",
         ("records", "group", ">groups", ">solved", ">share", ">expected", ">ΔV", ">ΔP_reid", ">time s"),
         rows,
@@ -129,39 +78,42 @@ def solution_tables(who: str, solver: str, stages: Mapping[str, Sequence[PlanSol
         f"solved; expected: re-identifications of these; Δ: largest difference from {solved[0][1].compared_with}, V in "
         "money",
     )
-    yield [
-        Paragraph(f"{stage}, {one.belief}: {', '.join(f'{number:,} {kind}' for kind, number in one.work.items())}")
-        for stage, one in solved
-    ]
+    work = (", ".join(f"{number:,} {kind}" for kind, number in one.work.items()) for _, one in solved)
+    yield Paragraph(
+        lines(*(f"{stage}, {one.belief}: {done}" for (stage, one), done in zip(solved, work, strict=True))), "lead"
+    )
 
 
-def _term(profile: AdversaryFact, name: str) -> str:
-    if name == "detection_intercept":
-        first, second = expit([profile.detection_intercept, profile.detection_intercept + profile.detection_slope])
-        return f"{first:.3g}" + (f", then {second:.3g}, …" if profile.detection_slope else "")
-    if name == "max_penalties" and profile.max_penalties is None:
-        return "no limit"
-    return figure(getattr(profile, name))
-
-
-def _from(size: int | None) -> str:
-    return "no group is large enough" if size is None else f"groups of {size:,} or more"
-
-
-def _enough(fact: DeterrentFact) -> str:
-    """Value that is needed, rounded up: the printed value deters."""
-    if fact.needed is None:
-        return "no value is"
-    if fact.needed == 0:
-        return "0"
-    return numbers.risk_up(fact.needed) if fact.term == "detection" else numbers.amount_up(fact.needed)
-
-
-def _names(attributes: Sequence[str]) -> str:
-    return ", ".join(attributes) or "nothing"
+def family_tables(who: str, found: FamilyLearned) -> Iterator[Block]:
+    """A learned distance: links, how it was learned, and the part of each attribute."""
+    rows = (
+        (
+            title,
+            f"{learned.n:,}",
+            numbers.percent(equal.share_correct),
+            numbers.percent(learned.share_correct),
+            numbers.percent_range(*learned.interval),
+        )
+        for title, equal, learned in zip(("learned from", "others"), found.equal, found.learned, strict=True)
+    )
+    yield from table(
+        f"{who}: learned distance, {found.kind.value}",
+        ("linked", ">people", ">equal weights", ">learned", ">95 % interval"),
+        rows,
+        "among the released records of these people and the others",
+    )
+    proof = found.certificate
+    compared = "" if proof is None else f", of which {proof.rivals:,} were compared"
+    certain = "nothing is searched for: the inverse covariance of the differences"
+    if proof is not None:
+        within = f"no parameters link more than {proof.gap:.1f} people more"
+        certain = "proven the best of the family" if proof.proven else within
+    pairs = f"parameters: {found.parameters:,}; pairs: {found.pairs:,}{compared}"
+    yield Paragraph(lines(pairs, certain, f"time: {seconds(found.seconds)} s"), "lead")
+    yield from table("", ("attribute", ">part"), ((name, f"{share:.1%}") for name, share in found.shares.items()))
 
 
 def _difference(value: float, compared: int) -> str:
     if not compared:
-        return "–"
+        return DASH
     return f"{value:.0e}" if value >= _SMALL else f"<{_SMALL:.0e}"

@@ -1,17 +1,17 @@
 """Computation and output of ``releasegate assess decoys``: room, recipients, costs, and how decoys would stand."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from flows.cli.assessed import Part
 from flows.cli.output import table
 from flows.cli.randomness import generator_of_its_own
 from reports import numbers
-from reports.document import Paragraph
+from reports.document import DASH, Block, Heading, Paragraph, findings
+from reports.sections.decoys import collusion, detectability
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.decision.decoy_facts import CollusionFact, DecoyFact, DetectabilityFact
+from tasks.decision.decoy_facts import DecoyFact, DetectabilityFact
 from tasks.decoys.planning import copies_to_mark
 from tasks.decoys.prospect import RatioCost, Room, Supported, ratio_costs, room_table, supported
 from tasks.decoys.stage import plant
@@ -22,7 +22,7 @@ _NO_RELEASE = "0" * 64
 NOTE = "drawn with randomness of its own; a release has other decoys"
 
 
-def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[str, Any], list[Part]]:
+def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[str, Any], list[Block]]:
     """What decoys a release could have: worked out for all recipients together, shown of the chosen ones.
 
     Raises
@@ -78,22 +78,22 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
     first = facts.get(alike[0][0]) if alike else None
     classes = {one.recipient: one.classes for one in shown}
     none = [name for name in chosen if name not in classes]
-    parts = [
-        _room_table(room, each, request),
-        _cost_table(paid, len(with_terms)),
+    blocks = [
+        *_room_table(room, each, request),
+        *_cost_table(paid, len(with_terms)),
         *(_supported(", ".join(names), classes[names[0]], able[names[0]], request) for names in alike),
         *(_line(f"{name} has no copy: {why}") for name, why in without_copy.items()),
-        _line(f"Decoys cannot be had on these terms: {refused}") if refused else (),
-        () if first is None else _collusion(first.collusion, first.planned_probability),
-        *(_detection(", ".join(names), facts[names[0]].detectability) for names in alike if names[0] in facts),
-        _line(f"{', '.join(none)}: no decoys are required.") if none else (),
+        *([_line(f"Decoys cannot be had on these terms: {refused}")] if refused else []),
+        *(findings(collusion(first)) if first else []),
+        *(block for names in alike if names[0] in facts for block in _detection(names, facts[names[0]].detectability)),
+        *([_line(f"{', '.join(none)}: no decoys are required.")] if none else []),
         _line(" ".join(notes)),
     ]
-    return document, parts
+    return document, blocks
 
 
-def _line(sentence: str) -> Part:
-    return (Paragraph(sentence, "lead"),)
+def _line(sentence: str) -> Paragraph:
+    return Paragraph(sentence, "lead")
 
 
 def _candidates(source: CandidateSource, assumed: DecoyTerms | None) -> tuple[list[Candidate], dict[str, str]]:
@@ -115,7 +115,7 @@ def _candidates(source: CandidateSource, assumed: DecoyTerms | None) -> tuple[li
     return candidates, {name: error.in_one_line() for name, error in failed.items()}
 
 
-def _room_table(room: Sequence[Room], each: int, request: ReleaseRequest) -> Part:
+def _room_table(room: Sequence[Room], each: int, request: ReleaseRequest) -> list[Block]:
     rows = (
         (
             str(row.k),
@@ -138,10 +138,10 @@ def _room_table(room: Sequence[Room], each: int, request: ReleaseRequest) -> Par
 
 
 def _count(number: int | None) -> str:
-    return "–" if number is None else f"{number:,}"
+    return DASH if number is None else f"{number:,}"
 
 
-def _cost_table(paid: Sequence[RatioCost], recipients: int) -> Part:
+def _cost_table(paid: Sequence[RatioCost], recipients: int) -> list[Block]:
     rows = (
         (
             str(cost.ratio),
@@ -159,7 +159,7 @@ def _cost_table(paid: Sequence[RatioCost], recipients: int) -> Part:
     )
 
 
-def _supported(who: str, classes: int, found: Supported | str, request: ReleaseRequest) -> Part:
+def _supported(who: str, classes: int, found: Supported | str, request: ReleaseRequest) -> Paragraph:
     if isinstance(found, str):
         return _line(f"{who}: no decoys can be offered. {found}")
     return _line(
@@ -168,25 +168,10 @@ def _supported(who: str, classes: int, found: Supported | str, request: ReleaseR
     )
 
 
-def _collusion(facts: Sequence[CollusionFact], planned: float | None) -> Part:
-    rows = (
-        (str(one.colluders), *map(numbers.percent, (one.probability, one.worst, one.informed, one.worst_informed)))
-        for one in facts
-    )
-    return table(
-        "Probability that a class is a decoy, to who compares copies",
-        (">colluders", ">mean", ">worst", ">with population", ">worst"),
-        rows,
-        "" if planned is None else f"planned for two and more: {numbers.percent(planned)}",
-    )
-
-
-def _detection(who: str, fact: DetectabilityFact | None) -> Part:
+def _detection(names: Sequence[str], fact: DetectabilityFact | None) -> Iterator[Block]:
+    who = ", ".join(names)
     if fact is None:
-        return _line(f"{who}: too few cells to measure whether decoys can be distinguished from real classes.")
-    return table(
-        f"{who}: whether decoys can be distinguished from real classes",
-        ("what it sees", "classifier", ">area", ">95 % interval"),
-        ((one.view, one.classifier, f"{one.area:.3f}", f"{one.low:.3f}–{one.high:.3f}") for one in fact.tried),
-        f"area under the curve, 0.5 is guessing; {fact.decoys} decoy and {fact.real_classes:,} real classes",
-    )
+        yield _line(f"{who}: too few cells to measure whether decoys can be distinguished from real classes.")
+    else:
+        yield Heading(f"{who}: whether decoys can be distinguished from real classes")
+        yield from (block for block in findings(detectability(fact)) if not isinstance(block, Heading))

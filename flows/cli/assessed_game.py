@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from flows.cli.assessed import Part
 from flows.cli.output import figure, seconds, table
 from reports import numbers
-from reports.document import Paragraph
+from reports.document import DASH, Block, Paragraph, lines
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
 from tasks.assessments.identity.score import adversary_of
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import TIE
-from tasks.generalization.paper_searches import SOLVERS, GameSearch
 from tasks.request.model import KAnonymity, Method, Recipient, ReleaseRequest
 
 _HEADINGS = (
@@ -42,7 +40,7 @@ _LEGEND = (
     ("fmdp-…", "the partitions, played against a sequential adversary"),
     ("others", "described in docs/methods.md"),
 )
-_NONE, _ONE_SHOT = "–", "one-shot"
+_ONE_SHOT = "one-shot"
 _LONG, _MILLION = 10_000, 1_000_000
 _FEW, _SMALL, _LEAST = 10, 0.01, 0.0001
 _PARTITIONS = (Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
@@ -51,14 +49,14 @@ _Played = Sequence[tuple[ComparedPolicy, PolicyFigures]]
 
 def policy_tables(
     recipient: Recipient, request: ReleaseRequest, counted: CountIndex, policies: Sequence[ComparedPolicy]
-) -> Iterator[Part]:
+) -> Iterator[Block]:
     """The comparison, remarks on its rows, and the cost of k-anonymity where the policy demands it."""
     own = adversary_of(request)
     against = "one attempt a record" if own == _ONE_SHOT else f"a sequential adversary ({own.partition(', ')[2]})"
     rows = (("→" if one.chosen else "", one.policy, *_figures(one.figures)) for one in policies)
-    yield table(f"{recipient.id}: all policies, against {against}", _HEADINGS, rows)
+    yield from table(f"{recipient.id}: all policies, against {against}", _HEADINGS, rows)
     played = [(one, one.figures) for one in policies if one.figures is not None]
-    yield [Paragraph(note, "lead") for note in _notes(recipient, request, counted, policies, played)]
+    yield Paragraph(lines(*_notes(recipient, request, counted, policies, played)), "lead")
     recoded = [(one.policy, found.played.k_anonymity) for one, found in played if found.played.k_anonymity is not None]
     if counted.demands is not None and recoded:
         costs = (
@@ -72,7 +70,7 @@ def policy_tables(
             )
             for method, one in recoded
         )
-        yield table(
+        yield from table(
             "k-anonymity after each method: the node that loses least",
             ("method", ">loss", ">suppressed", ">lifted", ">counted", "least levels"),
             costs,
@@ -81,39 +79,15 @@ def policy_tables(
         )
 
 
-def policy_legend() -> Part:
+def policy_legend() -> list[Block]:
     """Meaning of the columns and some rows, once for all recipients."""
     return table("", ("", ""), _LEGEND)
 
 
-def search_tables(who: str, solver: str, searches: Sequence[GameSearch]) -> Iterator[Part]:
-    """The searches of a file by a paper's algorithm, one row a variant of the game."""
-    rows = (
-        (
-            one.method.value,
-            _NONE if one.payoff is None else f"{one.payoff:,.2f}",
-            f"{one.optimal_share:.2%}",
-            f"{one.without_strategy:,}",
-            f"{one.nodes_a_record:,.2f}",
-            f"{one.nodes_a_tuple:,.2f}",
-            seconds(one.seconds),
-        )
-        for one in searches
-    )
-    yield table(
-        f"{who}: the game record by record, against one attempt a record\n{SOLVERS[solver].title}",
-        ("variant", ">payoff", ">optimal", ">no strategy", ">a record", ">a tuple", ">time s"),
-        rows,
-        "payoff: the publisher's, mean over the records that have a strategy; optimal: records that pay as much as "
-        f"by the exact search; a record, a tuple: strategies evaluated, mean, of {searches[0].strategies:,}. The "
-        "policy's budget and k-anonymity are left out.",
-    )
-
-
 def _figures(found: PolicyFigures | None) -> Sequence[str]:
     if found is None:
-        return [_NONE] * 8
-    means = [_NONE] * 3 if found.planned is None else [_probability(one.mean_risk) for one in found.planned.beliefs]
+        return [DASH] * 8
+    means = [DASH] * 3 if found.planned is None else [_probability(one.mean_risk) for one in found.planned.beliefs]
     return (
         _amount(found.claimed.publisher_payoff),
         f"{100 * found.outcome.information_kept:.1f}",

@@ -100,7 +100,7 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
         if place:
             yield ""
         yield outcome(standing.state.value.upper(), f"  {one.case.recipient}", "strong")
-        required = record.reviews_required
+        required, voted = record.reviews_required, sorted(standing.commitments)
         supersedes = [f"supersedes {record.supersedes}"] if record.supersedes else []
         overridden = (
             f"overridden {gate.title}, by {gate.overridden.officer}: {gate.overridden.reason}"
@@ -109,7 +109,7 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
         )
         reviewers = [
             f"reviewers  {', '.join(record.reviewers)}; {required} required",
-            f"votes in   {len(one.voted)} of {required}: {', '.join(one.voted) or 'none'}",
+            f"votes in   {len(voted)} of {required}: {', '.join(voted) or 'none'}",
         ]
         lines = [
             standing.why,
@@ -142,7 +142,7 @@ def _document(one: Overview) -> dict[str, Any]:
         "requested_by": record.requested_by,
         "reviewers": list(record.reviewers),
         "required": record.reviews_required,
-        "voted": list(one.voted),
+        "voted": sorted(standing.commitments),
         "reviews": [review.model_dump(mode="json") for review in standing.reviews],
         "got_before": [{"release_id": earlier.release_id, "at": earlier.at.isoformat()} for earlier in one.earlier],
     }

@@ -10,7 +10,7 @@ import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import Blocks, JsonOption, answer, progress, table
-from flows.incident_file import IncidentSource, RegisterSource
+from flows.incident_file import IncidentSource
 from flows.ledger import open_ledger, recorder_of
 from flows.recall import find_bundle
 from flows.tracing import Traced, trace_incident
@@ -55,14 +55,14 @@ def trace(
         raise typer.BadParameter("--register and --register-id go together")
     if not 0 < level < 1:
         raise typer.BadParameter("--level must lie between 0 and 1")
-    people = RegisterSource(register_file, register_id) if register_file is not None and register_id else None
+    source = IncidentSource(incident, register_file, register_id or "")
     with guarded("trace"), progress(quiet=as_json) as say:
         place = Workspace(workspace.resolve())
         bundle = find_bundle(release, place)
         recorder = recorder_of(bundle, place)
         with open_ledger(recorder) as ledger:
             vault = Vault.beside(recorder.key_file)
-            traced = trace_incident(bundle, ledger, vault, IncidentSource(incident, people), level=level, say=say)
+            traced = trace_incident(bundle, ledger, vault, source, level=level, say=say)
     return answer(_document(traced), rendered(traced), as_json=as_json)
 
 

@@ -41,8 +41,7 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
        all of this is dropped, its errors too, where the data are not valid: no recipient is assessed then.
     3. Place the decoys of all recipients, if any are asked for.
     4. For each recipient, in parallel: make every assessment of the candidate, write the file if the gates are open so
-       far, decide, report. The assessments of one of several recipients are made in one process, since they share much;
-       those of a single recipient in parallel.
+       far, decide, report. The assessments of a recipient share much and are made in one process; an idle one helps.
 
     Returns
     -------
@@ -92,7 +91,7 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
             **generalized.get(recipient, {}),
         }
         if found.get("generalization") is not None:
-            with runner.together() if len(terms.decided) > 1 else nullcontext():
+            with runner.together():
                 _assess(run, recipient, found, assessments, runner)
         return _finished(run, recipient, found, terms, runner)
 

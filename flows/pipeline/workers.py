@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing import forkserver, popen_forkserver
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -53,33 +54,47 @@ class _WorkerContext(ForkServerContext):
     Process = _WorkerProcess
 
 
+@dataclass
+class _Held:
+    """A worker that a block holds, and whether a stage of the block runs in it."""
+
+    worker: ProcessPoolExecutor
+    busy: bool = False
+
+
 class Workers:
     """Worker processes, one a processor; the system starts them while the caller does something else."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int | None = None) -> None:
         start_fork_server()
         context = _WorkerContext()
         self._all = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
-            for _ in range(min(_processors(), _MOST))
+            for _ in range(number or min(_processors(), _MOST))
         ]
         self._idle = list(self._all)
         self._changed = threading.Condition()
         self._waiting = 0
-        self._held: ContextVar[ProcessPoolExecutor | None] = ContextVar("held_worker", default=None)
+        self._held: ContextVar[_Held | None] = ContextVar("held_worker", default=None)
 
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Hold one worker for all stages performed in the block; such blocks go before single stages."""
-        with self._worker(first=True) as worker:
-            token = self._held.set(worker)
-            try:
-                yield
-            finally:
-                self._held.reset(token)
+        with self._changed:
+            self._waiting += 1
+            self._changed.wait_for(lambda: self._idle)
+            self._waiting -= 1
+            held = _Held(self._idle.pop(0))
+            self._changed.notify_all()  # stages that have waited for this block
+        token = self._held.set(held)
+        try:
+            yield
+        finally:
+            self._held.reset(token)
+            self._give_back(held.worker)
 
     def perform(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None) -> Any:
-        """Do the work of a stage in the worker that is held, or else in one that is idle.
+        """Do the work of a stage in the worker that is held, or else in one that is idle and that no block waits for.
 
         Raises
         ------
@@ -87,10 +102,7 @@ class Workers:
             If the stage fails, or its process ends.
         """
         try:
-            held = self._held.get()
-            if held is not None:
-                return held.submit(perform, stage, run, inputs, recipient).result()
-            with self._worker(first=False) as worker:
+            with self.taking() as worker:
                 return worker.submit(perform, stage, run, inputs, recipient).result()
         except BrokenProcessPool:
             raise StageCrashed(
@@ -102,19 +114,29 @@ class Workers:
             ) from None
 
     @contextmanager
-    def _worker(self, *, first: bool) -> Iterator[ProcessPoolExecutor]:
+    def taking(self) -> Iterator[ProcessPoolExecutor]:
+        """The worker for one stage, once there is one."""
+        held = self._held.get()
         with self._changed:
-            self._waiting += first
-            self._changed.wait_for(lambda: self._idle and (first or not self._waiting))
-            self._waiting -= first
-            worker = self._idle.pop(0)
-            self._changed.notify_all()  # single stages that have waited for this one
+            self._changed.wait_for(lambda: (held and not held.busy) or (self._idle and not self._waiting))
+            own = held if held and not held.busy else None
+            if own:
+                own.busy = True
+            worker = own.worker if own else self._idle.pop(0)
         try:
             yield worker
         finally:
-            with self._changed:
-                self._idle.insert(0, worker)
-                self._changed.notify_all()
+            if own:
+                with self._changed:
+                    own.busy = False
+                    self._changed.notify_all()
+            else:
+                self._give_back(worker)
+
+    def _give_back(self, worker: ProcessPoolExecutor) -> None:
+        with self._changed:
+            self._idle.insert(0, worker)
+            self._changed.notify_all()
 
     def end(self) -> None:
         """Stop the processes; work that has not begun is dropped."""

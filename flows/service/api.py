@@ -18,6 +18,7 @@ from flows.service.intake import Arrival, receive
 from flows.service.logs import log
 from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
+from flows.web.site import bounded
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.request.document import MAXIMUM_BYTES
 
@@ -90,12 +91,8 @@ def _bearing(expected: str) -> Callable[..., None]:
 
 async def _limited_body(request: Request) -> bytes:
     """The body; reading stops where it is longer than a request may be."""
-    content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > MAXIMUM_BYTES:
-            raise HTTPException(413, f"a request has at most {MAXIMUM_BYTES} bytes")
-    return bytes(content)
+    refused = HTTPException(413, f"a request has at most {MAXIMUM_BYTES} bytes")
+    return await bounded(request, MAXIMUM_BYTES, refused).body()
 
 
 def _shown(entry: QueuedRequest) -> dict[str, Any]:

@@ -41,13 +41,12 @@ from flows.pipeline.run import Take
 from flows.pipeline.workers import working
 from flows.server_process import end_with
 from flows.service.config import Service, of_environment
-from flows.service.intake import Arrival, Received, receive
+from flows.service.intake import Arrival, Received, read_document, receive
 from flows.service.logs import log, log_problem
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
-from tasks.request.document import MAXIMUM_BYTES
 
 if TYPE_CHECKING:
     from flows.reassessing_copy import TodaysFiles
@@ -70,9 +69,7 @@ def deployments(service: Service) -> list[RunnerDeployment]:
     """The deployments of a service, with their schedules and triggers."""
     schedules = service.settings.schedules
     trigger = DeploymentEventTrigger(
-        name=f"{REQUESTED} → {service.name}",
-        expect={REQUESTED},
-        parameters={"request": "{{ event.payload.request }}"},
+        name=f"{REQUESTED} → {service.name}", expect={REQUESTED}, parameters={"request": "{{ event.payload.request }}"}
     )
     return [
         _deployment(release_request, service),
@@ -139,11 +136,7 @@ def is_served(pool: str) -> bool:
 def release_request(request: str) -> RunState[None]:
     """Take an accepted request to its verdict, or to its reviewers."""
     # The claim is held until the outcome is written, which shows that the run is alive.
-    with (
-        _run() as service,
-        guarded("service"),
-        service.queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed,
-    ):
+    with _run() as service, guarded("service"), service.queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed:
         entry = service.queue.get(request)
         if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
             return Completed(message="nothing to do")
@@ -160,12 +153,9 @@ def receive_request(request: str) -> RunState[None]:
         path = _below_roots(service, request)
         if path is None:
             return Completed(message="the event names no request below the roots", name="Refused")
-        with path.open("rb") as stream:
-            content = stream.read(MAXIMUM_BYTES + 1)
-        folders = (path.parent, *service.roots)
-        received = receive_with_retries(
-            service, Arrival(content, "event", path.name, folders, f"event-{flow_run.get_id()}")
-        )
+        identifier = f"event-{flow_run.get_id()}"
+        arrival = Arrival(read_document(path), "event", path.name, (path.parent, *service.roots), identifier)
+        received = receive_with_retries(service, arrival)
         earlier = " earlier" if received.folded else ""
         return Completed(message=f"{received.entry.state.value}{earlier} as {received.entry.id}")
 
@@ -275,11 +265,7 @@ def _below_roots(service: Service, name: str) -> Path | None:
 
 
 def _final_state(entry: QueuedRequest) -> RunState[None]:
-    names = {
-        RequestState.REFUSED: "Refused",
-        RequestState.FAILED: "NotDecided",
-        RequestState.ACCEPTED: "ToBeRepeated",
-    }
+    names = {RequestState.REFUSED: "Refused", RequestState.FAILED: "NotDecided", RequestState.ACCEPTED: "ToBeRepeated"}
     verdicts = ", ".join(f"{who}: {state}" for who, state in sorted(entry.verdicts.items()))
     message = verdicts or entry.reason.get("what", "") or entry.state.value
     return Completed(message=message, name=names.get(entry.state, "Completed"))

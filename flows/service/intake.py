@@ -238,7 +238,7 @@ class InboxWatcher:
         """Take a file in and move it aside; None if that must be tried again."""
         identifier = "inbox-" + "-".join(map(str, identity))
         try:
-            arrival = Arrival(_read(path), "inbox", path.name, (self._folder, *self._service.roots), identifier)
+            arrival = Arrival(read_document(path), "inbox", path.name, (self._folder, *self._service.roots), identifier)
             received = receive(self._service, arrival)
             self._move(path, received.entry, identity)
         except (ReleasegateError, OSError) as error:
@@ -274,7 +274,7 @@ def _identity(path: Path) -> _Identity | None:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
-def _read(path: Path) -> bytes:
+def read_document(path: Path) -> bytes:
     """Read one byte more than a request may have, at most; no link is followed."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
         return stream.read(MAXIMUM_BYTES + 1)

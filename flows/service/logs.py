@@ -3,11 +3,11 @@
 import json
 import logging
 import sys
-import traceback
 from datetime import UTC, datetime
 from typing import Any
 
 from tasks.core.errors import ReleasegateError
+from tasks.core.guard import place_of
 
 _LOGGER = logging.getLogger("releasegate.service")
 
@@ -34,9 +34,7 @@ def log_problem(event: str, error: BaseException, **fields: Any) -> None:
     if isinstance(error, ReleasegateError):
         details = {"error": error.in_one_line()}
     else:
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown"
-        details = {"error": type(error).__name__, "place": place}
+        details = {"error": type(error).__name__, "place": place_of(error)}
     _LOGGER.warning(event, extra={"fields": details | fields})
 
 

@@ -20,6 +20,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterIdempotencyKey
 from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.objects import State as RunState
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed, Scheduled
@@ -118,7 +119,7 @@ class Reconciler:
             self._lose(entry, f"a run that ended as “{run.state.name}”")
         elif run.state.timestamp.timestamp() < self._runner_since:
             self._end_orphan(client, run, entry)
-        elif _is_overdue(run):
+        elif _is_overdue(run.state):
             self._end_orphan(client, run)
             self._lose(entry, "a run whose process is gone")
 
@@ -212,7 +213,7 @@ class Reconciler:
             if run.state.is_crashed():
                 if run.run_count < self._service.settings.limits.attempts:
                     self._end_orphan(client, run)
-            elif not self._queue.is_claimed(run_name(run.id)) and _is_overdue(run):
+            elif not self._queue.is_claimed(run_name(run.id)) and _is_overdue(run.state):
                 self._end_orphan(client, run)
 
     def _is_of_queue(self, run: FlowRun) -> bool:
@@ -238,9 +239,7 @@ class Reconciler:
         client.update_global_concurrency_limit(name, GlobalConcurrencyLimitUpdate(active=True, **freed))
 
 
-def _is_overdue(run: FlowRun) -> bool:
+def _is_overdue(state: RunState) -> bool:
     """Whether a run without a process has had time enough to begin, or to report its end."""
-    if run.state is None:
-        return False
-    grace = _GRACE_RUNNING if run.state.is_running() else _GRACE_PENDING
-    return time.time() - run.state.timestamp.timestamp() > grace
+    grace = _GRACE_RUNNING if state.is_running() else _GRACE_PENDING
+    return time.time() - state.timestamp.timestamp() > grace

@@ -3,7 +3,6 @@
 Every request's host is checked, every answer has the security headers, and a fault is answered without details.
 """
 
-import traceback
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -25,6 +24,7 @@ from flows.web.site import STATIC, Refused, Site, log, not_found, see_other, sen
 from flows.workspace import Workspace
 from reports.templating import TEMPLATES
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
+from tasks.core.guard import place_of
 from tasks.service.settings import DEFAULTS, PageSettings
 
 PAGES = ("/sign-in", "/sign-out", "/releases", "/ledger", "/audit", "/static")
@@ -96,8 +96,7 @@ def create_app(
                 answer = await call_next(request)
             except Exception as error:
                 # The message of an exception, and its traceback, might quote a value.
-                frame = traceback.extract_tb(error.__traceback__)[-1]
-                log.error("a page failed: %s in %s, line %s", type(error).__name__, frame.name, frame.lineno)
+                log.error("a page failed: %s in %s", type(error).__name__, place_of(error))
                 answer = _page(site, request, _FAULT)
         https = {"strict-transport-security": f"max-age={_YEAR}"} if settings.https else {}
         for name, value in (_HEADERS | https).items():

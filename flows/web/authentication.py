@@ -11,10 +11,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.types import Message
 
 from flows.accounts import LONGEST_PASSWORD
-from flows.web.site import Refused, Site, Visitor, log, see_other, subscriber
+from flows.web.site import Refused, Site, Visitor, bounded, log, see_other, subscriber
 
 LARGEST_FORM = 32 * 1024
 """Bytes of a form, including a key file."""
@@ -85,12 +84,18 @@ async def form_of(request: Request) -> SubmittedForm:
     length = request.headers.get("content-length", "")
     if not length.isdecimal():
         raise _unusable(HTTPStatus.LENGTH_REQUIRED)
+    too_large = Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "The form is too large",
+        f"Nothing was done. A form may have {LARGEST_FORM // 1024} KiB, including its file.",
+    )
     if int(length) > LARGEST_FORM:
-        raise _too_large()
+        raise too_large
     if request.headers.get("content-type", "").split(";")[0].strip().lower() not in _FORM_TYPES:
         raise _unusable(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     try:
-        async with _bounded(request).form(max_files=1, max_fields=20, max_part_size=LARGEST_FORM) as form:
+        content = bounded(request, LARGEST_FORM, too_large)
+        async with content.form(max_files=1, max_fields=20, max_part_size=LARGEST_FORM) as form:
             sent = form.multi_items()
             if len(form) < len(sent):
                 raise _unusable(HTTPStatus.BAD_REQUEST)
@@ -99,21 +104,6 @@ async def form_of(request: Request) -> SubmittedForm:
             return SubmittedForm(fields, files)
     except (HTTPException, UnicodeDecodeError, ValueError):
         raise _unusable(HTTPStatus.BAD_REQUEST) from None
-
-
-def _bounded(request: Request) -> Request:
-    """The same request, cut off beyond the limit: chunks may be longer than the stated length."""
-    left = LARGEST_FORM
-
-    async def receive() -> Message:
-        nonlocal left
-        message = await request.receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
-            raise _too_large()
-        return message
-
-    return Request(request.scope, receive)
 
 
 async def posted_form(request: Request, visitor: CurrentVisitor) -> SubmittedForm:
@@ -242,14 +232,6 @@ def _forged() -> Refused:
         HTTPStatus.FORBIDDEN,
         "This form is no longer valid",
         "Nothing was done. Go back to the page, reload it, and send the form again.",
-    )
-
-
-def _too_large() -> Refused:
-    return Refused(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "The form is too large",
-        f"Nothing was done. A form may have {LARGEST_FORM // 1024} KiB, including its file.",
     )
 
 

@@ -124,12 +124,6 @@ class ReleaseIndex:
                 self._made_from = now
             return self._found
 
-    def find(self, release_id: str, recipient: str, today: date) -> IndexedRelease | None:
-        """One recipient's release; None if there is none."""
-        return next(
-            (one for one in self.all(today) if one.release_id == release_id and one.recipient == recipient), None
-        )
-
 
 @dataclass(frozen=True)
 class EvidenceFile:
@@ -168,10 +162,6 @@ class Evidence:
     def last(self) -> str:
         """Hash of its last entry other than a vote: others may vote while a visitor considers theirs."""
         return next(entry.sha256 for entry in reversed(self.entries) if entry.event is not Event.VOTED)
-
-    def has_voted(self, who: str) -> bool:
-        """Whether somebody has voted in this round."""
-        return any(same_person(who, name) for name in self.standing.commitments)
 
     def read(self, document: EvidenceFile) -> bytes:
         """Bytes of a file. Raises TamperingFound if they differ from the record."""

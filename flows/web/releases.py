@@ -27,6 +27,7 @@ from reports.determination import charts
 from reports.record_view import RecordView
 from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.people import same_person
 from tasks.decision.record import Verdict
 from tasks.decision.standing import reviewer_of, revoking_roles
 from tasks.decision.states import State, StateChange, can_follow
@@ -44,7 +45,7 @@ _UNCHANGED = {
 _DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """Content security policy of a figure opened alone: inline styles of its shapes, nothing else."""
 _ROWS = 25
-_WHO_REVOKES = "A release is revoked by whoever requested it, or by an officer of its policy."
+_WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer of its policy."
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,14 @@ class ShownRelease:
 
     def page(self, template: str, *, status: HTTPStatus = HTTPStatus.OK, **context: object) -> Response:
         """A page about it."""
+        own_name = self.visitor.account.name
         return self.visitor.page(
             template,
             status=status,
             small_cell=self.found.record.policy.small_cell,
             listed=self.listed,
             found=self.found,
-            has_voted=self.found.has_voted(self.visitor.account.name),
+            has_voted=any(same_person(own_name, name) for name in self.found.standing.commitments),
             **context,
         )
 
@@ -156,12 +158,12 @@ def _shown(
     release_id: Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")],
     recipient: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")],
 ) -> ShownRelease:
-    """The release of an address; whoever may not see it learns nothing of whether it exists."""
-    site, now = visitor.site, visitor.site.clock()
-    listed = site.releases.find(release_id, recipient, now.date())
-    if listed is None or not _is_seen(visitor, listed):
+    """The release of an address; a visitor who may not see it does not learn whether it exists."""
+    own = (one for one in _seen(visitor) if (one.release_id, one.recipient) == (release_id, recipient))
+    listed = next(own, None)
+    if listed is None:
         raise not_found()
-    found = evidence(site.workspace, release_id, recipient, now, who=visitor.account.name)
+    found = evidence(visitor.site.workspace, release_id, recipient, visitor.site.clock(), who=visitor.account.name)
     return ShownRelease(visitor, listed, found)
 
 
@@ -173,8 +175,7 @@ def queue(visitor: CurrentVisitor) -> Response:
     """Releases that await review, or all of them."""
     asked = visitor.request.query_params
     show, sought = asked.get("show", ""), asked.get("q", "").strip()[:100]
-    everything = visitor.site.releases.all(visitor.site.clock().date())
-    seen = [one for one in everything if _is_seen(visitor, one)]
+    seen = _seen(visitor)
     mine = [one for one in seen if visitor.has(Duty.REVIEWER) and one.needs_vote_of(visitor.account.name)]
     waiting = [one for one in seen if one.awaits]
     chosen: Sequence[IndexedRelease] = {"mine": mine, "all": seen}.get(show, waiting)
@@ -202,7 +203,7 @@ def queue(visitor: CurrentVisitor) -> Response:
 def show(release: CurrentRelease) -> Response:
     """Verdict, gates, figures, documents, other releases to the recipient, history."""
     visitor, listed, found = release.visitor, release.listed, release.found
-    everything = [one for one in visitor.site.releases.all(visitor.site.clock().date()) if _is_seen(visitor, one)]
+    everything = _seen(visitor)
     earlier = [
         one
         for one in everything
@@ -301,9 +302,10 @@ def revoke_release(form: PostedForm, release: CurrentRelease) -> Response:
     return release.act("revoke", form, take_back)
 
 
-def _is_seen(visitor: Visitor, listed: IndexedRelease) -> bool:
-    """Whether a visitor may see a release: all, or those that they requested."""
-    return visitor.sees_all or listed.is_by(visitor.account.name)
+def _seen(visitor: Visitor) -> list[IndexedRelease]:
+    """Releases that a visitor may see: all, or those that they requested."""
+    everything = visitor.site.releases.all(visitor.site.clock().date())
+    return [one for one in everything if visitor.sees_all or one.is_by(visitor.account.name)]
 
 
 def _problem(error: ReleasegateError) -> dict[str, str]:

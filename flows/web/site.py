@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.types import Message
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
@@ -32,6 +33,8 @@ STATIC = {
     "htmx-LICENSE.txt": "text/plain; charset=utf-8",
 }
 """Public files by name, with their types."""
+_VERSIONS = {name: hashlib.sha256((TEMPLATES / "web" / name).read_bytes()).hexdigest()[:12] for name in STATIC}
+"""Their addresses change with their bytes."""
 
 SEES_ALL = frozenset({Duty.REVIEWER, Duty.OFFICER, Duty.REGULATOR})
 AUDITS = frozenset({Duty.OFFICER, Duty.REGULATOR})
@@ -100,10 +103,6 @@ class RateLimits:
     """Audits of one account."""
 
 
-def _versions() -> dict[str, str]:
-    return {name: hashlib.sha256((TEMPLATES / "web" / name).read_bytes()).hexdigest()[:12] for name in STATIC}
-
-
 @dataclass(frozen=True)
 class Site:
     """The page of one workspace."""
@@ -115,8 +114,6 @@ class Site:
     sessions: Sessions
     releases: ReleaseIndex
     limits: RateLimits = field(default_factory=RateLimits)
-    versions: Mapping[str, str] = field(default_factory=_versions)
-    """Of the static files: their addresses change with their bytes."""
 
     @property
     def cookie(self) -> str:
@@ -152,7 +149,7 @@ class Site:
             notice=visitor.session.take_notice() if visitor else "",
             csrf=visitor.session.csrf if visitor else "",
             here=request.url.path,
-            versions=self.versions,
+            versions=_VERSIONS,
             **context,
         )
         return HTMLResponse(html, status)
@@ -206,6 +203,21 @@ class Visitor:
     ) -> HTMLResponse:
         """A page for the visitor."""
         return self.site.page(self.request, template, self, status=status, small_cell=small_cell, **context)
+
+
+def bounded(request: Request, most: int, refused: Exception) -> Request:
+    """The same request, whose body raises `refused` beyond a number of bytes, whatever length it states."""
+    left = most
+
+    async def receive() -> Message:
+        nonlocal left
+        message = await request.receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise refused
+        return message
+
+    return Request(request.scope, receive)
 
 
 def subscriber(address: str) -> str:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from reports import charts, numbers
 from reports.charts import AFTER, BEFORE, EDGE, Chart, ChartAxis, Panel
 from reports.document import DASH, Block, Facts, Paragraph, Row, Table, strong, text
-from reports.record_view import RecordView
+from reports.record_view import FileView
 from reports.sections.identity import bars, risk_axis, shown_bins, tallest
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.request.model import Measure
@@ -20,7 +20,7 @@ _FORMULA = Markup(
 )
 
 
-def combined(view: RecordView, fact: CombinedFact) -> Iterator[Block]:
+def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
     """The part of the section on risk."""
     before, after, write = fact.initial, fact.residual, numbers.risk
     yield (
@@ -53,7 +53,7 @@ def combined(view: RecordView, fact: CombinedFact) -> Iterator[Block]:
     counted = f"none: all {sets} of a probability above 0 were counted"
     if fact.epsilon is not None:
         counted = f"{write(fact.epsilon)}: the {sets} of a probability above ε were counted"
-    gated = ", and a gate limits their share" if view.gate(Measure.COMBINED_ABOVE) else ""
+    gated = ", and a gate limits their share" if Measure.COMBINED_ABOVE in view.gated else ""
     yield Facts(
         [
             ("α, factor", numbers.plain(fact.alpha)),
@@ -77,7 +77,7 @@ def combined(view: RecordView, fact: CombinedFact) -> Iterator[Block]:
         ],
     )
     if after.maximum > before.maximum or after.mean > before.mean or after.quantile > before.quantile:
-        yield (
+        yield Paragraph(
             "Some of these figures are higher after generalization than before: records with the same value as "
             "collected may be released in groups of different size, and the score counts as agreeing only what is "
             "released alike, so that a known set may match fewer records than before. For an adversary who knows the "
@@ -113,21 +113,21 @@ def combined(view: RecordView, fact: CombinedFact) -> Iterator[Block]:
     )
 
 
-def _weight_rows(view: RecordView, fact: CombinedFact) -> list[Row]:
+def _weight_rows(view: FileView, fact: CombinedFact) -> list[Row]:
     known, weights = fact.known_probabilities, fact.sensitivities
     return [
         (
-            field.name,
-            field.role,
-            numbers.risk(known.get(field.name) or 0.0),
-            DASH if weights.get(field.name) is None else numbers.plain(weights[field.name]),
+            name,
+            role,
+            numbers.risk(known.get(name) or 0.0),
+            DASH if weights.get(name) is None else numbers.plain(weights[name]),
         )
-        for field in view.record.fields
-        if known.get(field.name) or weights.get(field.name) is not None
+        for name, role in view.roles.items()
+        if known.get(name) or weights.get(name) is not None
     ]
 
 
-def _chart(view: RecordView, fact: CombinedFact) -> Chart:
+def _chart(view: FileView, fact: CombinedFact) -> Chart:
     sides = [("Before", fact.initial, BEFORE), ("After", fact.residual, AFTER)]
     drawn = [(name, colour, shown_bins(one.histogram, one.maximum, view.cells)) for name, one, colour in sides]
     every = [part for _, _, bins in drawn for part in bins if part.records]

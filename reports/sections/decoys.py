@@ -67,12 +67,13 @@ def decoys(view: RecordView) -> Iterator[Block]:
         digest_text(fact.commitment_sha256),
     )
     if fact.collusion:
-        yield from _collusion(fact)
+        yield from collusion(fact)
     if fact.choice:
         yield from _costs(view, fact, fact.choice)
     gate = next((one for one in view.record.gates if one.id == DECOYS_DETECTABLE), None)
     if fact.detectability:
-        yield from _detectability(view, fact.detectability, gate)
+        judged = _judged_text(view, gate) if gate else "No gate was judged on it."
+        yield from detectability(fact.detectability, judged)
     elif gate:
         yield Heading("Whether decoys can be distinguished from real classes")
         yield f"{_judged_text(view, gate)} {gate.because}"
@@ -102,7 +103,7 @@ def _missing_text(view: RecordView, fact: DecoyFact) -> str:
     return f"This copy misses {records}; the gates count them as suppressed."
 
 
-def _collusion(fact: DecoyFact) -> Iterator[Block]:
+def collusion(fact: DecoyFact) -> Iterator[Block]:
     """Knowledge of recipients by their number; the first, the last and some between where they are many."""
     planned, last = fact.planned_probability, len(fact.collusion) - 1
     plan = "" if planned is None else f", planned to be at most 1/(1 + t) = {numbers.risk(planned)}"
@@ -139,16 +140,19 @@ def _collusion(fact: DecoyFact) -> Iterator[Block]:
     )
     highest = max(max(one.worst, one.worst_informed) for one in fact.collusion)
     if planned is None:
-        yield f"The highest probability that any set reaches is {numbers.risk(highest)}."
+        yield Paragraph(f"The highest probability that any set reaches is {numbers.risk(highest)}.")
     elif highest > planned + 1e-9:
         over = [one for one in fact.collusion if max(one.worst, one.worst_informed) > planned + 1e-9]
-        yield (
+        yield Paragraph(
             f"The plan of {numbers.risk(planned)} does not hold for sets of "
             f"{', '.join(numbers.integer(one.colluders) for one in over)}: the probability reaches "
             f"{numbers.risk(highest)}. Such recipients identify decoys with more certainty than planned."
         )
     else:
-        yield f"The plan of {numbers.risk(planned)} holds: no set that was tried does better, even with the population."
+        holds = (
+            f"The plan of {numbers.risk(planned)} holds: no set that was tried does better, even with the population."
+        )
+        yield Paragraph(holds)
 
 
 def _costs(view: RecordView, fact: DecoyFact, choice: ChoiceFact) -> Iterator[Block]:
@@ -193,7 +197,8 @@ def _judged_text(view: RecordView, gate: GateResult) -> str:
     )
 
 
-def _detectability(view: RecordView, fact: DetectabilityFact, gate: GateResult | None) -> Iterator[Block]:
+def detectability(fact: DetectabilityFact, judged: str = "") -> Iterator[Block]:
+    """How well classifiers distinguish decoys, and how a gate judges that."""
     yield Heading("Whether decoys can be distinguished from real classes")
     yield (
         "Classifiers were trained to distinguish decoys from real classes and tried on classes that they had not seen "
@@ -212,10 +217,12 @@ def _detectability(view: RecordView, fact: DetectabilityFact, gate: GateResult |
         "Seen by the classifier 34 | Classifier 30 | Area 16r | 95% interval 20r",
         rows,
     )
-    yield (
-        f"{_judged_text(view, gate) if gate else 'No gate was judged on it.'} A permutation test that decoy classes "
-        f"have other sizes than real ones gives p = {numbers.risk(fact.size_p_value)}; a small p would mean that their "
-        "size identifies decoys."
+    yield Paragraph(
+        said(
+            judged,
+            "A permutation test that decoy classes have other sizes than real ones gives p = "
+            f"{numbers.risk(fact.size_p_value)}; a small p would mean that their size identifies decoys.",
+        )
     )
 
 

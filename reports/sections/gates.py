@@ -52,10 +52,11 @@ def gates(view: RecordView) -> Iterator[Block]:
         yield from _uncertain(view, fact)
 
 
-def _gate_row(gate: GateRow) -> Row:
-    notes = lines(text("`{}`", gate.id), gate.interval, gate.because if gate.is_condition else "")
-    outcome = passed(yes=gate.passed, overridden=gate.overridden)
-    return lines(gate.title, small(notes)), strong(gate.measured), gate.asked, gate.unit or DASH, outcome
+def _gate_row(row: GateRow) -> Row:
+    gate = row.gate
+    notes = lines(text("`{}`", gate.id), row.interval, gate.because if gate.comparison == "is" else "")
+    outcome = passed(yes=gate.passed, overridden=bool(gate.overridden))
+    return lines(gate.title, small(notes)), strong(row.measured), row.asked, row.unit or DASH, outcome
 
 
 def _uncertain(view: RecordView, fact: UncertaintyFact) -> Iterator[Block]:

@@ -12,7 +12,7 @@ from typing import Literal
 from reports import numbers
 from reports.document import DASH, Block, Paragraph, Row, Table, lines, said, small, strong, text
 from reports.methods import method_text
-from reports.record_view import RecordView
+from reports.record_view import FileView
 from reports.smallcell import HIDDEN, SmallCellRule, counted
 from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure, PolicyLinkage
 from tasks.core.errors import StageFailed
@@ -96,7 +96,7 @@ def strongest(fact: LinkageFact, kind: Kind) -> AttackFact | None:
     return found
 
 
-def linkage(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
+def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
     """The part of the section on adversarial tests."""
     cells = view.cells
     yield (
@@ -113,7 +113,7 @@ def linkage(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
         "Attacks by masked numbers take the nearest record by standardized distance, or weigh agreement attribute by "
         "attribute (Fellegi and Sunter 1969), or, with the method known, keep only the records that the masking allows "
         "to be the person's and pick the best of these (Torra 2017)."
-        if view.record.masking
+        if view.masking
         else None,
         "Learned distances give each attribute the weight that links most pairs known to belong together (Torra 2016)."
         if fact.learned
@@ -130,7 +130,7 @@ def linkage(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
         "Attack 40 | People attacked 14 | Linked 9r | 95% interval 14r | Guessing 12r | Certain matches 11r",
         groups=[group for group in groups if len(group) > 1],
     )
-    yield _summary(view, fact)
+    yield Paragraph(_summary(view, fact))
     untried = [text("**{}, {}** ({})", one.title, one.knows, one.reason.rstrip(".")) for one in fact.untried]
     yield Paragraph(
         said(
@@ -165,7 +165,7 @@ def linkage(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
         yield from _policies(view, fact)
 
 
-def _attack_row(view: RecordView, fact: LinkageFact, attack: AttackFact) -> Row:
+def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
     found = link_text(attack.figure, view.cells)
     marks = ", ".join(words for kind, words in _STRONGEST.items() if strongest(fact, kind) == attack)
     used = _used(view, fact, set(attack.attributes))
@@ -181,18 +181,18 @@ def _attack_row(view: RecordView, fact: LinkageFact, attack: AttackFact) -> Row:
     )
 
 
-def _used(view: RecordView, fact: LinkageFact, used: set[str]) -> str:
+def _used(view: FileView, fact: LinkageFact, used: set[str]) -> str:
     """The attributes of an attack, in a word where they are all of one kind; empty where it uses all."""
     kinds = {
         "": set(fact.known),
-        "quasi-identifiers": {field.name for field in view.fields(Role.QUASI)},
+        "quasi-identifiers": {name for name, role in view.roles.items() if role == Role.QUASI},
         "masked attributes": set(view.masked),
     }
     words = [name for name, members in kinds.items() if used == members]
     return words[0] if words else ", ".join(name for name in fact.known if name in used)
 
 
-def _summary(view: RecordView, fact: LinkageFact) -> str:
+def _summary(view: FileView, fact: LinkageFact) -> str:
     found = {kind: strongest(fact, kind) for kind in _STRONGEST}
     texts = {kind: link_text(attack.figure, view.cells) for kind, attack in found.items() if attack is not None}
     masked = f"; by masked numbers alone, {texts['masked'].share}" if "masked" in texts else ""
@@ -211,7 +211,7 @@ def _summary(view: RecordView, fact: LinkageFact) -> str:
     )
 
 
-def _learned(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
+def _learned(view: FileView, fact: LinkageFact) -> Iterator[Block]:
     yield (
         "An intruder with pairs of records that belong together can learn which attributes to trust. Among the people "
         "it was learned from, what a learned distance links is an upper bound; among others it is what the intruder "
@@ -251,7 +251,7 @@ def _whole_cells(policy: PolicyLinkage) -> bool:
     return method_text(policy.method).whole_cells if policy.whole_cells is None else policy.whole_cells
 
 
-def _policies(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
+def _policies(view: FileView, fact: LinkageFact) -> Iterator[Block]:
     """Gain from knowing the rule by method; methods that release whole cells are the control: they must show none."""
     cells, rows, wrong = view.cells, list[Row](), []
     for one in fact.policies:
@@ -282,4 +282,4 @@ def _policies(view: RecordView, fact: LinkageFact) -> Iterator[Block]:
                 f"{must} The control fails for {'; '.join(wrong)}: the table cannot be relied on.", "failed"
             )
         else:
-            yield f"{must} The control holds: none of them shows a gap."
+            yield Paragraph(f"{must} The control holds: none of them shows a gap.")

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from reports import numbers
 from reports.document import Block, Heading, Paragraph, Row, Table, kept, lines, listed, said, small, strong, text
 from reports.methods import masking_method, masking_parameters, method_text
-from reports.record_view import RecordView
+from reports.record_view import FileView, RecordView
 from reports.smallcell import HIDDEN
 from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
 from tasks.generalization.budget.limits import LimitFact
@@ -127,8 +127,7 @@ def method(view: RecordView) -> Iterator[Block]:
         "quasi-identifier values in the file; nothing was sampled, so that no figure of the game has a sampling "
         "interval."
     )
-    if view.record.masking:
-        yield from _masking(view)
+    yield from masking(view)
 
 
 def _sharing(view: RecordView, fact: SharingFact) -> str:
@@ -281,9 +280,12 @@ def _k_anonymity(view: RecordView, fact: KAnonymityFact) -> Iterator[Block]:
     )
 
 
-def _masking(view: RecordView) -> Iterator[Block]:
+def masking(view: FileView) -> Iterator[Block]:
+    """How numbers were masked; nothing where none were."""
+    if not view.masking:
+        return
     rows: list[Row] = []
-    for fact in view.record.masking:
+    for fact in view.masking:
         words, parameters = masking_method(fact.method), masking_parameters(fact.method, fact.parameters)
         limits = kept(
             "rounded to whole numbers" if fact.rounded else None,

@@ -122,13 +122,15 @@ def _highest_risks(view: RecordView) -> Table:
         worst = max(one.maximum_risk for one in risk.coalitions)
         rows.append(("the same, in a coalition", journalist, worst, informed))
     if risk.sequential:
-        first, second = (view.judged(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual))
+        first, second = (
+            risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
+        )
         title = "a sequential adversary, who plans a series of attempts"
         rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
 
     def outcome(measure: str) -> str:
-        gate = view.gate(measure)
-        return passed(yes=gate.passed, overridden=gate.overridden) if gate else small("no gate")
+        row = view.gate(measure)
+        return passed(yes=row.gate.passed, overridden=bool(row.gate.overridden)) if row else small("no gate")
 
     return Table(
         "Highest risk of a record before and after, beside the policy's threshold",

@@ -8,7 +8,7 @@ from scipy.special import expit
 from reports import charts, numbers
 from reports.charts import AFTER, ALARM, BAND, BEFORE, DASHED, DOTTED, EDGE, INK, Box, Chart, ChartAxis, Line, Panel
 from reports.document import DASH, Block, Heading, Paragraph, Row, Table, digest_text, said, strong, text
-from reports.record_view import RecordView
+from reports.record_view import FileView
 from reports.smallcell import HIDDEN
 from tasks.assessments.sequential.facts import BeliefFact, DeterrentFact, SensitivityFact, SequentialFact
 from tasks.core.fact import Bin
@@ -31,7 +31,7 @@ _KNOWN, _LINKED = (AFTER, 2.2, ""), (ALARM, 1.2, DASHED)
 """Colour, width and dashes of an adversary who pays for each record, and of one who has paid."""
 
 
-def sequential(view: RecordView, fact: SequentialFact) -> Iterator[Block]:
+def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
     """The part of the section on risk."""
     yield (
         "A sequential adversary goes on for as long as it pays (Xia et al. 2015): pay for access to external data with "
@@ -61,12 +61,14 @@ def sequential(view: RecordView, fact: SequentialFact) -> Iterator[Block]:
             people,
             digest_text(fact.external.sha256 or ""),
         )
-    yield said(
-        external,
-        "The group of a record as collected are the people with the same values; that of a released record is the one "
-        "that an informed recipient knows, the people whose own released cell it is.",
+    yield Paragraph(
+        said(
+            external,
+            "The group of a record as collected are the people with the same values; that of a released record is the "
+            "one that an informed recipient knows, the people whose own released cell it is.",
+        )
     )
-    after = view.judged(fact.residual)
+    after = fact.judged_in(fact.residual)
     baseline = numbers.risk(fact.baseline_maximum), DASH, view.share_out(fact.baseline_attacked_share), DASH, DASH
     yield Table(
         "Risk from a sequential adversary, before → after, by what is known of the group and how often access is paid",
@@ -85,7 +87,7 @@ def sequential(view: RecordView, fact: SequentialFact) -> Iterator[Block]:
         ),
         "note",
     )
-    yield threshold_text(view, fact)
+    yield Paragraph(threshold_text(view, fact))
     yield _group_chart(view, fact)
     yield Heading("Deterrents", 4)
     yield Table(
@@ -129,7 +131,7 @@ def _profile_rows(fact: SequentialFact) -> list[Row]:
     ]
 
 
-def _belief_rows(view: RecordView, fact: SequentialFact) -> list[Row]:
+def _belief_rows(view: FileView, fact: SequentialFact) -> list[Row]:
     """Risk before and after by belief; a mean is hidden where a hidden number of attacked records would follow."""
     before = {one.belief: one for one in fact.initial}
 
@@ -167,7 +169,7 @@ def _written(term: str, value: float) -> str:
     return numbers.risk(value) if term == "detection" else numbers.amount(value)
 
 
-def threshold_text(view: RecordView, fact: SequentialFact) -> str:
+def threshold_text(view: FileView, fact: SequentialFact) -> str:
     """The group sizes at which the adversary gives up, and where the file's groups lie."""
     known, linked, below = fact.threshold_known, fact.threshold_linked, fact.exhausted_below
     if linked is None:
@@ -191,7 +193,7 @@ def threshold_text(view: RecordView, fact: SequentialFact) -> str:
         prior = numbers.risk(fact.profile.prior)
         risk = f", and the risk is the prior, {prior}" if fact.profile.confirmation == 1 else ""
         tried = f"In groups of fewer than {numbers.integer(below)}, every candidate is tried{risk}."
-    after = view.judged(fact.residual)
+    after = fact.judged_in(fact.residual)
     attacked = f"{view.share_out(after.attacked_share)} of them are" if after.attacked_records else "none of them is"
     return said(
         safe,
@@ -201,14 +203,14 @@ def threshold_text(view: RecordView, fact: SequentialFact) -> str:
     )
 
 
-def _own_sizes(view: RecordView, fact: SequentialFact) -> tuple[float, float]:
+def _own_sizes(view: FileView, fact: SequentialFact) -> tuple[float, float]:
     """Range of the file's group sizes as drawn; the bounds of the rule where an end may not be shown."""
     low = 1 if view.cells.hides(fact.smallest_group) else fact.smallest_group
     high = view.cells.limit - 1 if view.cells.hides(fact.largest_group) else fact.largest_group
     return max(low - 0.5, _FIRST), max(high, 1) + 0.5
 
 
-def _bound_words(view: RecordView, fact: SequentialFact) -> str:
+def _bound_words(view: FileView, fact: SequentialFact) -> str:
     return ", from 1 on: the smallest may not be shown" if view.cells.hides(fact.smallest_group) else ""
 
 
@@ -222,7 +224,7 @@ def _size_axis(top: float, title: str) -> ChartAxis:
     return ChartAxis(_FIRST, top, title, charts.labelled(ticks), "log")
 
 
-def _size_bins(view: RecordView, bins: Sequence[Bin]) -> tuple[Bin, ...]:
+def _size_bins(view: FileView, bins: Sequence[Bin]) -> tuple[Bin, ...]:
     """Records by group size, the sizes too small to be shown in one interval."""
     small = [part for part in bins if part.high < view.cells.limit]
     if small:
@@ -231,7 +233,7 @@ def _size_bins(view: RecordView, bins: Sequence[Bin]) -> tuple[Bin, ...]:
     return view.cells.bins(bins)
 
 
-def _group_chart(view: RecordView, fact: SequentialFact) -> Chart:
+def _group_chart(view: FileView, fact: SequentialFact) -> Chart:
     bins, (low, high), curve = _size_bins(view, fact.group_sizes), _own_sizes(view, fact), fact.curve
     right = max(curve[-1].size + _FIRST, high)
     # Beyond the last threshold all values are 0, so that they reach to the edge.
@@ -288,7 +290,7 @@ def _group_chart(view: RecordView, fact: SequentialFact) -> Chart:
     )
 
 
-def _sensitivity_chart(view: RecordView, fact: SequentialFact) -> Chart:
+def _sensitivity_chart(view: FileView, fact: SequentialFact) -> Chart:
     own = _own_sizes(view, fact)
     points = [one for series in fact.sensitivity for one in series.points]
     sizes = [size for one in points for size in (one.known_threshold, one.linked_threshold)]

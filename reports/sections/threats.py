@@ -95,9 +95,9 @@ def thresholds(view: RecordView) -> Iterator[Block]:
         f"Thresholds of policy “{policy.id}”, version {policy.version}",
         "Gate 34 | Threshold 20 | Precedent or reason 46",
         [
-            (gate.title, lines(gate.asked, small(gate.unit)), gate.because)
-            for gate in view.gates
-            if not gate.is_condition
+            (row.gate.title, lines(row.asked, small(row.unit)), row.gate.because)
+            for row in view.gates
+            if row.gate.comparison != "is"
         ],
     )
     gated = view.gate(Measure.COMBINED_MAXIMUM, Measure.COMBINED_QUANTILE, Measure.COMBINED_ABOVE)
@@ -150,7 +150,7 @@ def _singling_out(view: RecordView) -> list[Row]:
             "population. A class of one singles a record out in the file; an effective group of one singles out a "
             "person.",
             "A sequential adversary tries candidates one by one where it pays: on "
-            f"{view.share_out(view.judged(fact.residual).attacked_share)} of the records."
+            f"{view.share_out(fact.judged_in(fact.residual).attacked_share)} of the records."
             if fact
             else None,
         ),
@@ -180,7 +180,7 @@ def _linkability(view: RecordView) -> list[Row]:
         what = _REGISTER if sequential.external.kind == "register" else "the population as external data"
         planned = (
             f"A sequential adversary who links records to {what} succeeds with a probability of at most "
-            f"{numbers.risk(view.judged(sequential.residual).maximum_risk)}."
+            f"{numbers.risk(sequential.judged_in(sequential.residual).maximum_risk)}."
         )
     if fact and attack:
         shown = link_text(attack.figure, view.cells)

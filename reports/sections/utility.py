@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import DASH, Block, Heading, Paragraph, Row, Table, said, sentence_start, strong, text
 from reports.methods import masking_method
-from reports.record_view import RecordView
+from reports.record_view import FileView, RecordView
 from reports.sections.statistics import statistics_table
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.utility.facts import (
@@ -16,9 +16,6 @@ from tasks.assessments.utility.facts import (
     UtilityFact,
 )
 from tasks.request.model import Role
-
-_ASSOCIATIONS = 5
-"""Associations that are shown: those that changed most."""
 
 
 def utility(view: RecordView) -> Iterator[Block]:
@@ -82,8 +79,7 @@ def utility(view: RecordView) -> Iterator[Block]:
             "measured: the stage did not finish."
         )
     else:
-        yield from _losses(view, record.utility)
-        yield from _analyses(view, record.utility)
+        yield from measured(view, record.utility)
     if record.statistics and record.statistics.columns:
         included = " (decoys included)" if record.decoys else ""
         yield Heading("Statistics of the copy")
@@ -116,14 +112,20 @@ def level_rows(view: RecordView, field: FieldFact) -> list[Row]:
     return rows if suppressed else rows[:-1]
 
 
-def _loss(view: RecordView, loss: float | None) -> str:
+def _loss(view: FileView, loss: float | None) -> str:
     """A loss, so coarse that few suppressed records are not disclosed: each of them loses everything."""
     if loss is None:
         return DASH
     return view.stepped_in(loss) if view.few_suppressed else numbers.percent(loss)
 
 
-def _losses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
+def measured(view: FileView, fact: UtilityFact, associations: int = 5) -> Iterator[Block]:
+    """Losses, and what analyses of both files find; of the associations, those that changed most."""
+    yield from _losses(view, fact)
+    yield from _analyses(view, fact, associations)
+
+
+def _losses(view: FileView, fact: UtilityFact) -> Iterator[Block]:
     file = fact.file
     yield Heading("Loss by the measures of the field")
     yield (
@@ -157,7 +159,8 @@ def _losses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
             "Discernibility, the sum of the squared class sizes where a suppressed record counts all records, is "
             f"{numbers.risk(file.discernibility)}{way}."
         )
-    yield f"The average class holds {numbers.risk(file.average_class_size)} records{before}. {discernibility}"
+    average = f"The average class holds {numbers.risk(file.average_class_size)} records{before}."
+    yield Paragraph(f"{average} {discernibility}")
     # Few of the records that would have to change value, or few suppressed, are not disclosed.
     write = view.stepped_in if view.few_suppressed else view.share_out
     moved = {one.name: write(one.total_variation) for one in fact.marginals}
@@ -181,24 +184,25 @@ def _losses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
             ],
         )
     if moved:
-        yield (
+        shares = ", ".join(f"{name} {share}" for name, share in moved.items())
+        yield Paragraph(
             "Because records were suppressed, the values of the others are distributed differently. The share of these "
-            f"records that would have to change value: {', '.join(f'{name} {share}' for name, share in moved.items())}."
+            f"records that would have to change value: {shares}."
         )
     if fact.curves:
         yield Table(
             "Each masking at other strengths: mean change of a value in units of √2 standard deviations (IL1s), and "
-            "people linked by the masked attributes (applied strength in bold)",
+            "people linked by the masked attributes",
             "Masking and strength 46 | Change, IL1s 16r | Linked, uninformed 19r | Linked, informed 19r",
             groups=[_curve(view, curve) for curve in fact.curves],
         )
 
 
-def _curve(view: RecordView, curve: MaskingCurve) -> list[Row]:
+def _curve(view: FileView, curve: MaskingCurve) -> list[Row]:
     rows: list[Row] = [(strong(f"{masking_method(curve.method).title}: {', '.join(curve.attributes)}"),)]
     for one in sorted(curve.points, key=lambda point: point.displacement):
         row = (
-            f"{curve.parameter} {numbers.setting(one.strength)}",
+            f"{curve.parameter} {numbers.setting(one.strength)}{' (applied)' if one.chosen else ''}",
             numbers.fixed(one.displacement, 4),
             *(view.cells.share(share, curve.people) for share in (one.uninformed, one.informed)),
         )
@@ -210,8 +214,8 @@ def _change(fact: AssociationFact) -> float:
     return -1.0 if fact.before is None or fact.after is None else abs(fact.after - fact.before)
 
 
-def _analyses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
-    shown = sorted(fact.associations, key=_change, reverse=True)[:_ASSOCIATIONS]
+def _analyses(view: FileView, fact: UtilityFact, associations: int) -> Iterator[Block]:
+    shown = sorted(fact.associations, key=_change, reverse=True)[:associations]
     if shown or fact.clustering or fact.classification:
         yield Heading("Analyses of both files")
     if shown:
@@ -241,7 +245,7 @@ def _analyses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
             "note",
         )
     if fact.clustering:
-        yield _clusters(view, fact.clustering)
+        yield Paragraph(_clusters(view, fact.clustering))
     if fact.classification and fact.classification.classifiers:
         yield _classifiers(view, fact.classification)
     if fact.not_measured:
@@ -249,7 +253,7 @@ def _analyses(view: RecordView, fact: UtilityFact) -> Iterator[Block]:
         yield Paragraph(text("Not measured: {}.", entries), "note")
 
 
-def _clusters(view: RecordView, made: ClusteringFact) -> str:
+def _clusters(view: FileView, made: ClusteringFact) -> str:
     itself = None
     if made.repeated_rand is not None and made.repeated_f_measure is not None:
         itself = (
@@ -266,7 +270,7 @@ def _clusters(view: RecordView, made: ClusteringFact) -> str:
     )
 
 
-def _classifiers(view: RecordView, fact: ClassificationFact) -> Table:
+def _classifiers(view: FileView, fact: ClassificationFact) -> Table:
     """Accuracy of the classifiers; a share of the records held out stands for a count of them."""
     cells, tested = view.cells, fact.tested
 

@@ -19,7 +19,7 @@ from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex, Generalization, matching_people
 from tasks.generalization.generalize import population_cells
-from tasks.generalization.problem import fold
+from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.setting import follower_of, generalized_against, table_under, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import effective_sizes
@@ -63,11 +63,9 @@ class Coalition:
     """The cell that lies in all copies' cells of each data tuple: of each attribute the least general group."""
 
 
-def same_cells(copies: Sequence[PooledCopy]) -> NDArray[np.intp]:
+def same_cells(copies: Sequence[PooledCopy]) -> Counts:
     """Number of each row, equal for rows with the same cells in all copies."""
-    return fold([np.where(copy.present, column + 1, 0).astype(np.intp) for copy in copies for column in copy.cells.T])[
-        0
-    ]
+    return fold(np.column_stack([np.where(copy.present[:, None], copy.cells + 1, 0) for copy in copies]))[0]
 
 
 def people_by_rule(copies: Sequence[PooledCopy], people: Counts) -> Counts:
@@ -77,12 +75,7 @@ def people_by_rule(copies: Sequence[PooledCopy], people: Counts) -> Counts:
     """
     found = np.zeros((len(copies[0].present), people.shape[1]), dtype=np.int64)
     for rows, having in _by_presence(copies):
-        columns = [
-            np.concatenate([copy.cells[rows, axis], copy.own[:, axis]]).astype(np.intp)
-            for copy in having
-            for axis in range(copy.own.shape[1])
-        ]
-        numbers = fold(columns)[0].astype(np.int64)
+        numbers, _ = fold(np.column_stack([np.concatenate([copy.cells[rows], copy.own]) for copy in having]))
         counted = np.ones(len(people), dtype=np.bool_)
         for copy in having:
             if copy.counted is not None:

@@ -54,6 +54,12 @@ def disk_full(where: str) -> WorkspaceError:
     )
 
 
+def place_of(error: BaseException) -> str:
+    """Function and line that raised an error: all of its traceback that cannot quote a value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown place"
+
+
 def _refused(stage: str, error: OSError) -> WorkspaceError:
     name = Path(error.filename).name if isinstance(error.filename, str) else "a file"
     return WorkspaceError(
@@ -66,11 +72,9 @@ def _refused(stage: str, error: OSError) -> WorkspaceError:
 
 
 def _internal(stage: str, error: Exception) -> StageCrashed:
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "unknown place"
     return StageCrashed(
         "a stage failed for a reason that the gate does not know",
-        where=f"{stage} ({place})",
+        where=f"{stage} ({place_of(error)})",
         expected="the stage to finish",
         got=type(error).__name__,
         fix="nothing was decided or released; run it again, and report this message if it comes back",

@@ -40,24 +40,22 @@ def compose(
 ) -> str:
     """Write the draft.
 
-    Parameters
-    ----------
-    data : mapping
-        Of the data file: path, delimiter, encoding, missing (a tuple of texts) and record_id (None where no column is).
-    population : mapping or None
-        Path of the population table, and count, its column of counts, None where that is not clear.
-    suggestions : sequence of Suggestion
-        One for each column, in the order of the file.
-    hierarchies : mapping of str to DraftedHierarchy
-        One for each suggested quasi-identifier.
-    sets : sequence of Separation
-        Measured sets of the quasi-identifiers, the best of each size first.
+    `data` are facts of the data file: path, delimiter, encoding, missing (a tuple of texts), and record_id or None.
+    `population` has the path of the population table, and count, its column of counts, None where that is not clear.
+    `suggestions` are in the order of the file; `hierarchies` has one for each suggested quasi-identifier; `sets` are
+    measured sets of quasi-identifiers, the best of each size first.
     """
     environment = Environment(  # noqa: S701  YAML, whose texts are quoted by ``scalar``
         loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    filters = {"comment": _comment, "scalar": _scalar, "source": _source, "json": json.dumps}
-    environment.filters |= {**filters, "percent": percent, "printable": printable}
+    environment.filters |= {
+        "comment": _comment,
+        "scalar": _scalar,
+        "source": _source,
+        "json": json.dumps,
+        "percent": percent,
+        "printable": printable,
+    }
     by_size = ([one for one in sets if len(one.columns) == size][:_SETS_SHOWN] for size in (2, 3))
     return environment.get_template("request.yaml").render(
         data=data,

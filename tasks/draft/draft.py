@@ -56,26 +56,11 @@ def draft_request(
 ) -> Draft:
     """Draft a request for a table, with the reasons for every choice.
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_records, n_columns)
-        The data, every column of string dtype; missing cells are NA or empty.
-    data_path : str
-        The data file, relative to the folder that the request will lie in.
-    population : DataFrame of shape (n_cells, n_columns), optional
-        Counts of people by attribute values, as strings. The columns it shares with the data become the
-        quasi-identifiers, and hierarchies cover its values too.
-    population_path : str
-        The population file, relative likewise.
-    delimiter, encoding : str
-        How the data file is written.
-
-    Raises
-    ------
-    DataError
-        If the table has no records, or its header looks like data.
-    PopulationError
-        If the population shares no column with the data.
+    `frame` has every column of string dtype; missing cells are NA or empty. `data_path` and `population_path` are
+    relative to the folder that the request will lie in. `population` counts people by attribute values, as strings: the
+    columns that it shares with the data become the quasi-identifiers, and hierarchies cover its values too.
+    Raises DataError if the table has no records, or its header looks like data; PopulationError if the population
+    shares no column with the data.
     """
     names = [str(name) for name in frame.columns]
     _check_header(names, len(frame), data_path)
@@ -182,17 +167,10 @@ def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
 
 
 def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Path]:
-    """Write the request and its hierarchies, all of them or none; the folder is made where it is missing.
+    """Write the request and its hierarchies, all of them or none, and return their paths, the request first.
 
-    Returns
-    -------
-    list of Path
-        The files, the request first.
-
-    Raises
-    ------
-    WorkspaceError
-        If one of the files is there already, or the folder cannot be written.
+    The folder is made where it is missing. Raises WorkspaceError if one of the files is there already, or the folder
+    cannot be written.
     """
     request = folder / name
     tables = {folder / file_name: table for file_name, table in draft.hierarchies.items()}

@@ -70,8 +70,6 @@ def interval_levels(low: int, high: int) -> IntervalLevels | None:
     (0, 99, (5, 10, 20))
     """
     span = high - low + 1
-    if span > _WIDEST_DOMAIN:
-        return None
     first, factor = (2, 2) if span <= 20 else (5, 2) if span <= 200 else (10, 10)
     widths = [first]
     while widths[-1] * factor * 2 <= span + 1:

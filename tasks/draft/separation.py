@@ -31,18 +31,10 @@ class Separation:
 def separations(columns: Mapping[str, NDArray[np.intp]], largest: int = 3) -> list[Separation]:
     """Measure all sets of up to ``largest`` attributes, small sets first, the most separating of a size first.
 
-    Sets of two and more are formed of the ten attributes that separate best alone, and past 200,000 records of
-    an evenly spaced part of them.
+    ``columns`` are integer codes of shape (n_records,), −1 where missing, which counts as a value of its own;
+    ``largest`` is from 1. Sets of two and more are formed of the ten attributes that separate best alone. Past 200,000
+    records an evenly spaced part of them is measured.
 
-    Parameters
-    ----------
-    columns : mapping of str to array of shape (n_records,)
-        Integer codes, −1 where missing; a missing value counts as a value of its own.
-    largest : int
-        Attributes in the largest sets, from 1.
-
-    Notes
-    -----
     Separation and distinction ratio as in Motwani and Xu (2007). Pairs are not listed: with n_c records in class
     c of N, the separation ratio is 1 − Σ n_c (n_c − 1) / (N (N − 1)); 0 for fewer than two records.
     """

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tasks.core.fact import Fact
-from tasks.generalization.budget.limits import Budget, BudgetOutcome
+from tasks.generalization.budget.limits import BudgetOutcome
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Floats
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.cube import DenseCube, SparseCube, count_cube, cube_cells
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
-from tasks.request.model import Method
+from tasks.request.model import BudgetPolicy, Method
 
 
 class KAnonymityOutcome(Fact):
@@ -32,16 +32,14 @@ class KAnonymityOutcome(Fact):
     nodes_total: int
 
 
-@dataclass(frozen=True)
-class DivisionOutcome:
+class DivisionOutcome(Fact):
     """Quality of the partition, over all that its cells are weighted by."""
 
-    payoff: float
-    """Σ weight · publisher's payoff of the released cells."""
-    upper_bound: float | None
-    """No partition into hierarchical cells pays more; None where the exact recursion leaves it unasked."""
-    exact: bool
-    """Whether no recursive partition pays more."""
+    payoff: float = Field(description="Σ weight · publisher's payoff of the released cells.")
+    upper_bound: float | None = Field(
+        description="No partition into cells pays more; None where the recursion is exact."
+    )
+    exact: bool = Field(description="Whether no recursive partition pays more.")
 
     @property
     def gap(self) -> float:
@@ -90,7 +88,7 @@ class CountIndex:
     """People of each population tuple in the external register; None without one."""
     demands: Demands | None = None
     """Requirements of k-anonymity on every method's classes; None where the policy demands none."""
-    budget: Budget | None = None
+    budget: BudgetPolicy | None = None
     """Limits of the whole file, which the per-record methods and the partitions keep; None where there are none."""
     outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
     """Cells already computed; recipients with equal stakes share them."""
@@ -212,5 +210,4 @@ def _people_of_kind(table: CountIndex, cells: Codes, kind: Codes) -> Counts:
         return np.zeros(len(cells), dtype=np.int64)
     counts = np.rint(np.bincount(place, table.population.counts[matched], len(distinct))).astype(np.int64)
     at = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
-    found: Counts = np.where(distinct[at] == wanted, counts[at], 0)
-    return found
+    return np.where(distinct[at] == wanted, counts[at], 0)

@@ -40,32 +40,25 @@ class Follower(Protocol):
     @property
     def benefit(self) -> float:
         """Publisher's benefit of sharing in full detail, V."""
-        ...
 
     @property
     def safe_group(self) -> float:
         """Group size from which no record is attacked, whatever its size; infinite if there is none."""
-        ...
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether a record that ``people`` match is attacked; a tie is no attack."""
-        ...
 
     def reidentified(self, people: Counts) -> Floats:
         """Expected re-identifications of a record: 0 where it is not attacked, else at most 1 for each attacker."""
-        ...
 
     def publisher(self, value: Floats, people: Counts) -> Floats:
         """Publisher's payoff U_p for released value v and group size n; at most v, and v where nobody attacks."""
-        ...
 
     def adversary(self, people: Counts) -> Floats:
         """Recipient's payoff U_a at group size n, at least 0."""
-        ...
 
     def scaled(self, benefit: float, loss: float) -> Self:
         """The follower with V multiplied by one factor, L and the recipient's gain by another."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -88,8 +81,7 @@ class Payoffs:
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether an attempt pays on a record that ``people`` match; a tie is no attack, and n = 0 counts as 1."""
-        attacked: NDArray[np.bool_] = self.cost * np.maximum(people, 1) < self.gain * _EXACT
-        return attacked
+        return self.cost * np.maximum(people, 1) < self.gain * _EXACT
 
     def reidentified(self, people: Counts) -> Floats:
         """Probability of re-identification at group size n, 1/n where an attempt pays; n = 0 counts as 1."""

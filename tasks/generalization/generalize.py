@@ -10,7 +10,6 @@ from collections.abc import Hashable
 import numpy as np
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.partitions import Weighed, budgeted_partition
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.count_index import CountIndex, Generalization, MethodCells, matching_people
@@ -25,7 +24,7 @@ from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
-from tasks.request.model import Method
+from tasks.request.model import BudgetPolicy, Method
 
 _OUTCOMES_KEPT = 16
 
@@ -163,7 +162,9 @@ def _unlimited(table: CountIndex, problem: Problem, method: Method, cell_weights
     return MethodCells(levels, cells(table.data.codes, levels), own, recoding.division)
 
 
-def _budgeted(table: CountIndex, problem: Problem, method: Method, cell_weights: str, budget: Budget) -> MethodCells:
+def _budgeted(
+    table: CountIndex, problem: Problem, method: Method, cell_weights: str, budget: BudgetPolicy
+) -> MethodCells:
     """Cells that a method gives data and population within a budget over the whole file."""
     check_trees("a budget over the whole file rests on hierarchies that are trees", table.hierarchies)
     data, population = table.data, table.population
@@ -197,8 +198,7 @@ def information_kept(table: CountIndex, payoffs: Follower, weights: Floats, cell
     loss, lost = _problem(table, payoffs, weights).loss, np.zeros(len(cells))
     for axis, (losses, extra) in enumerate(zip(loss.by_axis, table.safe_harbor, strict=True)):
         lost += np.concatenate([losses, loss.weights[axis] * np.log(extra.extra_sizes)])[cells[:, axis]]
-    kept: Floats = 1.0 - lost / loss.maximum
-    return kept
+    return 1.0 - lost / loss.maximum
 
 
 def effective_people(

@@ -1,6 +1,6 @@
 """Input of every solver of the game: hierarchies, stakes, the population's counts and the tuples to decide on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs
+from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.cube import DenseCube, Lattice, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
@@ -70,24 +71,23 @@ def all_attacked(what: str, follower: Follower) -> StageFailed:
 
 def allowed_nodes(lattice: Lattice, floor: Codes) -> NDArray[np.bool_]:
     """Strategies at least as general as a floor of levels; shape (n_rows, n_nodes)."""
-    allowed: NDArray[np.bool_] = np.all(lattice.nodes[None, :, :] >= floor[:, None, :], axis=2)
-    return allowed
+    return np.asarray(np.all(lattice.nodes[None, :, :] >= floor[:, None, :], axis=2))
 
 
-def value_profiles(problem: Problem, codes: Codes, floor: Codes | None) -> tuple[NDArray[np.intp], Codes]:
+def value_profiles(problem: Problem, codes: Codes, floor: Codes | None) -> tuple[Counts, Counts]:
     """Fold tuples whose strategies have the same values and the same floor.
 
     v depends on a tuple only through the sizes of its groups, so few profiles stand for many tuples. Returns the
     profile of each tuple, and one tuple of each profile.
     """
-    columns: list[NDArray[np.intp]] = []
+    columns: list[NDArray[np.integer]] = []
     for axis, hierarchy in enumerate(problem.hierarchies):
         sizes = hierarchy.sizes[hierarchy.positions]
         _, kind = np.unique(sizes, axis=0, return_inverse=True)
         columns.append(kind.ravel()[codes[:, axis]])
     if floor is not None:
-        columns.extend(floor.T.astype(np.intp))
-    return fold(columns)
+        columns.extend(floor.T)
+    return fold(np.column_stack(columns))
 
 
 def by_profile(
@@ -116,16 +116,3 @@ def _kept(problem: Problem, codes: Codes, floor: Codes | None) -> Floats:
             by_level[np.arange(hierarchy.n_levels) < floor[:, axis, None]] = np.inf
         lost += by_level[:, nodes[:, axis]]
     return 1.0 - lost / problem.loss.maximum
-
-
-def fold(columns: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.intp], Codes]:
-    """Number the distinct rows of some code columns, renumbering before the range outgrows an integer."""
-    number, numbers = np.zeros(len(columns[0]), dtype=np.int64), 1
-    for column in columns:
-        width = int(column.max(initial=0)) + 1
-        if numbers * width > _LARGEST:
-            distinct, number = np.unique(number, return_inverse=True)
-            numbers = len(distinct)
-        number, numbers = number * width + column, numbers * width
-    _, members, place = np.unique(number, return_index=True, return_inverse=True)
-    return place.astype(np.intp), members.astype(np.int32)

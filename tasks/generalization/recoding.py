@@ -20,7 +20,7 @@ from tasks.generalization.constraints.constraint import Constraint, PeopleConstr
 from tasks.generalization.count_index import CountIndex, KAnonymityOutcome, MethodCells
 from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity.checks import checked_limit
-from tasks.generalization.kanonymity.classes import compact, number_rows
+from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_counts
 from tasks.generalization.kanonymity.metrics import Metric, Reference
 from tasks.generalization.kanonymity.optimum import Optimum, search
@@ -195,10 +195,8 @@ class _File:
 
     def node_of_others(self, people: Codes, node: Ints) -> Ints:
         """Node of each leaf code of the population by the same rule, ``UNPLACED`` where it would be withheld."""
-        both = np.concatenate([self.leaves, people]).astype(np.int64)
-        sizes = [tree.n_leaves for tree in self.groups.hierarchies]
-        number, many = compact(*number_rows(list(both.T), sizes, len(both)))
-        known = np.full(many, UNPLACED - 1)
+        number, members = fold(np.concatenate([self.leaves, people]))
+        known = np.full(len(members), UNPLACED - 1)
         known[number[: len(node)]] = node
         found = known[number[len(node) :]]
         others = np.flatnonzero(found < UNPLACED)

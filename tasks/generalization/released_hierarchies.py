@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.count_index import CountIndex, matching_people
-from tasks.generalization.kanonymity.metrics import AxisCost, Floats, Metric, Reference, shares
+from tasks.generalization.kanonymity.metrics import AxisCost, Floats, Metric, Reference, axis_cost
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
@@ -35,8 +35,7 @@ class ReleasedAxis:
     @cached_property
     def groups(self) -> Codes:
         """Position, on the attribute's own axis, of each leaf's group at each level; shape (n_leaves, n_levels)."""
-        groups: Codes = self.positions[self.hierarchy.positions]
-        return groups
+        return self.positions[self.hierarchy.positions]
 
 
 @dataclass(frozen=True)
@@ -79,37 +78,16 @@ class ReleasedHierarchies:
 
     def reference(self, metric: Metric, leaves: Codes) -> Reference:
         """Cost of the table's records, given as leaves, from the groups that are released and the values collected."""
-        costs = () if metric is Metric.DISCERNIBILITY else tuple(self._costs(metric, leaves))
-        return Reference(metric, costs, self.table.data.total)
-
-    def _costs(self, metric: Metric, leaves: Codes) -> list[AxisCost | None]:
-        counts, costs = self.table.data.counts, list[AxisCost | None]()
-        for place, axis in enumerate(self.axes):
-            hierarchy = self.table.hierarchies[place]
-            values = np.bincount(leaves[:, place], counts, axis.hierarchy.n_leaves).astype(np.float64)
-            if metric is Metric.NON_UNIFORM_ENTROPY:
-                costs.append(self._entropy(place, leaves[:, place], values))
-            elif metric is Metric.PRECISION:
-                top = hierarchy.n_levels - 1
-                costs.append(shares(axis.levels / top, values) if top else None)
-            else:
-                others = hierarchy.n_leaves - 1
-                sizes = np.concatenate([hierarchy.sizes, self.table.safe_harbor[place].extra_sizes])
-                costs.append(shares((sizes[axis.groups] - 1) / others, values) if others else None)
-        return costs
-
-    def _entropy(self, place: int, leaf: Codes, values: Floats) -> AxisCost | None:
-        """Σ log₂ (f(g) / f(v)) over the records: f(g) of the released group, f(v) of each record's own value."""
-        data, hierarchy = self.table.data, self.table.hierarchies[place]
-        own = np.bincount(data.codes[:, place], data.counts, hierarchy.n_leaves).astype(np.float64)
-        held = _by_group(own, hierarchy, self.table.safe_harbor[place])[self.axes[place].groups]
-        specific = np.bincount(leaf, data.counts * np.log2(own[data.codes[:, place]]), len(values))
-        occurs = values > 0
-        mean = np.divide(specific, values, out=np.zeros_like(values), where=occurs)[:, None]
-        released = np.where(occurs[:, None], np.log2(np.maximum(held, 1)) - mean, 0.0)
-        more = np.where(occurs[:, None], np.log2(data.total / np.maximum(held, 1)), 0.0)
-        entropy = float(values @ (released[:, 0] + more[:, 0]))
-        return AxisCost(released / entropy, more / entropy) if entropy > 0 else None
+        data, costs = self.table.data, list[AxisCost | None]()
+        trees = zip(self.table.hierarchies, self.axes, self.table.safe_harbor, data.codes.T, leaves.T, strict=True)
+        for tree, axis, extra, codes, leaf in trees if metric is not Metric.DISCERNIBILITY else ():
+            collected = np.bincount(codes, data.counts, tree.n_leaves).astype(np.float64)
+            values = np.bincount(leaf, data.counts, axis.hierarchy.n_leaves).astype(np.float64)
+            own = np.bincount(leaf, data.counts * np.log2(collected[codes]), len(values)) / np.maximum(values, 1)
+            sizes = np.concatenate([tree.sizes, extra.extra_sizes])[axis.groups]
+            held = _by_group(collected, tree, extra)[axis.groups]
+            costs.append(axis_cost(metric, values, axis.levels, sizes, held, own))
+        return Reference(metric, tuple(costs), data.total)
 
 
 def released_axis(hierarchy: Hierarchy, extra: SafeHarborAxis, used: Codes) -> ReleasedAxis:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.classes import Half, compact, half_of, number_rows
+from tasks.generalization.kanonymity.classes import Half, compact, fold, half_of
 from tasks.microdata.cube import Lattice, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
@@ -92,8 +92,7 @@ class RemainderSearch:
     def _strategies(self) -> Ints:
         """Strategies that differ in what they lose: an attribute that costs nothing is withheld, and divided later."""
         free = [axis for axis, lost in enumerate(self.lost) if not lost.any()]
-        found: Ints = np.flatnonzero((self.lattice.nodes == self.lattice.nodes[self.top])[:, free].all(axis=1))
-        return found
+        return np.flatnonzero((self.lattice.nodes == self.lattice.nodes[self.top])[:, free].all(axis=1))
 
     @cached_property
     def _halves(self) -> tuple[tuple[Half, Ints], tuple[Half, Ints]]:
@@ -105,11 +104,7 @@ class RemainderSearch:
     def _profiles(self) -> tuple[Ints, Ints]:
         """Profile of each row, and one row of each: rows of a profile are worth the same at every strategy."""
         kinds = [np.unique(np.round(lost, 12), axis=0, return_inverse=True)[1].ravel() for lost in self.lost]
-        columns = [kind[self.codes[:, axis]].astype(np.int64) for axis, kind in enumerate(kinds)]
-        profile, number = compact(*number_rows(columns, [int(kind.max()) + 1 for kind in kinds], len(self.codes)))
-        member = np.empty(number, dtype=np.int64)
-        member[profile] = np.arange(len(profile))
-        return profile, member
+        return fold(np.column_stack([kind[self.codes[:, axis]] for axis, kind in enumerate(kinds)]))
 
     def kept(self, codes: Codes, node: Ints | int) -> Floats:
         """Share of information that leaf codes keep at a strategy, the same for all or each its own."""
@@ -179,9 +174,8 @@ class RemainderSearch:
         for strategy in used[np.argsort(self.mean_loss[used], kind="stable")].tolist():
             rows, levels = np.flatnonzero(found == UNPLACED), self.lattice.nodes[strategy]
             both = np.concatenate([self.codes[node == strategy], codes[rows]])
-            columns = [column.astype(np.int64) for column in cells_at(both, levels, self.hierarchies).T]
-            number, many = compact(*number_rows(columns, [tree.axis_length for tree in self.hierarchies], len(both)))
-            there = np.zeros(many, dtype=np.bool_)
+            number, members = fold(cells_at(both, levels, self.hierarchies))
+            there = np.zeros(len(members), dtype=np.bool_)
             there[number[: len(both) - len(rows)]] = True
             found[rows[there[number[len(both) - len(rows) :]]]] = strategy
         return found
@@ -316,8 +310,9 @@ class RemainderSearch:
     def _classes(self, node: Ints, rows: Ints) -> tuple[Ints, int]:
         """Class of each of some rows by the label of its cell, numbered from 0, and how many there are."""
         cells = cells_at(self.codes[rows], self.lattice.nodes[node[rows]], self.hierarchies)
-        columns = [tree.finest[cells[:, axis]].astype(np.int64) for axis, tree in enumerate(self.hierarchies)]
-        return compact(*number_rows(columns, [tree.axis_length for tree in self.hierarchies], len(rows)))
+        finest = [tree.finest[cells[:, axis]] for axis, tree in enumerate(self.hierarchies)]
+        number, members = fold(np.column_stack(finest))
+        return number, len(members)
 
 
 def _holding(tree: Hierarchy, leaves: Codes, levels: Codes, leaf: int) -> Codes:

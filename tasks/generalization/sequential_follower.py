@@ -113,8 +113,7 @@ class SequentialFollower:
 
     def publisher(self, value: Floats, people: Counts) -> Floats:
         """Publisher's payoff v − L·P_reid(n)."""
-        payoff: Floats = value - self.loss * self.reidentified(people)
-        return payoff
+        return value - self.loss * self.reidentified(people)
 
     def adversary(self, people: Counts) -> Floats:
         """Worth of the attack as it is decided on, −C_d + γW, expected where the group is not known; at least 0."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tasks.adversary.profile import derive_profile
-from tasks.generalization.budget.limits import Budget, limits_of
+from tasks.generalization.budget.limits import limits_of
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import check_demands, demands_of
 from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs, information_loss_weights
@@ -23,7 +23,7 @@ _MEBIBYTE = 2**20
 def game_table(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
     """Data, population and Safe Harbor's grouping of every quasi-identifier."""
     index = count_index(request, prepared)
-    return replace(index, demands=demands_of(request, prepared), budget=budget_of(request))
+    return replace(index, demands=demands_of(request, prepared), budget=request.policy.generalization.budget)
 
 
 def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
@@ -38,22 +38,6 @@ def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
         population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
         listed=None if prepared.register is None else prepared.register.listed,
-    )
-
-
-def budget_of(request: ReleaseRequest) -> Budget | None:
-    """The limits of the whole file that a request's policy sets; None where it sets none."""
-    terms = request.policy.generalization.budget
-    if terms is None:
-        return None
-    axes = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
-    return Budget(
-        reidentifications=terms.reidentifications,
-        attacked_share=terms.attacked_share,
-        least_people=terms.least_people,
-        least_records=terms.least_records,
-        suppression=terms.suppression,
-        utility_floor=tuple((axes[name], floor) for name, floor in terms.utility_floor.items()),
     )
 
 

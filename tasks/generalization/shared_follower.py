@@ -64,8 +64,7 @@ class SharedFollower:
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether any member attacks."""
-        attacked: NDArray[np.bool_] = np.any([member.attacked(people) for member in self.members], axis=0)
-        return attacked
+        return np.asarray(np.any([member.attacked(people) for member in self.members], axis=0))
 
     def reidentified(self, people: Counts) -> Floats:
         """Expected re-identifications of a record, by members; at most the sum of the weights."""
@@ -75,8 +74,7 @@ class SharedFollower:
         """Publisher's payoff: v less each member's weighted expected loss."""
         nothing = np.zeros(np.shape(people))
         lost = self._weighted([member.publisher(nothing, people) for member in self.members])
-        payoff: Floats = value + lost
-        return payoff
+        return value + lost
 
     def adversary(self, people: Counts) -> Floats:
         """Weighted sum of the members' payoffs."""

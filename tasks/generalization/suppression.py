@@ -9,8 +9,7 @@ from tasks.microdata.tuples import Counts
 def class_sizes(cells: Counts, records: Counts) -> Counts:
     """Records in the class of each tuple, from the number of its released cell and its own records; all (n_tuples,)."""
     _, cell = np.unique(cells, return_inverse=True)
-    sizes: Counts = np.rint(np.bincount(cell, weights=records)).astype(np.int64)[cell]
-    return sizes
+    return np.rint(np.bincount(cell, weights=records)).astype(np.int64)[cell]
 
 
 def suppressed(cells: Counts, records: Counts, minimum: int) -> NDArray[np.bool_]:

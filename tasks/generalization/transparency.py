@@ -15,8 +15,7 @@ from tasks.microdata.tuples import Counts, radix_strides
 
 def cell_numbers(cells: Codes, axis_sizes: Sequence[int]) -> Counts:
     """One number for each cell; ``axis_sizes`` bound the positions of each axis."""
-    numbers: Counts = cells.astype(np.int64) @ radix_strides(axis_sizes)
-    return numbers
+    return cells.astype(np.int64) @ radix_strides(axis_sizes)
 
 
 def effective_sizes(released: Counts, own: Counts, people: Counts) -> Counts:
@@ -28,5 +27,4 @@ def effective_sizes(released: Counts, own: Counts, people: Counts) -> Counts:
     numbers, cell = np.unique(own, return_inverse=True)
     sizes = np.rint(np.bincount(cell, weights=people, minlength=len(numbers))).astype(np.int64)
     place = np.minimum(np.searchsorted(numbers, released), len(numbers) - 1)
-    found: Counts = np.where(numbers[place] == released, sizes[place], 0)
-    return found
+    return np.where(numbers[place] == released, sizes[place], 0)

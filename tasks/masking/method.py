@@ -154,7 +154,13 @@ def checked_values(values: ArrayLike, *, fewest: int = 1, squared: bool = False,
     if squared:
         _refuse_at(np.abs(numbers) > _LARGEST_TO_SQUARE, "a value is too large to be squared", "values up to ±1e140")
     if varying:
-        _refuse_constant(numbers)
+        # A variance may also underflow.
+        with np.errstate(under="ignore"):
+            constant = np.flatnonzero((numbers.min(axis=0) == numbers.max(axis=0)) | (numbers.var(axis=0) == 0))
+        if len(constant):
+            where = f"attribute {', '.join(str(position + 1) for position in constant)}"
+            expected = "values that differ, and by enough to be squared"
+            raise refused("an attribute does not vary", where, expected, "one value")
     return numbers
 
 
@@ -186,15 +192,12 @@ def _refuse_at(wrong: NDArray[np.bool_], what: str, expected: str) -> None:
         raise refused(what, place, expected, f"{int(wrong.sum())} such values in {len(attributes)} attributes")
 
 
-def _refuse_constant(numbers: Floats) -> None:
-    """Refuse attributes whose variance is 0, also where it only underflows."""
-    with np.errstate(under="ignore"):
-        constant = (numbers.min(axis=0) == numbers.max(axis=0)) | (numbers.var(axis=0) == 0)
-    if constant.any():
-        positions = ", ".join(str(position + 1) for position in np.flatnonzero(constant))
-        raise refused(
-            "an attribute does not vary",
-            f"attribute {positions}",
-            "values that differ, and by enough to be squared",
-            "one value",
-        )
+def rank_range(values: Floats, ordered: Floats) -> tuple[Ints, Ints]:
+    """Lowest and highest rank, from 0, of each value of some attributes among their sorted ones, (n, n_attributes).
+
+    Of a value that is not there, the lowest is that of the next one, and the highest one less.
+    """
+    columns = list(zip(ordered.T, values.T, strict=True))
+    low = np.stack([np.searchsorted(column, own, "left") for column, own in columns], axis=1)
+    high = np.stack([np.searchsorted(column, own, "right") - 1 for column, own in columns], axis=1)
+    return low, high

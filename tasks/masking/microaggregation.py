@@ -16,6 +16,7 @@ from tasks.masking.method import (
     Strengths,
     checked_values,
     random_order,
+    rank_range,
     refused,
 )
 from tasks.request.model import MaskingName
@@ -59,12 +60,9 @@ class IndividualRanking(MaskingMethod):
 
         The i-th smallest original value is masked by the i-th smallest masked one; equal values share their ranks.
         """
-        low, high = np.empty_like(original), np.empty_like(original)
-        for axis, (before, after) in enumerate(zip(original.T, masked.T, strict=True)):
-            ordered, means = np.sort(before), np.sort(after)
-            low[:, axis] = means[np.searchsorted(ordered, before, "left")]
-            high[:, axis] = means[np.searchsorted(ordered, before, "right") - 1]
-        return MaskedRange(low, high)
+        low, high = rank_range(original, np.sort(original, axis=0))
+        means = np.sort(masked, axis=0)
+        return MaskedRange(np.take_along_axis(means, low, axis=0), np.take_along_axis(means, high, axis=0))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from tasks.masking.method import (
     Strengths,
     checked_values,
     random_order,
+    rank_range,
     ranks_of_percent,
     refused,
 )
@@ -238,14 +239,10 @@ def window_bounds(original: Floats, masked: Floats, window: int) -> MaskedRange:
     ``masked`` holds the whole file's values, so that one known record has a rank. Equal values have a lowest and a
     highest rank; the bounds are the values so many ranks below the one and above the other.
     """
-    low, high = np.empty_like(original), np.empty_like(original)
-    for axis, column in enumerate(masked.T):
-        ordered = np.sort(column)
-        lowest = np.searchsorted(ordered, original[:, axis], "left")
-        highest = np.searchsorted(ordered, original[:, axis], "right") - 1
-        low[:, axis] = ordered[np.maximum(lowest - window, 0)]
-        high[:, axis] = ordered[np.minimum(highest + window, len(ordered) - 1)]
-    return MaskedRange(low, high)
+    ordered = np.sort(masked, axis=0)
+    lowest, highest = rank_range(original, ordered)
+    low, high = np.maximum(lowest - window, 0), np.minimum(highest + window, len(ordered) - 1)
+    return MaskedRange(np.take_along_axis(ordered, low, axis=0), np.take_along_axis(ordered, high, axis=0))
 
 
 def exchanged(n_records: int, pairs: Iterable[tuple[int, int]]) -> Ints:

@@ -3,14 +3,11 @@
 Counts go into the decision record. Positions are for the data steward who mends the file; they are returned apart, and
 belong neither in the record nor in a report.
 
-Great Expectations is kept to one question: does this table meet these expectations, yes or no. It is asked for booleans
-only, its other result forms hold raw values. Nothing it says in words is passed on: its messages, logs and tracebacks
-may quote a value. Nothing is sent or written: the context lives in memory, this version has no usage statistics, and
-its progress bars are off.
+Great Expectations is asked for booleans only, since its other results hold raw values. Its messages, logs and
+tracebacks, which may quote a value, are not passed on. It sends and writes nothing.
 """
 
 import logging
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +20,7 @@ import pandas as pd
 
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
+from tasks.core.guard import place_of
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
@@ -49,26 +47,14 @@ def validate(
 ) -> ValidationOutcome:
     """Check the content of the microdata against its request.
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_records, n_columns)
-        The raw microdata, every column of string type, missing cells as NA; its structure was checked before.
-    request : ReleaseRequest
-    covered : bool array of shape (n_records,)
-        True where the record's quasi-identifiers occur in the population.
-    confirmed : bool
-        Whether Great Expectations evaluates the checks as well, as a release demands. Without it the outcome is the
-        same, in a fraction of the time: the library takes seconds to import.
+    `frame` is the raw microdata, every column of string type, missing cells as NA; its structure was checked before.
+    `covered`, of shape (n_records,), is True where the record's quasi-identifiers occur in the population. `confirmed`
+    says whether Great Expectations evaluates the checks as well, as a release demands; without it the outcome is the
+    same, in a fraction of the time: the library takes seconds to import.
 
-    Raises
-    ------
-    StageFailed
-        If a check could not be evaluated, or its verdict and its count contradict each other.
-
-    Notes
-    -----
-    Columns are taken one at a time, so that memory grows by one column's distinct values. Whether a check passed is
-    Great Expectations' word; where it did not pass, tolerates failures or is unconfirmed, they are found here.
+    Great Expectations says whether a check passed; where it did not pass, tolerates failures or is unconfirmed, the
+    failures are found here. Columns are taken one at a time, so that memory grows by one column's distinct values.
+    Raises StageFailed if a check could not be evaluated, or its verdict and its count contradict each other.
     """
     try:
         return _validate(frame, request, covered, confirmed)
@@ -76,11 +62,11 @@ def validate(
         raise
     except Exception as error:
         failure = type(error).__name__
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        place = place_of(error)
     # Raised out here so that a library's exception, which may quote a value, is not attached as context.
     raise StageFailed(
         "validation could not finish",
-        where=f"{place.name}, line {place.lineno}",
+        where=place,
         expected="every check evaluated",
         got=failure,
         fix="nothing is released; try again with more memory, or report this",
@@ -162,10 +148,7 @@ def _count(tables: ColumnTables, seen: Observation) -> int:
     return int(tables.encoded.on_records(counted.to_numpy(dtype=np.bool_)).sum())
 
 
-Mask = npt.NDArray[np.bool_]
-
-
-def failing(check: Check, table: pd.DataFrame) -> Mask:
+def failing(check: Check, table: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Mark the rows of a prepared table, or for a check of its columns the columns, that fail a check.
 
     A missing cell fails nothing but an expectation of presence.
@@ -201,15 +184,9 @@ _UNMET: dict[str, Callable[..., Any]] = {
 def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
     """Ask Great Expectations which checks of a prepared table it passes, by the id of each.
 
-    Raises
-    ------
-    StageFailed
-        If an expectation could not be evaluated, or results are missing; this is never a pass.
-
-    Notes
-    -----
     Results come back in another order than they were asked for and are matched by our own id. An expectation whose
     computation fails is reported by the library as not met, with the exception beside it; that is an error here.
+    Raises StageFailed if an expectation could not be evaluated, or results are missing; this is never a pass.
     """
     failure, verdicts = "", dict[str, bool]()
     try:
@@ -229,8 +206,7 @@ def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
             where="columns " + ", ".join(columns) if columns else "the whole table",
             expected="a yes or no for every check",
             got=failure,
-            fix="nothing is released; check that the installed Great Expectations is of the version in "
-            "requirements.lock",
+            fix="nothing is released; check that Great Expectations is of the version in requirements.lock",
         )
     return verdicts
 

@@ -103,24 +103,16 @@ def encode(column: pd.Series) -> EncodedColumn:
 
 def matches(text: pd.Series, regex: str) -> npt.NDArray[np.bool_]:
     """Whether an expression of ``tasks.validation.patterns`` is found in each text, by RE2; False where missing."""
-    found = pc.match_substring_regex(_arrow(text), regex.replace(r"\Z", r"\z"))
-    return _mask(found)
+    return _mask(pc.match_substring_regex(_arrow(text), regex.replace(r"\Z", r"\z")))
 
 
 def read_numbers(text: pd.Series, kind: ValueType) -> pd.Series:
-    """Read texts as numbers.
-
-    Returns
-    -------
-    Series of shape (n_values,)
-        int64 where all are whole numbers of an integer column, else float64 with NaN for what cannot be read.
-    """
+    """Texts as numbers: int64 where all are whole numbers of an integer column, else float64 with NaN where unread."""
     readable = matches(text, WHOLE_NUMBER if kind is ValueType.INTEGER else NUMBER)
     digits = pc.utf8_ltrim(_arrow(text), characters="+")
     kept = pc.if_else(pa.array(readable), digits, pa.scalar(None, digits.type))
-    if kind is ValueType.INTEGER and readable.all():
-        return pd.Series(pc.cast(kept, pa.int64()).to_numpy(zero_copy_only=False))
-    return pd.Series(pc.cast(kept, pa.float64()).to_numpy(zero_copy_only=False))
+    whole = kind is ValueType.INTEGER and readable.all()
+    return pd.Series(pc.cast(kept, pa.int64() if whole else pa.float64()).to_numpy(zero_copy_only=False))
 
 
 def read_days(text: pd.Series) -> pd.Series:
@@ -144,13 +136,7 @@ def read_ages(text: pd.Series, kind: ValueType) -> pd.Series:
 
 
 def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np.float64]:
-    """Whether each cell equals a direct identifier of its record.
-
-    Returns
-    -------
-    array of shape (n_records,)
-        1 where it does, 0 where not, NaN where the cell or all identifiers are missing.
-    """
+    """Per record, 1 where its cell equals one of its direct identifiers, else 0; NaN where it or they are missing."""
     cells = _arrow(column)
     equal = np.zeros(len(column), dtype=np.bool_)
     present = np.zeros(len(column), dtype=np.bool_)
@@ -162,15 +148,10 @@ def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[n
 
 
 def named(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np.int64]:
-    """Where a cell contains a direct identifier of its record as a word or words of its own, in any case of letters.
+    """Per record, 1 where its cell contains one of its direct identifiers as words of their own, in any case; else 0.
 
     Only distinctive identifiers are looked for: of 3 characters or more with a letter in them, or of 7 or more; short
     numbers coincide with other numbers by chance.
-
-    Returns
-    -------
-    array of shape (n_records,)
-        1 where it does, else 0.
     """
     found = np.zeros(len(column), dtype=np.int64)
     cells = pc.utf8_lower(_arrow(column))

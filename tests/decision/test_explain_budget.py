@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tasks.decision.explain.explain import explain
-from tasks.generalization.setting import budget_of
 from tasks.request.model import BUDGETED, PARTITIONS, Method, ReleaseRequest
 from tests.decision.test_explain_verdict import check_every_claim
 from tests.support.explaining import asked, candidates, decided, table
@@ -36,7 +35,7 @@ def test_only_what_keeps_the_budget_is_tried(
     if "utility_floor" in budget:
         budget = {"utility_floor": {names[name]: floor for name, floor in budget["utility_floor"].items()}}
     request = under(free, **budget)
-    of = replace(table(), budget=budget_of(request), outcomes={}, made={})
+    of = replace(table(), budget=request.policy.generalization.budget, outcomes={}, made={})
     plays = candidates(of)
     explanation = explain(request, request.recipients[1], plays, decided(request, plays))
     assert {switch.method for switch in explanation.switches} == methods - {Method.BASIC_PARTITION}

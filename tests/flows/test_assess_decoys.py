@@ -60,8 +60,8 @@ def test_for_people(decoyed: World, releasegate: Any) -> None:
         "Records that the worst-off of the copies misses, 2 with decoys",
         "clinic, registry: ",
         "recipients of this generalization could have 2 decoy classes each at t = 1",
-        "Probability that a class is a decoy, to who compares copies",
-        "planned for two and more: 50",
+        "Probability that a class which stands alone is a decoy",
+        "The plan of 0.5 holds",
         "clinic, registry: whether decoys can be distinguished from real classes",
         "university: no decoys are required.",
         "Drawn with randomness of its own; a release has other decoys.",
@@ -105,7 +105,7 @@ def test_decoys_that_cannot_be_had_say_why_and_show_the_rest(decoyed: World, rel
     assert told.code == 0
     assert "Decoys cannot be had on these terms" in told.out
     assert "Room that k-anonymous releases leave for decoys" in told.out
-    assert "Probability that a class is a decoy" not in told.out
+    assert "Probability that a class which stands alone" not in told.out
 
 
 def test_a_band_without_a_cell(decoyed: World, releasegate: Any) -> None:

@@ -29,8 +29,7 @@ def shown(folder: Path, *changes: Change, **divided: DivisionFact) -> str:
         for one in Comparison(loaded.request, prepared, table).of(recipient)
     )
     console = Console(width=80, record=True, file=StringIO())
-    for part in (*policy_tables(recipient, loaded.request, table, rows), policy_legend()):
-        show(part, console)
+    show((*policy_tables(recipient, loaded.request, table, rows), *policy_legend()), console)
     return console.export_text()
 
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget import partitions
-from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.partitions import PartitionPlan, Weighed, plan_partition
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
 from tasks.microdata.cube import cells_at
-from tests.generalization.test_budget_records import Use, budgets, capacities, reidentified, uses
+from tasks.request.model import BudgetPolicy
+from tests.generalization.test_budget_records import Use, budgets, capacities, floored, reidentified, uses
 from tests.support import adult, slow
 from tests.support.examples import examples
 from tests.support.followers import worlds_with_followers
@@ -29,7 +29,7 @@ def covered(world: World) -> World:
     return World(world.rows, world.people, records, world.payoffs, world.weights)
 
 
-def every_partition(world: World, budget: Budget, *, by_records: bool, no_attack: bool) -> float:
+def every_partition(world: World, budget: BudgetPolicy, *, by_records: bool, no_attack: bool) -> float:
     """Payoff of the best of all recursive partitions within a budget, by their outcomes; minus infinity if none."""
     weights = world.records if by_records else world.people
     capacity = capacities(budget, sum(world.records.values()))
@@ -43,7 +43,7 @@ def every_partition(world: World, budget: Budget, *, by_records: bool, no_attack
         found: Outcomes = {}
         people, records = slow.count(world.people, cell), slow.count(world.records, cell)
         hit = slow.attacked(world, cell)
-        lost = [records * np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for axis, _ in budget.utility_floor]
+        lost = [records * np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for axis in floored(budget)]
         few = people < (budget.least_people or 0) or 0 < records < (budget.least_records or 0)
         if not (few or (no_attack and hit)):
             risk = (records * reidentified(world, cell), records * float(hit), 0.0)
@@ -114,7 +114,7 @@ def test_as_every_partition(world: World, rule: Rule, by_records: bool, sparse: 
     check_plan(world, plan, budget, by_records=by_records)
 
 
-def check_plan(world: World, plan: PartitionPlan, budget: Budget, *, by_records: bool) -> None:
+def check_plan(world: World, plan: PartitionPlan, budget: BudgetPolicy, *, by_records: bool) -> None:
     """Payoff, use and groups of the cells in which a plan leaves everybody, added up person by person."""
     capacity = capacities(budget, sum(world.records.values()))
     values = sorted(world.people)
@@ -132,7 +132,7 @@ def check_plan(world: World, plan: PartitionPlan, budget: Budget, *, by_records:
         if value in out:
             used += records * np.array([0, 0, 1, *(1 for _ in budget.utility_floor)])
             continue
-        lost = [np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for axis, _ in budget.utility_floor]
+        lost = [np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for axis in floored(budget)]
         used += records * np.array([reidentified(world, cell), slow.attacked(world, cell), 0, *lost])
         total += (records if by_records else world.people[value]) * slow.payoff(world, cell)
         if records:
@@ -145,15 +145,14 @@ def check_plan(world: World, plan: PartitionPlan, budget: Budget, *, by_records:
     )
 
 
-def given_limits(budget: Budget) -> tuple[bool, ...]:
+def given_limits(budget: BudgetPolicy) -> tuple[bool, ...]:
     first = (budget.reidentifications, budget.attacked_share, budget.suppression)
     return (*(limit is not None for limit in first), *(True for _ in budget.utility_floor))
 
 
-@pytest.mark.parametrize(
-    "budget", [Budget(reidentifications=0.0), Budget(attacked_share=0.0), Budget(reidentifications=0.5)]
-)
-def test_records_of_nobody_in_the_population_use_limits(budget: Budget) -> None:
+@pytest.mark.parametrize("limits", [{"reidentifications": 0.0}, {"attacked_share": 0.0}, {"reidentifications": 0.5}])
+def test_records_of_nobody_in_the_population_use_limits(limits: dict[str, float]) -> None:
+    budget = BudgetPolicy(**limits)
     rows = ([["x", "a", "*"], ["y", "a", "*"], ["z", "b", "*"], ["u", "b", "*"]],)
     people = {("x",): 20, ("y",): 20, ("z",): 20}
     world = World(rows, people, {("x",): 2, ("u",): 1}, Payoffs(100, 100, 100, 10), (1.0,))
@@ -168,16 +167,16 @@ def test_records_of_nobody_in_the_population_use_limits(budget: Budget) -> None:
 def test_what_cannot_be_kept_is_said_in_words(pair_world: World) -> None:
     weighed = weighed_of(pair_world, by_records=False, sparse=False)
     with pytest.raises(StageFailed, match="no cell that is allowed") as caught:
-        plan_partition(pair_world.problem(), weighed, Budget(least_people=11, least_records=2))
+        plan_partition(pair_world.problem(), weighed, BudgetPolicy(least_people=11, least_records=2))
     assert caught.value.expected == "at least 11 people in a cell, at least 2 records in a cell"
     eager = Payoffs(benefit=90, loss=60, gain=110.5, cost=10)
     world = World(pair_world.rows, pair_world.people, pair_world.records, eager, pair_world.weights)
     with pytest.raises(StageFailed, match="keeps the budget") as caught:
-        plan_partition(world.problem(), weighed, Budget(reidentifications=0.05))
+        plan_partition(world.problem(), weighed, BudgetPolicy(reidentifications=0.05))
     assert caught.value.expected == "reidentifications at most 0.05"
     with pytest.raises(StageFailed, match="keeps the budget"):
-        plan_partition(world.problem(), weighed, Budget(reidentifications=0.05, suppression=0.5))
-    plan = plan_partition(world.problem(), weighed, Budget(reidentifications=0.05, suppression=1.0))
+        plan_partition(world.problem(), weighed, BudgetPolicy(reidentifications=0.05, suppression=0.5))
+    plan = plan_partition(world.problem(), weighed, BudgetPolicy(reidentifications=0.05, suppression=1.0))
     assert plan.chosen.walk(world.codes([("a1", "b1")]))[1].tolist() == [True]
 
 
@@ -186,7 +185,7 @@ def test_adult(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "_NEAR", 1e-3)
     most, table = 100.0, adult.table()
     weighed = Weighed(table.population, table.data, table.records, by_records=True)
-    plan = plan_partition(adult.problem(), weighed, Budget(reidentifications=most))
+    plan = plan_partition(adult.problem(), weighed, BudgetPolicy(reidentifications=most))
     assert plan.payoff / table.data.total > 1184.68
     assert (plan.bound - plan.payoff) / table.data.total < 0.03
     assert uses(plan)[0].used <= most * (1 + 1e-9)

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.budget.limits import Budget
 from tasks.generalization.budget.records import budgeted_records
 from tasks.generalization.exact import Rule
 from tasks.generalization.generalization_file import load_generalization, save_generalization
 from tasks.generalization.generalize import generalize, population_cells
-from tasks.request.model import BUDGETED, PARTITIONS, Method
-from tests.generalization.test_budget_records import budgets
+from tasks.request.model import BUDGETED, PARTITIONS, BudgetPolicy, Method
+from tests.generalization.test_budget_records import budgets, floored
 from tests.support import slow
 from tests.support.examples import examples
 from tests.support.played import cells_as_sets, table_of
@@ -53,7 +52,7 @@ def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: s
     assert attacked <= (1 if budget.attacked_share is None else budget.attacked_share) * table.data.total + 1e-8
     assert records[~kept].sum() <= (budget.suppression or 0) * table.data.total + 1e-8
     assert (people[kept] >= (budget.least_people or 0)).all()
-    for axis, floor in budget.utility_floor:
+    for axis, floor in zip(floored(budget), budget.utility_floor.values(), strict=True):
         shares = [1 - np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for cell in cells]
         assert records[kept] @ np.array(shares)[kept] >= floor * table.data.total - 1e-8
     assert played.own is not None
@@ -72,7 +71,7 @@ def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: s
 @given(world=worlds(max_attributes=2).map(covered), most=st.sampled_from([0.3, 1.0]), spare=st.booleans())
 def test_the_population_has_what_pays_most_at_the_prices(world: World, most: float, spare: bool) -> None:
     problem, data, population = world.problem(), world.tuples(world.records), world.tuples(world.people)
-    budget = Budget(reidentifications=most, suppression=0.5 if spare else None)
+    budget = BudgetPolicy(reidentifications=most, suppression=0.5 if spare else None)
     try:
         found = budgeted_records(problem, population, data, budget, Rule.BASIC)
     except StageFailed:
@@ -91,7 +90,7 @@ def test_the_population_has_what_pays_most_at_the_prices(world: World, most: flo
 
 
 def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=Budget(least_people=11, suppression=1.0))
+    table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=BudgetPolicy(least_people=11, suppression=1.0))
     for method in sorted(BUDGETED):
         played = generalize(table, method, pair_world.payoffs, np.ones(2))
         assert played.withheld is not None
@@ -103,7 +102,7 @@ def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  #
 
 
 def test_least_records_are_of_the_partitions(pair_world: World) -> None:
-    table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=Budget(least_records=1))
+    table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=BudgetPolicy(least_records=1))
     for method in sorted(BUDGETED):
         if method in PARTITIONS:
             assert generalize(table, method, pair_world.payoffs, np.ones(2)).budget is not None
@@ -114,7 +113,7 @@ def test_least_records_are_of_the_partitions(pair_world: World) -> None:
 
 def test_a_budget_is_of_the_methods_that_can_keep_it(pair_world: World) -> None:
     free = table_of(pair_world, (0, 0), MEBIBYTE)
-    table = replace(free, budget=Budget(reidentifications=0.0))
+    table = replace(free, budget=BudgetPolicy(reidentifications=0.0))
     for method in (Method.SAFE_HARBOR, Method.COMMON):
         played = generalize(table, method, pair_world.payoffs, np.ones(2))
         assert played.budget is None

@@ -8,10 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Budget, LimitFact, Plan
+from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, LimitFact, Plan
 from tasks.generalization.budget.records import RecordPlan, plan_records
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Payoffs
+from tasks.request.model import BudgetPolicy
 from tests.support import adult, slow
 from tests.support.examples import examples
 from tests.support.followers import attacked_everywhere, worlds_with_followers
@@ -28,7 +29,7 @@ def reidentified(world: World, cell: slow.Cell) -> float:
     return float(follower.reidentified(np.array([people]))[0])
 
 
-def one_record(world: World, values: slow.Values, budget: Budget, *, no_attack: bool) -> list[tuple[float, Use]]:
+def one_record(world: World, values: slow.Values, budget: BudgetPolicy, *, no_attack: bool) -> list[tuple[float, Use]]:
     """Payoff and use of the limits (re-identifications, attacked, suppressed, lost…) of every choice for a record."""
     choices = []
     for levels in slow.strategies(world):
@@ -36,19 +37,24 @@ def one_record(world: World, values: slow.Values, budget: Budget, *, no_attack: 
         people, hit = slow.count(world.people, cell), slow.attacked(world, cell)
         if (no_attack and hit) or people < (budget.least_people or 0):
             continue
-        lost = [np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for axis, _ in budget.utility_floor]
+        lost = [np.log(len(cell[axis])) / np.log(len(world.rows[axis])) for axis in floored(budget)]
         choices.append((slow.payoff(world, cell), (reidentified(world, cell), float(hit), 0.0, *lost)))
     if budget.suppression is not None:
         choices.append((0.0, (0.0, 0.0, 1.0, *(1.0 for _ in budget.utility_floor))))
     return choices
 
 
-def capacities(budget: Budget, n_records: int) -> Use:
+def floored(budget: BudgetPolicy) -> list[int]:
+    """Attributes with a floor, by number."""
+    return [int(name.removeprefix("q")) for name in budget.utility_floor]
+
+
+def capacities(budget: BudgetPolicy, n_records: int) -> Use:
     shares = (budget.attacked_share, budget.suppression)
     return (
         np.inf if budget.reidentifications is None else budget.reidentifications,
         *(np.inf if share is None else share * n_records for share in shares),
-        *((1 - floor) * n_records for _, floor in budget.utility_floor),
+        *((1 - floor) * n_records for floor in budget.utility_floor.values()),
     )
 
 
@@ -68,17 +74,17 @@ def best_of_all(records: Iterable[list[tuple[float, Use]]], capacity: Use) -> fl
 
 
 @st.composite
-def budgets(draw: st.DrawFn, world: World, *, partition: bool = False) -> Budget:
+def budgets(draw: st.DrawFn, world: World, *, partition: bool = False) -> BudgetPolicy:
     shares = st.sampled_from([0.0, 0.25, 0.5, 0.6, 1.0])
     wide = [axis for axis, rows in enumerate(world.rows) if len(rows) > 1]
-    floored = draw(st.lists(st.sampled_from(wide), max_size=2, unique=True))
-    return Budget(
+    limited = draw(st.lists(st.sampled_from(wide), max_size=2, unique=True))
+    return BudgetPolicy.model_construct(
         reidentifications=draw(st.none() | st.sampled_from([0.0, 0.3, 0.5, 1.0, 1.75])),
         attacked_share=draw(st.none() | shares),
         least_people=draw(st.none() | st.integers(1, 8)),
         least_records=draw(st.none() | st.integers(1, 4)) if partition else None,
         suppression=draw(st.none() | shares),
-        utility_floor=tuple((axis, draw(st.sampled_from([0.0, 0.2, 0.5, 0.8]))) for axis in floored),
+        utility_floor={f"q{axis}": draw(st.sampled_from([0.0, 0.2, 0.5, 0.8])) for axis in limited},
     )
 
 
@@ -108,7 +114,7 @@ def test_as_every_assignment(world: World, rule: Rule, data: st.DataObject) -> N
     check_plan(world, plan, budget)
 
 
-def check_plan(world: World, plan: RecordPlan, budget: Budget) -> None:
+def check_plan(world: World, plan: RecordPlan, budget: BudgetPolicy) -> None:
     """What the plan says it uses and pays is what its strategies use and pay, added up record by record."""
     tuples = world.tuples(world.records)
     leaves = [tree.labels[0] for tree in world.hierarchies]
@@ -137,7 +143,7 @@ def test_who_cannot_be_left_out_is_released_at_a_loss() -> None:
     world = World(
         ([["x", "*"], ["y", "*"]],), {("x",): 1, ("y",): 1}, {("x",): 2, ("y",): 2}, Payoffs(10, 100, 100, 1), (1,)
     )
-    plan = plan_records(world.problem(), world.tuples(world.records), Budget(suppression=0.5))
+    plan = plan_records(world.problem(), world.tuples(world.records), BudgetPolicy(suppression=0.5))
     # Both tuples lose: 10 − 100 in full detail, −100/2 together. Half of the four records can be left out.
     assert plan.payoff == pytest.approx(-100)
     assert plan.bound == pytest.approx(-100)
@@ -148,7 +154,7 @@ def test_who_cannot_be_left_out_is_released_at_a_loss() -> None:
 @given(world=WORLDS, rule=st.sampled_from(Rule))
 def test_without_limits_it_is_the_optimum_of_each_record(world: World, rule: Rule) -> None:
     assume(rule is Rule.BASIC or not attacked_everywhere(world))
-    plan = plan_records(world.problem(), world.tuples(world.records), Budget(), rule)
+    plan = plan_records(world.problem(), world.tuples(world.records), BudgetPolicy.model_construct(), rule)
     assert plan.payoff == pytest.approx(plan.without_budget, abs=1e-6)
     assert uses(plan) == ()
 
@@ -161,7 +167,7 @@ def two_tuples(records: int) -> World:
 
 def test_records_of_one_tuple_stay_together() -> None:
     world = two_tuples(5)
-    plan = plan_records(world.problem(), world.tuples(world.records), Budget(reidentifications=2.5))
+    plan = plan_records(world.problem(), world.tuples(world.records), BudgetPolicy(reidentifications=2.5))
     assert plan.payoff == 0
     assert plan.nodes.tolist() == [1]
     assert plan.without_budget == pytest.approx(5 * 40)
@@ -171,28 +177,28 @@ def test_what_cannot_be_kept_is_said_in_words() -> None:
     world = two_tuples(4)
     problem, tuples = world.problem(), world.tuples(world.records)
     with pytest.raises(StageFailed, match="keeps the budget") as caught:
-        plan_records(problem, tuples, Budget(reidentifications=1, utility_floor=((0, 0.5),)))
+        plan_records(problem, tuples, BudgetPolicy(reidentifications=1, utility_floor={"q0": 0.5}))
     assert "reidentifications at most 1" in caught.value.expected
     assert "information lost of q0 at most 2" in caught.value.expected
     with pytest.raises(StageFailed, match="no strategy that the policy allows") as caught:
-        plan_records(problem, tuples, Budget(least_people=3))
+        plan_records(problem, tuples, BudgetPolicy(least_people=3))
     assert "none for 4 records" in caught.value.got
-    half = plan_records(problem, tuples, Budget(least_people=3, suppression=1.0))
+    half = plan_records(problem, tuples, BudgetPolicy(least_people=3, suppression=1.0))
     assert half.nodes.tolist() == [-1]
     with pytest.raises(StageFailed, match="keeps the budget"):
-        plan_records(problem, tuples, Budget(least_people=3, suppression=0.5))
+        plan_records(problem, tuples, BudgetPolicy(least_people=3, suppression=0.5))
 
 
 def test_limits_that_do_not_fit_the_file_or_the_method() -> None:
     world = two_tuples(2)
     with pytest.raises(ParameterError, match="outside its range"):
-        plan_records(world.problem(), world.tuples(world.records), Budget(utility_floor=((1, 0.5),)))
+        plan_records(world.problem(), world.tuples(world.records), BudgetPolicy(utility_floor={"q1": 0.5}))
 
 
 @pytest.mark.parametrize(("most", "mean"), [(100.0, 1186.86), (10.0, 1177.22)])
 def test_adult(most: float, mean: float) -> None:
     data = adult.table().data
-    plan = plan_records(adult.problem(), data, Budget(reidentifications=most))
+    plan = plan_records(adult.problem(), data, BudgetPolicy(reidentifications=most))
     assert plan.payoff / data.total >= mean
     assert plan.bound >= plan.payoff
     assert (plan.bound - plan.payoff) / data.total < 0.002

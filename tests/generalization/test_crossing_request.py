@@ -16,7 +16,6 @@ from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.core.errors import HierarchyError, StageFailed
 from tasks.decoys.classes import lineages
-from tasks.generalization.budget.limits import Budget
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.demands import plain_demands
 from tasks.generalization.exact import Rule
@@ -29,7 +28,7 @@ from tasks.generalization.problem import Problem
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.microdata.coded import Prepared
 from tasks.request.load import LoadedRequest
-from tasks.request.model import PARTITIONS, Method, ReleaseRequest
+from tasks.request.model import PARTITIONS, BudgetPolicy, Method, ReleaseRequest
 from tests.reference.continued_search import continued_search
 from tests.support import slow
 from tests.support.examples import examples
@@ -135,8 +134,8 @@ def played(tiny: Tiny, method: Method, **changes: Any) -> object:
 NEEDS_TREES: dict[str, Callable[[Tiny], object]] = {
     "k-anonymity": lambda tiny: played(tiny, Method.BASIC, demands=plain_demands(2, tiny[1])),
     "search": lambda tiny: search(tiny[2].data.codes, tiny[2].hierarchies, 2, 0.0, Metric.LOSS),
-    "budget of records": lambda tiny: played(tiny, Method.BASIC, budget=Budget(reidentifications=1.0)),
-    "budget of cells": lambda tiny: played(tiny, Method.BASIC_PARTITION, budget=Budget(reidentifications=1.0)),
+    "budget of records": lambda tiny: played(tiny, Method.BASIC, budget=BudgetPolicy(reidentifications=1.0)),
+    "budget of cells": lambda tiny: played(tiny, Method.BASIC_PARTITION, budget=BudgetPolicy(reidentifications=1.0)),
     "exact recursion": lambda tiny: partition(problem_of(tiny), tiny[2].people, Rule.BASIC),
     "pruned lattice": lambda tiny: continued_search(problem_of(tiny), tiny[2].data.codes),
     "lineage": lambda tiny: lineages(tiny[2].hierarchies),

@@ -63,7 +63,7 @@ def best_weights(rows: Rows, weights: Floats, bound: float, cells: int) -> tuple
     bound : float
         In records.
     """
-    best = _Best(rows, weights, rows.value(weights))
+    best = _Best(rows, weights, value(rows, weights))
     number = count()
     opened = [(-cell.bound, next(number), cell) for cell in [_whole(best, bound)] if cell.bound > best.needed]
     left = _MOST_NUMBERS
@@ -76,6 +76,11 @@ def best_weights(rows: Rows, weights: Floats, bound: float, cells: int) -> tuple
             heapq.heappush(opened, (-cell.bound, next(number), cell))
     bound = -opened[0][0] if opened else best.credit
     return best.weights, bound if bound > best.needed else best.credit
+
+
+def value(rows: Rows, weights: Floats) -> float:
+    """Credit that the weights win, in records."""
+    return rows.sure + float(rows.credit @ rows.wins(weights)[rows.records])
 
 
 class _Best:
@@ -91,7 +96,7 @@ class _Best:
 
     def offer(self, weights: Floats) -> None:
         """Keep the weights if they are better."""
-        credit = self.rows.value(weights)
+        credit = value(self.rows, weights)
         if credit > self.needed:
             self.weights, self.credit = unit(weights), credit
 

@@ -146,10 +146,10 @@ class TestDetectability:
 
     def test_the_gate_is_written_like_the_others_with_the_end_that_it_judges(self) -> None:
         record = decoy_records.approved()
-        row = next(row for row in RecordView(record).gates if row.id == DECOYS_DETECTABLE)
+        row = next(row for row in RecordView(record).gates if row.gate.id == DECOYS_DETECTABLE)
         assert (row.measured, row.asked, row.unit) == ("0.659", "at most 0.75", "area under the ROC curve")
         assert row.interval == "95% interval 0.549 to 0.659, its upper end is judged"
-        assert not row.is_condition
+        assert row.gate.comparison != "is"
         assert "0.659 at most 0.75 area under the ROC curve ✓ passed" in section(record, "gates")
         assert "0.659, and the policy requires at most 0.75: passed." in section(record)
 

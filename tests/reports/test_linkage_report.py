@@ -261,7 +261,7 @@ def _interval(count: int, people: int) -> Interval:
 
 class TestGates:
     def test_an_estimate_is_shown_with_its_interval_and_what_is_judged(self) -> None:
-        row = next(row for row in RecordView(records.approved()).gates if row.id == Measure.LINKED_MASKED)
+        row = next(row for row in RecordView(records.approved()).gates if row.gate.id == Measure.LINKED_MASKED)
         assert row.measured == "6.939%"
         assert row.interval == "95% interval 4.88–6.94%, its upper end is judged"
         assert row.interval in section(records.approved(), "gates")

@@ -157,9 +157,9 @@ class TestUtility:
 class TestCurves:
     def test_every_strength_has_its_change_and_its_links(self) -> None:
         text = section(records.approved())
-        assert "p 10 0.1408 20.10% 55.30%" in text
+        assert "p 10 (applied) 0.1408 20.10% 55.30%" in text
         assert "Microaggregation by individual ranking: capital-gain, capital-loss" in text
-        assert "<b>p 10</b>" in determination_html(records.approved()), "the strength applied"
+        assert "<b>p 10 (applied)</b>" in determination_html(records.approved()), "the strength applied"
 
     def test_few_links_are_a_bound(self) -> None:
         def shown(few: int) -> str:

@@ -127,10 +127,10 @@ def test_levels_that_do_not_fit_each_other_stop_the_report() -> None:
 def test_information_and_payoff_do_not_tell_few_suppressed_people() -> None:
     """Six of 32,561 suppressed: the same figures before suppression are shown too, and 6/32,561 is 0.02%."""
     record = records.awaiting_review()
-    rows = {row.id: row.measured for row in RecordView(record).gates}
+    rows = {row.gate.id: row.measured for row in RecordView(record).gates}
     assert rows[Measure.INFORMATION_KEPT] == "over 95.50%"
-    exact = {row.id: row.measured for row in RecordView(records.approved()).gates}
+    exact = {row.gate.id: row.measured for row in RecordView(records.approved()).gates}
     assert exact[Measure.INFORMATION_KEPT] == "95.1%"
     payoff = record.gates[-3].model_copy(update={"id": Measure.PUBLISHER_PAYOFF, "measured": 1146.82})
-    paid = {row.id: row.measured for row in RecordView(records.changed(record, gates=(payoff,))).gates}
+    paid = {row.gate.id: row.measured for row in RecordView(records.changed(record, gates=(payoff,))).gates}
     assert paid[Measure.PUBLISHER_PAYOFF] == "over 1,146.00"

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from tasks.core.errors import RequestError
-from tasks.generalization.budget.limits import Budget
-from tasks.generalization.setting import budget_of
 from tasks.request.load import load_request
 
 Refused = Callable[[str], RequestError]
@@ -44,6 +42,8 @@ def test_accepted(tmp_path: Path, good: str) -> None:
     limits = "reidentifications: 3, attacked_share: 0.1, least_people: 5, least_records: 2, suppression: 0.01"
     path.write_text(edited(good, f"budget: {{{limits}, utility_floor: {{zip: 0.8}}}}"), encoding="utf-8")
     request = load_request(path).request
-    assert budget_of(request) == Budget(3, 0.1, 5, 2, 0.01, ((request.quasi_identifiers.index("zip"), 0.8),))
+    found = request.policy.generalization.budget
+    assert found is not None
+    assert [value for _, value in found] == [3, 0.1, 5, 2, 0.01, {"zip": 0.8}]
     path.write_text(good, encoding="utf-8")
-    assert budget_of(load_request(path).request) is None
+    assert load_request(path).request.policy.generalization.budget is None

@@ -103,8 +103,8 @@ def test_every_gate_is_shown_with_figure_interval_and_threshold(pages: Pages) ->
         record = record_of(pages, name, recipient)
         told = words(visitor.get(place).text)
         for row in RecordView(record).gates:
-            for part in (row.title, row.id, row.measured, row.asked, row.interval, row.because):
-                assert part in told, (row.id, part)
+            for part in (row.gate.title, row.gate.id, row.measured, row.asked, row.interval, row.gate.because):
+                assert part in told, (row.gate.id, part)
         for reason in record.reasons:
             assert reason in told
     assert "95% interval" in told + words(visitor.get(RELEASE).text)

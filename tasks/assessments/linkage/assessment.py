@@ -23,7 +23,7 @@ from tasks.assessments.linkage.generalized import closest_linkage, likely_linkag
 from tasks.assessments.linkage.generalized_files import generalized_files
 from tasks.assessments.linkage.holdings import Holdings, holdings_of, linkable_release
 from tasks.assessments.linkage.learning.family import Kind
-from tasks.assessments.linkage.learning.learn import Learned, learn
+from tasks.assessments.linkage.learning.learn import learn
 from tasks.assessments.linkage.mixed import mixed_linkage
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError, StageFailed
@@ -95,11 +95,20 @@ def _learn(
     facts, weights = [], None
     for kind in kinds:
         try:
-            found = learn(given, kind, generator, records=teachers)
+            found = learn(given, kind, generator, records=teachers, weights=weights)
         except ParameterError:
             continue
         equal = learn(given, Kind.ARITHMETIC_MEAN, generator, records=teachers)
-        facts.append(_learned_fact(found, equal, len(teachers)))
+        facts.append(
+            LearnedFact(
+                kind=kind.value,
+                people=len(teachers),
+                equal=link_figure(equal.in_sample),
+                in_sample=link_figure(found.in_sample),
+                out_of_sample=link_figure(found.out_of_sample) if found.out_of_sample else None,
+                shares=found.distance.attribute_shares,
+            )
+        )
         if kind is Kind.WEIGHTED_MEAN:
             weights = found.distance.weights
     if weights is not None:
@@ -117,18 +126,6 @@ def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Lin
     """Link some people by weights, others by other weights."""
     found = [mixed_linkage(held.mixed(people), weights.tolist()) for people, weights in parts]
     return Linkage(sum(one.expected_correct for one in found), sum(one.n for one in found), found[0].baseline)
-
-
-def _learned_fact(found: Learned, equal: Learned, people: int) -> LearnedFact:
-    outside = found.out_of_sample
-    return LearnedFact(
-        kind=found.distance.kind.value,
-        people=people,
-        equal=link_figure(equal.in_sample),
-        in_sample=link_figure(found.in_sample),
-        out_of_sample=link_figure(outside) if outside else None,
-        shares=dict(found.distance.attribute_shares),
-    )
 
 
 def _partial(held: Holdings, attacks: Attacks, generator: np.random.Generator) -> tuple[PartialKnowledgeFact, ...]:

@@ -58,7 +58,7 @@ class FamilyLearned:
         """The figures for programs."""
         linked = {"equal": self.equal, "learned": self.learned}
         figures = {
-            name: {"in_sample": _figure(inside), "out_of_sample": _figure(outside)}
+            name: {"in_sample": link_figure(inside).model_dump(), "out_of_sample": link_figure(outside).model_dump()}
             for name, (inside, outside) in linked.items()
         }
         return asdict(self) | figures
@@ -86,10 +86,6 @@ def learn_family(held: Holdings, name: str, generator: np.random.Generator) -> F
         certificate=found.certificate,
         seconds=seconds,
     )
-
-
-def _figure(linked: Linkage) -> dict[str, Any]:
-    return link_figure(linked).model_dump(mode="json")
 
 
 def drawn_people(held: Holdings, generator: np.random.Generator) -> Positions:

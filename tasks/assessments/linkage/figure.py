@@ -68,10 +68,7 @@ def wilson(correct: float, n: int, confidence: float = CONFIDENCE) -> tuple[floa
 
 
 def linkage(
-    credit: Floats,
-    n_masked: int,
-    set_sizes: NDArray[np.int64] | None = None,
-    counts: NDArray[np.int64] | None = None,
+    credit: Floats, n_masked: int, set_sizes: NDArray[np.int64] | None = None, counts: NDArray[np.int64] | None = None
 ) -> Linkage:
     """The figure of an attack, from arrays of shape (n_records,).
 

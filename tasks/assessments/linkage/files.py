@@ -183,6 +183,48 @@ def tie_limit(smallest: Floats) -> Floats:
     return limit
 
 
+class Cheapest:
+    """The best candidates of each row: least cost, records at it and records of all candidates, shape (n_rows,)."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.cost = np.full(n_rows, np.inf)
+        self.tied, self.size = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+
+    def add_pairs(self, row: Positions, cost: Floats, records: NDArray[np.int64]) -> None:
+        """Look at all candidates of some rows, each with its records; those of a row are together."""
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        if len(starts):
+            held = row[starts]
+            self.cost[held] = np.minimum.reduceat(cost, starts)
+            self.tied[held] = np.add.reduceat(records * (cost <= tie_limit(self.cost[row])), starts)
+            self.size[held] = np.add.reduceat(records, starts)
+
+    def add_table(self, rows: Positions | slice, cost: Floats, records: NDArray[np.int64]) -> None:
+        """Look at the candidates of some rows, which are the same for all: costs (n_rows, n_candidates)."""
+        self.cost[rows] = cost.min(axis=1)
+        self.tied[rows] = (cost <= tie_limit(self.cost[rows])[:, None]) @ records
+        self.size[rows] = records.sum()
+
+    def credit(self, row: Positions | slice, own: Floats) -> Floats:
+        """1/size of the tie in each of some rows that a candidate of the ``own`` cost is in; 0 where it is not."""
+        tied = self.tied[row]
+        hit = (own <= tie_limit(self.cost[row])) & (tied > 0)
+        return np.where(hit, 1 / np.maximum(tied, 1), 0.0)
+
+
+def cheapest_credit(cost: Floats, own: Positions | int, records: NDArray[np.int64]) -> Floats:
+    """1/size of the tie of each row's least costs that its ``own`` column is in; costs (n_rows, n_candidates)."""
+    best, everything = Cheapest(len(cost)), slice(None)
+    best.add_table(everything, cost, records)
+    return best.credit(everything, cost[np.arange(len(cost)), own])
+
+
+def places(ordered: NDArray[np.int64], wanted: NDArray[np.int64]) -> Positions:
+    """Place of each wanted number in an ordered array; −1 where it is not there."""
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return np.where(ordered[place] == wanted, place, -1)
+
+
 @dataclass(frozen=True)
 class DistinctRows:
     """The distinct rows of a file, shape (n_distinct, n_attributes), in order of first appearance.
@@ -234,21 +276,22 @@ def nearest_credit(original: Floats, masked: Floats, truth: Positions) -> Floats
     # Asked for from place to place, which keeps the tree in the processor's cache.
     order = scipy.spatial.cKDTree(asked.rows).indices
     nearest[order] = tree.query(asked.rows[order], k=list(range(1, nearest.shape[1] + 1)), workers=-1)[1]
-    limit, tied = tie_limit(_distances(asked.rows, points.rows[nearest[:, 0]])), points.counts[nearest[:, 0]]
-    hit = _distances(original, masked[truth]) <= limit[asked.of]
+    limit, tied = tie_limit(distances_between(asked.rows, points.rows[nearest[:, 0]])), points.counts[nearest[:, 0]]
+    hit = distances_between(original, masked[truth]) <= limit[asked.of]
     several = np.unique(asked.of[hit])
-    several = several[_distances(asked.rows[several], points.rows[nearest[several, -1]]) <= limit[several]]
+    several = several[distances_between(asked.rows[several], points.rows[nearest[several, -1]]) <= limit[several]]
     for start in range(0, len(several), _BALLS):
         part = several[start : start + _BALLS]
         inside = tree.query_ball_point(asked.rows[part], limit[part] * (1 + TIE_RELATIVE), workers=-1)
         row = np.repeat(np.arange(len(part)), [len(found) for found in inside])
         point = np.concatenate([np.asarray(found, dtype=np.intp) for found in inside])
-        tie = _distances(asked.rows[part[row]], points.rows[point]) <= limit[part[row]]
+        tie = distances_between(asked.rows[part[row]], points.rows[point]) <= limit[part[row]]
         tied[part] = np.rint(np.bincount(row, points.counts[point] * tie, len(part)))
     return np.where(hit, 1 / tied[asked.of], 0.0)
 
 
-def _distances(left: Floats, right: Floats) -> Floats:
+def distances_between(left: Floats, right: Floats) -> Floats:
+    """Euclidean distance of each row of two arrays."""
     apart = left - right
     distances: Floats = np.sqrt(np.einsum("ij,ij->i", apart, apart))
     return distances

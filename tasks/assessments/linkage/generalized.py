@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Positions, tie_limit
+from tasks.assessments.linkage.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.files import Cheapest, Positions, places, tie_limit
 from tasks.assessments.linkage.generalized_files import GeneralizedFiles, containing_pairs, distance_table
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
@@ -34,12 +34,11 @@ def closest_linkage(files: GeneralizedFiles) -> Linkage:
         positions, position = np.unique(files.cells[:, axis], return_inverse=True)
         tables.append(_DistanceTable(distance_table(group, leaves, positions), leaf, position))
     last = _cheapest_last(files)
-    best, tied = _nearest(tables, files.counts, last)
+    best = _nearest(tables, files.counts, last)
     own = np.zeros(len(files.row))
     for table in [*(table for axis, table in enumerate(tables) if axis != last), tables[last]]:
         own += table.distances[table.leaf[files.row], table.position[files.own]]
-    credit = np.where(own <= tie_limit(best)[files.row], 1 / tied[files.row], 0.0)
-    return linkage(credit, files.release.released_records, counts=files.persons)
+    return linkage(best.credit(files.row, own), files.release.released_records, counts=files.persons)
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def _cheapest_last(files: GeneralizedFiles) -> int:
     return int(np.argmin(pairs))
 
 
-def _nearest(tables: list[_DistanceTable], counts: Counts, last: int) -> tuple[Floats, Counts]:
+def _nearest(tables: list[_DistanceTable], counts: Counts, last: int) -> Cheapest:
     """Least distance of each tuple asked for, and the records at it."""
     others = [table for axis, table in enumerate(tables) if axis != last]
     end = tables[last]
@@ -73,7 +72,7 @@ def _nearest(tables: list[_DistanceTable], counts: Counts, last: int) -> tuple[F
     sizes = np.diff(np.append(first, len(cells)))
     columns = [table.position[cells[first]] for table in others]
     records, place = counts[cells], end.position[cells]
-    best, tied = np.empty(len(end.leaf)), np.empty(len(end.leaf), dtype=np.int64)
+    best = Cheapest(len(end.leaf))
     order = np.argsort(end.leaf, kind="stable")
     step = max(1, _BLOCK_PAIRS // len(cells))
     for rows in np.split(order, np.flatnonzero(np.diff(end.leaf[order])) + 1):
@@ -85,13 +84,13 @@ def _nearest(tables: list[_DistanceTable], counts: Counts, last: int) -> tuple[F
             for table, column in zip(others, columns, strict=True):
                 begun += np.ascontiguousarray(table.distances[table.leaf[part]].T)[column]
             near = begun + least[:, None]
-            best[part] = near.min(axis=0)
-            limit = tie_limit(best[part])
+            best.cost[part] = near.min(axis=0)
+            limit = tie_limit(best.cost[part])
             group, row = np.nonzero(near <= limit)
             cell, pair = _members(first[group], sizes[group])
             tie = begun[group, row][pair] + ending[cell] <= limit[row][pair]
-            tied[part] = np.rint(np.bincount(row[pair], records[cell] * tie, len(part)))
-    return best, tied
+            best.tied[part] = np.rint(np.bincount(row[pair], records[cell] * tie, len(part)))
+    return best
 
 
 def _members(first: Positions, sizes: Positions) -> tuple[Positions, Positions]:
@@ -147,8 +146,8 @@ def own_cell_linkage(
         codes, cells = np.vstack([codes, population.codes]), np.vstack([cells, population.cells])
         people = np.concatenate([np.zeros_like(people), population.people])
     sizes = [group.n_leaves for group in files.groups]
-    row = _places(cell_numbers(files.asked, sizes), cell_numbers(codes[:, files.attributes], sizes))
-    cell = _places(released, cell_numbers(cells, release.axis_sizes))
+    row = places(cell_numbers(files.asked, sizes), cell_numbers(codes[:, files.attributes], sizes))
+    cell = places(released, cell_numbers(cells, release.axis_sizes))
     agree = (row >= 0) & (cell >= 0)
     pairs, of = np.unique(row[agree] * len(released) + cell[agree], return_inverse=True)
     cost = np.zeros(len(pairs))
@@ -156,53 +155,24 @@ def own_cell_linkage(
         everybody = np.bincount(cell[cell >= 0], people[cell >= 0], len(released))
         cost = np.maximum(everybody[pairs % len(released)], 1) / np.maximum(np.bincount(of, people[agree]), 1)
     pair_row, pair_cell = np.divmod(pairs, len(released))
-    best = _best(len(files.asked), pair_row, cost, counts[pair_cell])
+    best = Cheapest(len(files.asked))
+    best.add_pairs(pair_row, cost, counts[pair_cell])
     own = files.row * len(released) + cell[files.attacked]
     return _figure(files, best, cost[np.searchsorted(pairs, own)])
 
 
-@dataclass(frozen=True)
-class _Cheapest:
-    """The best candidates of each row asked for, shape (n_asked,)."""
-
-    cost: Floats
-    tied: Counts
-    """Records at that cost."""
-    size: Counts
-    """All candidates."""
-
-
-def _best(n_rows: int, row: Positions, cost: Floats, records: Counts) -> _Cheapest:
-    least = np.full(n_rows, np.inf)
-    np.minimum.at(least, row, cost)
-    tied = np.bincount(row, records * (cost <= tie_limit(least)[row]), n_rows)
-    size = np.bincount(row, records, n_rows)
-    return _Cheapest(least, np.rint(tied).astype(np.int64), np.rint(size).astype(np.int64))
-
-
 def _linked_to_containing(files: GeneralizedFiles, cost: Floats) -> Linkage:
     """Guess among the cheapest cells that hold the known values."""
-    parts = [
-        _best(block.stop - block.start, row, cost[cell], files.counts[cell])
-        for block, row, cell in containing_pairs(files.groups, files.asked, files.cells)
-    ]
-    best = _Cheapest(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("cost", "tied", "size")))
-    inside = np.ones(len(files.row), dtype=np.bool_)
+    best = Cheapest(len(files.asked))
+    for row, cell in containing_pairs(files.groups, files.asked, files.cells):
+        best.add_pairs(row, cost[cell], files.counts[cell])
+    own = cost[files.own]
     for axis, group in enumerate(files.groups):
-        inside &= group.holds(files.asked[files.row, axis], files.cells[files.own, axis])
-    return _figure(files, best, cost[files.own], inside)
+        own[~group.holds(files.asked[files.row, axis], files.cells[files.own, axis])] = np.inf
+    return _figure(files, best, own)
 
 
-def _figure(files: GeneralizedFiles, best: _Cheapest, own_cost: Floats, inside: Flags | None = None) -> Linkage:
-    """Figure of guessing among the cheapest; ``inside`` says whether each one's own is a candidate at all."""
-    hit = own_cost <= tie_limit(best.cost)[files.row]
-    if inside is not None:
-        hit &= inside
-    credit = np.where(hit, 1 / np.maximum(best.tied[files.row], 1), 0.0)
+def _figure(files: GeneralizedFiles, best: Cheapest, own: Floats) -> Linkage:
+    """Figure of guessing among the cheapest; the own cost is infinite of those whose own is no candidate."""
+    credit = best.credit(files.row, own)
     return linkage(credit, files.release.released_records, best.size[files.row], files.persons)
-
-
-def _places(numbers: Counts, wanted: Counts) -> Positions:
-    """Place of each number in an ordered array; −1 where it is not there."""
-    place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-    return np.where(numbers[place] == wanted, place, -1)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Flags, Floats
-from tasks.assessments.linkage.files import Positions
+from tasks.assessments.linkage.files import Positions, places
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.safe_harbor import SafeHarborAxis
@@ -227,23 +227,14 @@ def generalized_files(
     cell_of[released] = of
     counts = np.rint(np.bincount(of, release.records[released], len(cells))).astype(np.int64)
     return GeneralizedFiles(
-        release,
-        tuple(axes),
-        asked,
-        cells,
-        counts,
-        attacked,
-        row,
-        cell_of[attacked],
-        persons[attacked],
-        cell_of,
+        release, tuple(axes), asked, cells, counts, attacked, row, cell_of[attacked], persons[attacked], cell_of
     )
 
 
 def containing_pairs(
     groups: Sequence[AxisGroups], leaves: Codes, cells: Codes
-) -> Iterator[tuple[slice, Positions, Positions]]:
-    """All pairs of a row of ``leaves`` and a cell that holds it: a block of rows, then row in the block and cell.
+) -> Iterator[tuple[Positions, Positions]]:
+    """All pairs of a row of ``leaves`` and a cell that holds it, in blocks; the pairs of a row are together.
 
     Cells are distinct and make a tree, one attribute a level, the most telling first; a row goes down every branch that
     holds it. In a layer of an axis that is one group at most, which is looked up; no row is compared with every cell.
@@ -257,20 +248,19 @@ def containing_pairs(
     most = min(len(cells), prod(len(layers) for *_, layers in levels))
     step = max(1, _BLOCK_PAIRS // most)
     for start in range(0, len(leaves), step):
-        block = slice(start, min(start + step, len(leaves)))
-        row = np.arange(block.stop - start)
+        row = np.arange(start, min(start + step, len(leaves)))
         place = np.zeros(len(row), dtype=np.int64)
         for axis, group, keys, layers in levels:
-            rows, places = [], []
+            rows, branches = [], []
             for layer in layers:
-                position = group.layers[leaves[start + row, axis], layer]
-                wanted = place * group.n_positions + position
-                found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-                hit = np.flatnonzero((keys[found] == wanted) & (position >= 0))
+                position = group.layers[leaves[row, axis], layer]
+                found = places(keys, place * group.n_positions + position)
+                hit = np.flatnonzero((found >= 0) & (position >= 0))
                 rows.append(row[hit])
-                places.append(found[hit])
-            row, place = np.concatenate(rows), np.concatenate(places)
-        yield block, row, cell_of[place]
+                branches.append(found[hit])
+            row, place = np.concatenate(rows), np.concatenate(branches)
+        together = np.argsort(row, kind="stable")
+        yield row[together], cell_of[place[together]]
 
 
 def people_matching(
@@ -286,8 +276,8 @@ def people_matching(
     asked, cell_of = _distinct(cells[:, axes], [group.n_positions for group in known])
     values, value_of = _distinct(codes[:, axes], [group.n_leaves for group in known])
     counts, total = np.bincount(value_of, people, len(values)), np.zeros(len(asked))
-    for block, row, cell in containing_pairs(known, values, asked):
-        total += np.bincount(cell, counts[block][row], len(asked))
+    for row, cell in containing_pairs(known, values, asked):
+        total += np.bincount(cell, counts[row], len(asked))
     return np.rint(total).astype(np.int64)[cell_of]
 
 

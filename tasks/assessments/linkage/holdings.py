@@ -14,7 +14,7 @@ from tasks.assessments.linkage.informed import InformedView
 from tasks.assessments.linkage.mixed import GeneralizedPart, MixedFiles, mixed_files
 from tasks.assessments.linkage.within import MaskedPart
 from tasks.candidate.candidate import Candidate
-from tasks.generalization.problem import fold
+from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.coded import known_probabilities
 from tasks.request.model import ReleaseRequest, ValueType
@@ -118,7 +118,7 @@ class Holdings:
         tuples = self.candidate.prepared.tuple_of_record
         codes = self.candidate.index.data.codes[:, list(self.quasi)][tuples]
         columns = np.hstack([codes, self.unchanged_codes, *(part.original for part in self.parts)]).T
-        _, kinds = fold([np.unique(column, return_inverse=True)[1] for column in columns])
+        _, kinds = fold(np.column_stack([np.unique(column, return_inverse=True)[1] for column in columns]))
         return len(kinds) / len(tuples)
 
     def view(self, *, cells: bool, unchanged: bool, parts: tuple[MaskedPart, ...]) -> InformedView:

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, distinct_rows, tie_limit
+from tasks.assessments.linkage.files import Cheapest, Files, Positions, distinct_rows, places
 from tasks.assessments.linkage.within import MaskedPart, PairScore, candidate_pairs, linkage_within
 from tasks.core.errors import ParameterError
-from tasks.generalization.problem import fold
+from tasks.generalization.kanonymity.classes import fold
 from tasks.masking.method import MaskedRange
-
-Counts = NDArray[np.int64]
+from tasks.microdata.tuples import Counts
 
 _ROUNDS = 200
 _CLOSE = 1e-3
@@ -36,17 +35,17 @@ def joint_linkage(files: Files, bounds: MaskedRange, score: PairScore, most_pair
     row, point = _pairs(points.rows, MaskedRange(bounds.low[asked.first], bounds.high[asked.first]), most_pairs)
     scores = score(asked.first[row], points.first[point])
     n_asked, records = len(asked.rows), points.counts[point]
-    weight: Floats = np.exp(_least(n_asked, row, scores)[row] - scores) * records
+    likeliest, best = Cheapest(n_asked), Cheapest(n_asked)
+    likeliest.add_pairs(row, scores, records)
+    weight: Floats = np.exp(likeliest.cost[row] - scores) * records
     plan = scaled_to_marginals(row, point, weight, asked.counts, points.counts)
     # Minus the probability that one of a pair's masked records is a given one of its records.
     share = -plan / (asked.counts[row] * records)
-    limit = tie_limit(_least(n_asked, row, share))
-    tied, size = np.bincount(row, records * (share <= limit[row]), n_asked), np.bincount(row, records, n_asked)
-    keys, wanted = row * len(points.rows) + point, asked.of * len(points.rows) + points.of[files.truth]
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    own = np.where(keys[place] == wanted, share[place], np.inf)
-    credit = np.where(own <= limit[asked.of], 1 / np.maximum(tied, 1)[asked.of], 0.0)
-    return linkage(credit, len(files.masked), size[asked.of].astype(np.int64))
+    best.add_pairs(row, share, records)
+    n_points = len(points.rows)
+    place = places(row * n_points + point, asked.of * n_points + points.of[files.truth])
+    own = np.where(place >= 0, share[place], np.inf)
+    return linkage(best.credit(asked.of, own), len(files.masked), best.size[asked.of])
 
 
 def _pairs(points: Floats, bounds: MaskedRange, most: int) -> tuple[Positions, Positions]:
@@ -68,13 +67,6 @@ def _pairs(points: Floats, bounds: MaskedRange, most: int) -> tuple[Positions, P
     row, point = (np.concatenate(side) for side in zip(*blocks, strict=True))
     order = np.argsort(row * len(points) + point)
     return row[order], point[order]
-
-
-def _least(n_rows: int, row: Positions, values: Floats) -> Floats:
-    """Least value of each row's pairs; +∞ where it has none."""
-    least = np.full(n_rows, np.inf)
-    np.minimum.at(least, row, values)
-    return least
 
 
 def scaled_to_marginals(
@@ -115,10 +107,7 @@ class InformedView:
     @cached_property
     def class_of(self) -> NDArray[np.int64]:
         """Number of the class of each released record: those equal in all that must be equal."""
-        if self.equal.shape[1] == 0:
-            return np.zeros(len(self.released), dtype=np.int64)
-        number, _ = fold(list(self.equal[self.released].T.astype(np.intp, copy=False)))
-        return number.astype(np.int64)
+        return fold(self.equal[self.released])[0]
 
     def equal_linkage(self) -> Linkage:
         """Guess among the records that are equal in all that must be."""
@@ -164,7 +153,7 @@ class InformedView:
         who, what = self.released[people], self.released[candidates]
         before = np.hstack([self.equal[who].astype(np.float64), *(part.original[who] for part in self.parts)])
         after = np.hstack([self.equal[what].astype(np.float64), *(part.masked[what] for part in self.parts)])
-        return Files(before, after, truth, tuple(f"attribute {place + 1}" for place in range(before.shape[1])))
+        return Files(before, after, truth, ())
 
     def _bounds(self, people: Positions) -> MaskedRange:
         """Bounds of some people, by position among the released; what must be equal is bounded by itself."""

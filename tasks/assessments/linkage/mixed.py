@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, common_scale, distinct_rows, tie_limit
+from tasks.assessments.linkage.files import Files, Positions, cheapest_credit, common_scale, distinct_rows
 from tasks.assessments.linkage.generalized_files import AxisGroups, distance_table
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
@@ -117,8 +117,7 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
             np.subtract(values, number, out=apart)
             np.square(apart, out=apart)
             total += apart
-        limit = tie_limit(total.min(keepdims=True))[0]
-        credit[who] = 1 / files.counts[total <= limit].sum() if total[truth] <= limit else 0.0
+        credit[who] = cheapest_credit(total[None], truth, files.counts)[0]
     return linkage(credit, int(files.counts.sum()))
 
 

@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import DistinctRows, Files, Positions, distinct_rows, tie_limit
+from tasks.assessments.linkage.files import Cheapest, DistinctRows, Files, Positions, distinct_rows
 from tasks.core.errors import ParameterError
 
 _MOST_PATTERNS = 2**22
@@ -68,14 +68,12 @@ def probabilistic_linkage(files: Files, comparison: LevelComparison | None = Non
     fitted = compared.fitted()
     levels = compared.levels(np.arange(compared.n_patterns))
     scores = -_summed(np.log(fitted.matches / fitted.others), levels)
-    best, tied = np.empty(len(compared.asked.rows)), np.empty(len(compared.asked.rows), dtype=np.int64)
-    for rows, patterns in compared.blocks(np.arange(len(best))):
-        found = scores[patterns]
-        best[rows] = found.min(axis=1)
-        tied[rows] = (found <= tie_limit(best[rows])[:, None]) @ compared.points.counts
+    best = Cheapest(len(compared.asked.rows))
+    for rows, patterns in compared.blocks(np.arange(len(best.cost))):
+        best.add_table(rows, scores[patterns], compared.points.counts)
     of = compared.asked.of
     own = scores[compared.patterns(of, compared.points.of[files.truth])]
-    return linkage(np.where(own <= tie_limit(best)[of], 1 / tied[of], 0.0), len(files.masked))
+    return linkage(best.credit(of, own), len(files.masked))
 
 
 @dataclass(frozen=True)

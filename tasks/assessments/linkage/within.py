@@ -12,9 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Flags, Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, common_scale, distinct_rows, tie_limit
+from tasks.assessments.linkage.files import (
+    Cheapest,
+    Files,
+    Positions,
+    cheapest_credit,
+    common_scale,
+    distances_between,
+    distinct_rows,
+)
 from tasks.core.errors import ParameterError, row_positions
-from tasks.masking.method import Effect, MaskedRange, MaskingMethod
+from tasks.masking.method import Effect, MaskedRange, MaskingMethod, rank_range
 from tasks.masking.rank_swapping import window_bounds
 from tasks.masking.registry import METHODS
 from tasks.request.model import Masking
@@ -29,13 +37,12 @@ _SPARSE = 0.05
 def distance_score(files: Files) -> PairScore:
     """Euclidean distance between standardised records, as in DLD."""
     original, masked = common_scale(files)
+    return lambda records, candidates: distances_between(original[records], masked[candidates])
 
-    def score(records: Positions, candidates: Positions) -> Floats:
-        apart = original[records] - masked[candidates]
-        distances: Floats = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-        return distances
 
-    return score
+def half_squared(original: Floats, masked: Floats) -> PairScore:
+    """Half the squared Euclidean distance of a pair of rows."""
+    return lambda records, candidates: distances_between(original[records], masked[candidates]) ** 2 / 2
 
 
 def rank_swap_linkage(files: Files, window: int, *, guaranteed: bool = True) -> Linkage:
@@ -80,20 +87,12 @@ def linkage_within(files: Files, bounds: MaskedRange, score: PairScore) -> Linka
         return linkage(_best_anywhere(files, score, np.arange(n_known)), n_masked, np.full(n_known, n_masked))
     points = distinct_rows(files.masked)
     asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
-    best, n_asked = np.full(len(asked.rows), np.inf), len(asked.rows)
-    tied, size = np.zeros(n_asked, dtype=np.int64), np.zeros(n_asked, dtype=np.int64)
+    best = Cheapest(len(asked.rows))
     for row, point in candidate_pairs(points.rows, MaskedRange(bounds.low[asked.first], bounds.high[asked.first])):
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        held, counts = row[starts], points.counts[point]
-        scores = score(asked.first[row], points.first[point])
-        best[held] = np.minimum.reduceat(scores, starts)
-        size[held] = np.add.reduceat(counts, starts)
-        tied[held] = np.add.reduceat(counts * (scores <= tie_limit(best)[row]), starts)
-    inside = np.flatnonzero(truth_inside(files, bounds))
-    own = score(asked.first[asked.of[inside]], points.first[points.of[files.truth[inside]]])
-    hit = inside[own <= tie_limit(best)[asked.of[inside]]]
-    credit, sizes = np.zeros(n_known), size[asked.of]
-    credit[hit] = 1 / tied[asked.of[hit]]
+        best.add_pairs(row, score(asked.first[row], points.first[point]), points.counts[point])
+    own, inside = np.full(n_known, np.inf), np.flatnonzero(truth_inside(files, bounds))
+    own[inside] = score(asked.first[asked.of[inside]], points.first[points.of[files.truth[inside]]])
+    credit, sizes = best.credit(asked.of, own), best.size[asked.of]
     lost = np.flatnonzero(sizes == 0)
     credit[lost] = _best_anywhere(files, score, lost)
     return linkage(credit, n_masked, sizes)
@@ -113,10 +112,8 @@ def _best_anywhere(files: Files, score: PairScore, records: Positions) -> Floats
     for start in range(0, len(records), step):
         block = records[start : start + step]
         scores = score(np.repeat(block, len(points.first)), np.tile(points.first, len(block)))
-        scores = scores.reshape(len(block), -1)
-        tie = scores <= tie_limit(scores.min(axis=1))[:, None]
-        own = tie[np.arange(len(block)), points.of[files.truth[block]]]
-        credit[start : start + step] = np.where(own, 1 / (tie @ points.counts), 0.0)
+        own = points.of[files.truth[block]]
+        credit[start : start + step] = cheapest_credit(scores.reshape(len(block), -1), own, points.counts)
     return credit
 
 
@@ -231,16 +228,14 @@ class MaskedPart:
         if effect in (Effect.NOISE, Effect.JOINT_NOISE):
             joint = effect is Effect.JOINT_NOISE and self.complete
             return noise_score(self.files, self.masking.strength, correlated=joint)
-        distance = distance_score(self.files)
-        return lambda records, candidates: distance(records, candidates) ** 2 / 2
+        return half_squared(*common_scale(self.files))
 
     @cached_property
     def inside(self) -> PairScore:
         """Criterion among candidates: the distance where bounds leave few, as in the literature; else likelihood."""
         if np.isinf(self.bounds.low).all():
             return self.likelihood
-        distance = distance_score(self.files)
-        return lambda records, candidates: distance(records, candidates) ** 2 / 2
+        return half_squared(*common_scale(self.files))
 
 
 def simulated_displacement(method: MaskingMethod, n_records: int, columns: int = 20) -> Floats:
@@ -302,20 +297,11 @@ def noise_score(files: Files, proportion: float, *, correlated: bool = False) ->
         kept = values > _LEAST_EIGENVALUE * values.max()
         axes = vectors[:, kept] / np.sqrt(values[kept])
         original, masked = (np.einsum("ri,ij->rj", table, axes) for table in (original, masked))
-    original, masked = original / np.sqrt(proportion), masked / np.sqrt(proportion)
-
-    def score(records: Positions, candidates: Positions) -> Floats:
-        apart = original[records] - masked[candidates]
-        half: Floats = np.einsum("ij,ij->i", apart, apart) / 2
-        return half
-
-    return score
+    return half_squared(original / np.sqrt(proportion), masked / np.sqrt(proportion))
 
 
 def _rank_intervals(values: Floats, ordered: Floats) -> tuple[Positions, Positions]:
     """Lowest and highest rank of each value in its sorted attribute; a value that is not there has the next one's."""
-    low, high = np.empty(values.shape, dtype=np.intp), np.empty(values.shape, dtype=np.intp)
-    for axis, column in enumerate(ordered.T):
-        low[:, axis] = np.minimum(np.searchsorted(column, values[:, axis], "left"), len(column) - 1)
-        high[:, axis] = np.maximum(np.searchsorted(column, values[:, axis], "right") - 1, low[:, axis])
-    return low, high
+    low, high = rank_range(values, ordered)
+    low = np.minimum(low, len(ordered) - 1)
+    return low, np.maximum(high, low)

@@ -99,3 +99,7 @@ class SequentialFact(Fact):
     curve: tuple[CurvePoint, ...]
     sensitivity: tuple[SensitivityFact, ...]
     deterrents: tuple[DeterrentFact, ...]
+
+    def judged_in(self, beliefs: tuple[BeliefFact, ...]) -> BeliefFact:
+        """The belief of ``initial`` or ``residual`` that the gates judge."""
+        return next(one for one in beliefs if one.belief == self.judged)

@@ -43,15 +43,13 @@ class Options:
     @cached_property
     def regret(self) -> Floats:
         """Payoff lost at each option against the best of its group."""
-        lost: Floats = np.maximum.reduceat(self.payoffs, self.starts)[self.group] - self.payoffs
-        return lost
+        return np.maximum.reduceat(self.payoffs, self.starts)[self.group] - self.payoffs
 
     def chosen(self, worth: Floats) -> Places:
         """Option of each group with the greatest worth, the first among equals."""
         best = np.maximum.reduceat(worth, self.starts)
         places = np.where(worth == best[self.group], np.arange(len(worth)), len(worth))
-        first: Places = np.minimum.reduceat(places, self.starts)
-        return first
+        return np.minimum.reduceat(places, self.starts)
 
     def subset(self, which: NDArray[np.bool_]) -> tuple["Options", Places]:
         """The options of a mask, and the groups that have any."""
@@ -124,8 +122,7 @@ def allocate(options: Options, limits: tuple[Limit, ...], weights: Counts | None
 
 def _shares(options: Options, capacity: Floats) -> Floats:
     """Use in shares of the capacities."""
-    shares: Floats = options.usage / np.where(capacity > 0, capacity, 1.0)[:, None]
-    return shares
+    return options.usage / np.where(capacity > 0, capacity, 1.0)[:, None]
 
 
 def _rounded(options: Options, capacity: Floats, relaxation: Relaxation) -> Places:

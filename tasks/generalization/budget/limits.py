@@ -16,6 +16,7 @@ from tasks.core.fact import Fact
 from tasks.generalization.game import Floats, Follower
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
+from tasks.request.model import BudgetPolicy
 
 REIDENTIFICATIONS = "reidentifications"
 ATTACKED = "attacked records"
@@ -25,24 +26,6 @@ LOST = "information lost of "
 SLACK = 1e-9
 """Sums over a file are rounded: a limit is kept where it is exceeded by no more than this share of it."""
 WHERE = "policy.generalization.budget"
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Limits of a whole file, as the policy states them; None where there is none."""
-
-    reidentifications: float | None = None
-    """Most expected re-identifications."""
-    attacked_share: float | None = None
-    """Largest share of the records that are attacked, 0 to 1."""
-    least_people: int | None = None
-    """Least people of the population who match a released cell."""
-    least_records: int | None = None
-    """Least records of the file in a released cell."""
-    suppression: float | None = None
-    """Largest share of the records that may be left out, 0 to 1; None leaves out nobody."""
-    utility_floor: tuple[tuple[int, float], ...] = ()
-    """Attribute (by number) and the least mean share of its information kept, 0 to 1, a suppressed record keeping 0."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +114,7 @@ def _use(limit: Limit, used: float, price: float, n_records: int) -> LimitFact:
     )
 
 
-def limits_of(budget: Budget, hierarchies: Sequence[Hierarchy], n_records: int) -> tuple[Limit, ...]:
+def limits_of(budget: BudgetPolicy, hierarchies: Sequence[Hierarchy], n_records: int) -> tuple[Limit, ...]:
     """The limits of a budget that a sum over records measures, in one order; the least sizes forbid cells instead.
 
     Raises ParameterError if a floor is of an attribute that does not exist or has nothing to lose.
@@ -142,16 +125,17 @@ def limits_of(budget: Budget, hierarchies: Sequence[Hierarchy], n_records: int) 
         SUPPRESSED: None if budget.suppression is None else budget.suppression * n_records,
     }
     limits = [Limit(name, float(capacity)) for name, capacity in capacities.items() if capacity is not None]
-    for axis, floor in budget.utility_floor:
-        if not (0 <= axis < len(hierarchies) and hierarchies[axis].n_leaves > 1):
+    axes = {tree.name: axis for axis, tree in enumerate(hierarchies) if tree.n_leaves > 1}
+    for name, floor in budget.utility_floor.items():
+        if name not in axes:
             raise ParameterError(
                 "a limit of the budget is outside its range",
-                where=f"utility_floor[{axis}]",
+                where=f"utility_floor[{name}]",
                 expected="a quasi-identifier with two values or more",
-                got=f"attribute {axis}",
+                got=f"attribute {name}",
                 fix="correct the limit",
             )
-        limits.append(Limit(LOST + hierarchies[axis].name, (1.0 - floor) * n_records, axis))
+        limits.append(Limit(LOST + name, (1.0 - floor) * n_records, axes[name]))
     return tuple(limits)
 
 
@@ -207,7 +191,7 @@ def of_copy(
     missing = float(data.counts[~released].sum())
     axes = {LOST + tree.name: axis for axis, tree in enumerate(hierarchies)}
 
-    def of_copy(use: LimitFact) -> LimitFact:
+    def in_copy(use: LimitFact) -> LimitFact:
         if use.name == SUPPRESSED:
             return use.model_copy(update={"used": missing})
         if use.name not in axes:
@@ -216,7 +200,7 @@ def of_copy(
         used = missing + float(data.counts[released] @ share)
         return use.model_copy(update={"used": used, "kept": 1.0 - used / data.total})
 
-    limits = tuple(map(of_copy, outcome.limits))
+    limits = tuple(map(in_copy, outcome.limits))
     broken = [use for use in limits if not within(np.array(use.used), np.array(use.limit))]
     if broken:
         raise StageFailed(

@@ -16,7 +16,6 @@ from tasks.core.errors import StageFailed
 from tasks.generalization.budget.knapsack import Options, allocate, relax
 from tasks.generalization.budget.limits import (
     WHERE,
-    Budget,
     BudgetedLevels,
     Limit,
     Plan,
@@ -35,6 +34,7 @@ from tasks.generalization.problem import Problem
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples, distinct_tuples, radix_strides
+from tasks.request.model import BudgetPolicy
 
 _NEAR = 1e-5
 """Share of what the budget costs that the relaxation's bound may be off: each question to it is a whole partition."""
@@ -110,7 +110,7 @@ class PartitionPlan(Plan):
     chosen: MixedPartition
 
 
-def plan_partition(problem: Problem, weighed: Weighed, budget: Budget, rule: Rule = Rule.BASIC) -> PartitionPlan:
+def plan_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule = Rule.BASIC) -> PartitionPlan:
     """The recursive partition that pays most within a budget over the file.
 
     Raises StageFailed if no partition keeps the budget, or none was found.
@@ -155,7 +155,7 @@ def plan_partition(problem: Problem, weighed: Weighed, budget: Budget, rule: Rul
     return PartitionPlan(limits, used, relaxation.prices, payoff, bound, alone, chosen=chosen)
 
 
-def budgeted_partition(problem: Problem, weighed: Weighed, budget: Budget, rule: Rule) -> BudgetedLevels:
+def budgeted_partition(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule) -> BudgetedLevels:
     """A partition within the budget, for the data and the population; parameters and errors of ``plan_partition``."""
     plan = plan_partition(problem, weighed, budget, rule)
     levels, withheld = plan.chosen.walk(weighed.data.codes)
@@ -180,7 +180,7 @@ class _PricedCells:
 
     problem: Problem
     weighed: Weighed
-    budget: Budget
+    budget: BudgetPolicy
     limits: tuple[Limit, ...]
     rule: Rule
     _terms: dict[int, tuple[Floats, Floats, Floats, Bools]] = field(default_factory=dict)
@@ -251,7 +251,7 @@ class _PricedCells:
         return np.asarray(used * data.counts)
 
 
-def _guesses(problem: Problem, weighed: Weighed, budget: Budget, rule: Rule) -> list[Floats]:
+def _guesses(problem: Problem, weighed: Weighed, budget: BudgetPolicy, rule: Rule) -> list[Floats]:
     """Prices about those of the partition: what the limits are worth to a sample of records, each for itself."""
     data = weighed.data
     some = np.arange(0, len(data), max(1, len(data) // _SAMPLE))
@@ -287,7 +287,7 @@ def _mixed(cells: _PricedCells, parts: tuple[Partition, ...], limits: tuple[Limi
     return MixedPartition(hierarchies, parts, regions, label[found.options])
 
 
-def _forbidden(budget: Budget, limits: tuple[Limit, ...]) -> StageFailed:
+def _forbidden(budget: BudgetPolicy, limits: tuple[Limit, ...]) -> StageFailed:
     sizes = ((budget.least_people, "people"), (budget.least_records, "records"))
     least = [f"at least {number:,} {what} in a cell" for number, what in sizes if number is not None]
     wanted = ", ".join([*([in_words(limits)] if limits else []), *least])

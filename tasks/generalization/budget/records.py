@@ -22,7 +22,6 @@ from tasks.generalization.budget.limits import (
     REIDENTIFICATIONS,
     SUPPRESSED,
     WHERE,
-    Budget,
     BudgetedLevels,
     Limit,
     Plan,
@@ -36,6 +35,7 @@ from tasks.generalization.problem import Problem, allowed_nodes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples
+from tasks.request.model import BudgetPolicy
 
 SUPPRESS = -1
 """Label of leaving a record out; the other labels are lattice nodes."""
@@ -57,7 +57,7 @@ class RecordPlan(Plan):
 
 
 def plan_records(
-    problem: Problem, data: Tuples, budget: Budget, rule: Rule = Rule.BASIC, floor: Codes | None = None
+    problem: Problem, data: Tuples, budget: BudgetPolicy, rule: Rule = Rule.BASIC, floor: Codes | None = None
 ) -> RecordPlan:
     """Give the records of a file the strategies that pay most in sum within a budget, its ``least_records`` left aside.
 
@@ -77,7 +77,7 @@ def budgeted_records(
     problem: Problem,
     population: Tuples,
     data: Tuples,
-    budget: Budget,
+    budget: BudgetPolicy,
     rule: Rule,
     *,
     floors: tuple[Codes, Codes] | None = None,
@@ -98,7 +98,7 @@ def budgeted_records(
 
 
 def _at_prices(  # noqa: PLR0917
-    problem: Problem, population: Tuples, budget: Budget, rule: Rule, floor: Codes | None, plan: RecordPlan
+    problem: Problem, population: Tuples, budget: BudgetPolicy, rule: Rule, floor: Codes | None, plan: RecordPlan
 ) -> Counts:
     """Strategy of each population tuple that is worth most at the prices of a plan, −1 where it is suppressed."""
     if budget.utility_floor:
@@ -127,7 +127,12 @@ def _at_prices(  # noqa: PLR0917
 
 
 def strategies(  # noqa: PLR0917
-    problem: Problem, data: Tuples, budget: Budget, limits: tuple[Limit, ...], rule: Rule, floor: Codes | None = None
+    problem: Problem,
+    data: Tuples,
+    budget: BudgetPolicy,
+    limits: tuple[Limit, ...],
+    rule: Rule,
+    floor: Codes | None = None,
 ) -> Options:
     """Options of every distinct tuple: payoff and use of the limits of one record at each undominated strategy.
 
@@ -178,7 +183,7 @@ def strategies(  # noqa: PLR0917
 
 
 def _undominated(
-    problem: Problem, codes: Codes, budget: Budget, rule: Rule, floor: Codes | None
+    problem: Problem, codes: Codes, budget: BudgetPolicy, rule: Rule, floor: Codes | None
 ) -> tuple[Places, Places]:
     """Tuple and node of each strategy that no strategy without risk beats in everything, tuple by tuple."""
     nodes = problem.lattice.nodes

@@ -55,8 +55,7 @@ def _steps_to_present(present: Bools) -> Floats:
     codes = np.arange(n_values)
     before = np.maximum.accumulate(np.where(present, codes, -n_values), axis=1)
     after = np.minimum.accumulate(np.where(present, codes, 2 * n_values)[:, ::-1], axis=1)[:, ::-1]
-    steps: Floats = np.minimum(codes - before, after - codes).astype(np.float64)
-    return steps
+    return np.minimum(codes - before, after - codes).astype(np.float64)
 
 
 def _words(terms: Closeness) -> str:

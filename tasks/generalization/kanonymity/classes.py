@@ -26,7 +26,7 @@ _ROWS_KEPT = 2**23
 """Rows of class tables kept to count further nodes from; 24 bytes each."""
 
 
-def number_rows(columns: Sequence[Ints], sizes: Sequence[int], n_rows: int) -> tuple[Ints, int]:
+def number_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n_rows: int) -> tuple[Ints, int]:
     """Number rows of codes so that equal rows, and only they, have equal numbers, in no particular order.
 
     ``columns`` are codes from 0, each of shape (n_rows,), ``sizes`` their upper bounds. Returns the numbers, from 0,
@@ -49,6 +49,15 @@ def compact(numbers: Ints, bound: int) -> tuple[Ints, int]:
         return places[numbers], int(places[-1]) + 1 if bound else 0
     places, distinct = pd.factorize(numbers)
     return places.astype(np.int64), len(distinct)
+
+
+def fold(rows: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """Number of each row of codes from 0, equal for equal rows and without gaps, and the place of one row of each."""
+    sizes = (rows.max(axis=0, initial=0) + 1).tolist()
+    numbers, many = compact(*number_rows(list(rows.T), sizes, len(rows)))
+    members = np.empty(many, dtype=np.int64)
+    members[numbers] = np.arange(len(numbers))
+    return numbers, members
 
 
 @dataclass(frozen=True)
@@ -195,18 +204,13 @@ def tally(codes: Ints, hierarchies: Sequence[Hierarchy]) -> Tally:
     middle = (len(hierarchies) + 1) // 2
     halves = [half_of(codes[:, :middle], hierarchies[:middle]), half_of(codes[:, middle:], hierarchies[middle:])]
     (left, left_of), (right, right_of) = halves
-    numbers, n_tuples = compact(*number_rows([left_of, right_of], [len(left.codes), len(right.codes)], len(codes)))
-    member = np.empty(n_tuples, dtype=np.int64)
-    member[numbers] = np.arange(len(numbers))
-    records = np.bincount(numbers, minlength=n_tuples).astype(np.float64)
+    numbers, member = fold(np.column_stack([left_of, right_of]))
+    records = np.bincount(numbers, minlength=len(member)).astype(np.float64)
     tuples = Classes(left_of[member], right_of[member], records)
     return Tally(left, right, tuples, numbers, Stock(len(hierarchies)))
 
 
 def half_of(codes: Ints, hierarchies: Sequence[Hierarchy]) -> tuple[Half, Ints]:
     """Distinct tuples over some attributes, and the one of each row of leaf codes."""
-    sizes = [tree.n_leaves for tree in hierarchies]
-    numbers, n_tuples = compact(*number_rows(list(codes.T), sizes, len(codes)))
-    member = np.empty(n_tuples, dtype=np.int64)
-    member[numbers] = np.arange(len(numbers))
+    numbers, member = fold(codes)
     return Half(tuple(hierarchies), codes[member]), numbers

@@ -13,7 +13,6 @@ less than k.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,33 +23,14 @@ from tasks.generalization.kanonymity.metrics import Floats, Metric, Reference
 Bools = NDArray[np.bool_]
 
 
-class Cost(Protocol):
-    """Costs of nodes and bounds on them."""
-
-    @property
-    def ranked(self) -> bool:
-        """Whether ``floor`` distinguishes nodes before anything is counted."""
-
-    def floor(self, heights: Levels) -> Floats:
-        """Bound from below on the cost of every node, an array with one axis an attribute."""
-
-    def cost(self, levels: Levels, classes: Classes, withheld: Bools) -> float:
-        """Cost of a node whose classes are counted; ``withheld`` marks those suppressed."""
-
-    def below(self, levels: Levels, classes: Classes, firm: Bools) -> Floats | float:
-        """Bound on a node and all more specific ones; ``firm`` marks the classes that firm constraints suppress."""
-
-    def above(self, classes: Classes) -> float:
-        """Bound on a node with these classes and all more general ones; −inf where ``floor`` says all there is."""
-
-
 @dataclass(frozen=True)
 class AdditiveCost:
-    """Precision, non-uniform entropy and Loss: means over records, attribute by attribute."""
+    """Precision, non-uniform entropy and Loss: means over records, attribute by attribute; bounds are from below."""
 
     tally: Tally
     whole: Reference
     ranked = True
+    """Whether ``floor`` distinguishes nodes before anything is counted."""
 
     @cached_property
     def released(self) -> list[Floats]:
@@ -62,7 +42,7 @@ class AdditiveCost:
         ]
 
     def floor(self, heights: Levels) -> Floats:
-        """Cost of every node without suppression."""
+        """Cost of every node without suppression; an array with one axis an attribute."""
         return self._grid(heights, np.zeros(len(self.whole.used)))
 
     def cost(self, levels: Levels, classes: Classes, withheld: Bools) -> float:
@@ -71,7 +51,7 @@ class AdditiveCost:
         return self.whole.cost(np.array(means) + self._more(levels, classes, withheld))
 
     def below(self, levels: Levels, classes: Classes, firm: Bools) -> Floats:
-        """Costs without suppression, and what these suppressed records cost more here."""
+        """Bound on a node and all more specific ones: what classes that firm constraints suppress cost more here."""
         return self._grid(tuple(level + 1 for level in levels), self._more(levels, classes, firm))
 
     def above(self, classes: Classes) -> float:  # noqa: ARG002
@@ -137,8 +117,11 @@ class DiscernibilityCost:
         return out * self.whole.n_records + (self.n_records - out) * self.k
 
     def above(self, classes: Classes) -> float:
-        """For each record the size of its class here, and at least k."""
+        """Bound on a node and all more general ones: the size of each record's class here, and at least k."""
         return float(classes.records @ np.maximum(classes.records, self.k))
+
+
+Cost = AdditiveCost | DiscernibilityCost
 
 
 def cost_of(tally: Tally, whole: Reference, k: int) -> Cost:

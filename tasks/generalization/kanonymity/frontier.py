@@ -1,7 +1,5 @@
 """The nodes that may still be optimal, and which of them to count next."""
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -77,7 +75,7 @@ class Frontier:
         if not self._ranked:
             return np.minimum(refused, _sums(self._open, below=False)[nodes])
         bounds = self._bounds.ravel()[nodes]
-        return np.minimum(refused, _at_least(bounds))
+        return np.minimum(refused, len(bounds) - np.searchsorted(np.sort(bounds), bounds))
 
 
 def beyond(cost: float) -> float:
@@ -85,29 +83,14 @@ def beyond(cost: float) -> float:
     return cost + _TIE * max(abs(cost), 1.0)
 
 
-def _at_least(costs: Floats) -> NDArray[np.int64]:
-    """Number of costs at least as large as each one."""
-    order = np.argsort(costs)
-    ranked = costs[order]
-    first = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
-    number = np.empty(len(costs), dtype=np.int64)
-    number[order] = len(costs) - np.repeat(first, np.diff(np.append(first, len(costs))))
-    return number
-
-
 def _down(levels: Levels) -> tuple[slice, ...]:
     return tuple(slice(level + 1) for level in levels)
 
 
-def _sums(marks: NDArray[np.bool_], *, below: bool) -> NDArray[np.float32]:
-    """Marked nodes at or below each node, or at or above it: prefix sums as one small matrix product an axis."""
-    sums = marks.astype(np.float32)
-    for height in marks.shape:
-        sums = (_triangle(height, lower=below) @ sums.reshape(height, -1)).T
-    return sums.ravel()
-
-
-@cache
-def _triangle(height: int, *, lower: bool) -> NDArray[np.float32]:
-    ones = np.ones((height, height), dtype=np.float32)
-    return np.tril(ones) if lower else np.triu(ones)
+def _sums(marks: NDArray[np.bool_], *, below: bool) -> NDArray[np.int32]:
+    """Marked nodes at or below each node, or at or above it."""
+    ascending = (slice(None, None, 1 if below else -1),) * marks.ndim
+    sums = marks[ascending].astype(np.int32)
+    for axis in range(marks.ndim):
+        np.cumsum(sums, axis=axis, out=sums)
+    return sums[ascending].ravel()

@@ -109,35 +109,29 @@ class Reference:
 def reference(metric: Metric, codes: Ints, hierarchies: Sequence[Hierarchy]) -> Reference:
     """Reference of a metric over all records of a file, leaf codes of shape (n_records, n_attributes)."""
     axes: list[AxisCost | None] = []
-    if metric is not Metric.DISCERNIBILITY:
-        for column, tree in zip(codes.T, hierarchies, strict=True):
-            axes.append(_AXIS_COSTS[metric](tree, np.bincount(column, minlength=tree.n_leaves).astype(np.float64)))
+    for column, tree in zip(codes.T, hierarchies, strict=True) if metric is not Metric.DISCERNIBILITY else ():
+        values = np.bincount(column, minlength=tree.n_leaves).astype(np.float64)
+        held = np.column_stack([np.bincount(groups, weights=values)[groups] for groups in tree.groups.T])
+        levels = np.broadcast_to(np.arange(tree.n_levels), held.shape)
+        own = np.log2(np.maximum(values, 1))
+        axes.append(axis_cost(metric, values, levels, tree.sizes[tree.positions], held, own))
     return Reference(metric, tuple(axes), len(codes))
 
 
-def _precision(tree: Hierarchy, values: Floats) -> AxisCost | None:
-    top = tree.n_levels - 1
-    return shares(np.tile(np.arange(tree.n_levels) / top, (tree.n_leaves, 1)), values) if top else None
+def axis_cost(  # noqa: PLR0917
+    metric: Metric, values: Floats, levels: NDArray[np.integer], sizes: Ints, held: Floats, own: Floats
+) -> AxisCost | None:
+    """Costs of one attribute by a metric other than discernibility; those of leaves that the file does not have are 0.
 
-
-def _loss(tree: Hierarchy, values: Floats) -> AxisCost | None:
-    others = tree.n_leaves - 1
-    return shares((tree.sizes[tree.positions] - 1) / others, values) if others else None
-
-
-def shares(share: Floats, values: Floats) -> AxisCost:
-    """Costs from the share that a record loses, shape (n_leaves, n_levels), and the records of each leaf."""
-    return AxisCost(share / values.sum(), (1 - share) / values.sum())
-
-
-def _non_uniform_entropy(tree: Hierarchy, values: Floats) -> AxisCost | None:
-    """Costs of values that the file does not have are 0."""
-    held = np.column_stack([np.bincount(groups, weights=values)[groups] for groups in tree.groups.T])
-    own = values[:, None]
-    released = np.log2(np.where(own > 0, held / np.maximum(own, 1), 1.0))
-    more = np.log2(np.where(own > 0, values.sum() / np.maximum(held, 1), 1.0))
+    ``values`` are the records of each leaf; ``levels``, ``sizes`` and ``held``, of shape (n_leaves, n_levels), its
+    group's level, domain values and records of the file at each level; ``own`` the mean log₂ f(v) of its records.
+    """
+    if metric is not Metric.NON_UNIFORM_ENTROPY:
+        lost = levels if metric is Metric.PRECISION else sizes - 1
+        share = lost / max(lost[0, -1], 1)
+        return AxisCost(share / values.sum(), (1 - share) / values.sum()) if lost[0, -1] else None
+    occurs = values[:, None] > 0
+    released = np.where(occurs, np.log2(np.maximum(held, 1)) - own[:, None], 0.0)
+    more = np.where(occurs, np.log2(values.sum() / np.maximum(held, 1)), 0.0)
     entropy = float(values @ (released[:, 0] + more[:, 0]))
     return AxisCost(released / entropy, more / entropy) if entropy > 0 else None
-
-
-_AXIS_COSTS = {Metric.PRECISION: _precision, Metric.NON_UNIFORM_ENTROPY: _non_uniform_entropy, Metric.LOSS: _loss}

@@ -32,8 +32,7 @@ def _recoding(method: Method, table: CountIndex, problem: Problem) -> Recoding:
         nodes, _ = solve(problem, codes, rule_of(method), floor)
         if (nodes < 0).any():
             raise all_attacked("some records have no strategy that nobody would attack", problem.payoffs)
-        found: Codes = problem.lattice.nodes[nodes]
-        return found
+        return problem.lattice.nodes[nodes]
 
     return Recoding(levels)
 

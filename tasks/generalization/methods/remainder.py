@@ -41,8 +41,7 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
         chosen = np.where(place >= 0, node[place], search.top)
         held = search.holding(codes[place < 0], node)
         chosen[place < 0] = np.where(held == UNPLACED, search.top, held)
-        found: Codes = search.lattice.nodes[chosen]
-        return found
+        return search.lattice.nodes[chosen]
 
     benefit = problem.payoffs.benefit
     outcome = DivisionOutcome(payoff=benefit * search.worth(node), upper_bound=benefit * search.bound(), exact=False)

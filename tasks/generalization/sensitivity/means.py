@@ -27,13 +27,11 @@ class GameMeans:
 
     def publisher(self, stakes: StakesPoints) -> Floats:
         """Publisher's payoff, units a record."""
-        earned: Floats = stakes.benefit * self.kept - stakes.loss * self.reidentified
-        return earned
+        return stakes.benefit * self.kept - stakes.loss * self.reidentified
 
     def adversary(self, stakes: StakesPoints) -> Floats:
         """Recipient's payoff, units a record."""
-        earned: Floats = stakes.gain * self.reidentified - stakes.cost * self.attacked
-        return earned
+        return stakes.gain * self.reidentified - stakes.cost * self.attacked
 
     def select(self, points: NDArray[np.intp]) -> "GameMeans":
         """Some points."""

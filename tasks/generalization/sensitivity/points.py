@@ -53,8 +53,7 @@ class StakesPoints:
         """V/L, to 13 significant digits, so that points whose stakes are multiples of each other are one."""
         exact = self.benefit / self.loss
         scale = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(exact)))
-        rounded: Floats = np.where(np.isfinite(scale), np.rint(exact * scale) / scale, exact)
-        return rounded
+        return np.where(np.isfinite(scale), np.rint(exact * scale) / scale, exact)
 
     @cached_property
     def safe(self) -> Counts:

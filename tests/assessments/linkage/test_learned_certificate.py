@@ -16,7 +16,7 @@ from tasks.assessments.linkage.learning.comparisons import (
 )
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import Fit, learn
-from tests.reference.best_weights import best_weights
+from tests.reference.best_weights import best_weights, value
 from tests.support.learning_problems import sampled_problem
 from tests.support.slow_distances import most_won
 
@@ -58,8 +58,8 @@ def test_from_poor_weights_to_the_best() -> None:
     assert same.tolist() == equal.tolist()
     better, some_bound = best_weights(rows, equal, np.inf, 30)
     best, proven = best_weights(rows, equal, np.inf, 5_000)
-    assert rows.value(equal) < rows.value(better) <= rows.value(best)
-    assert proven == rows.value(best) <= some_bound <= nothing_proven
+    assert value(rows, equal) < value(rows, better) <= value(rows, best)
+    assert proven == value(rows, best) <= some_bound <= nothing_proven
     found = learn(files, Kind.WEIGHTED_MEAN, np.random.default_rng(0)).in_sample.expected_correct
     assert found == proven
 

@@ -48,72 +48,39 @@ def scaled_components(distances: Floats, names: tuple[str, ...]) -> Components:
 
 
 @dataclass(frozen=True)
-class NumericPairs:
-    """The intruder's records and the distinct masked records, standardised; equal masked records are one point."""
+class Pairs:
+    """The intruder's records and the points that they may be linked to: distinct masked records, or ready distances.
+
+    ``own`` is the point that each record became, ``counts`` are the masked records of each point. ``original`` holds
+    the standardised records, (n_records, n_attributes), or the distances, (n_records, n_points, n_attributes), where
+    there are no ``points``.
+    """
 
     original: Floats
-    """Shape (n_records, n_attributes)."""
-    points: DistinctRows
-    """The distinct masked records."""
     own: Positions
-    """Point that each record became, shape (n_records,)."""
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Masked records of each point."""
-        return self.points.counts
+    counts: NDArray[np.int64]
+    points: DistinctRows | None = None
 
     @property
     def n_attributes(self) -> int:
         """Attributes that are compared."""
-        return int(self.original.shape[1])
+        return int(self.original.shape[-1])
 
-    def only(self, records: Positions) -> "NumericPairs":
+    def only(self, records: Positions) -> "Pairs":
         """The same with some of the intruder's records."""
         return replace(self, original=self.original[records], own=self.own[records])
 
     def compared(self, kind: Kind, records: Positions, points: Positions) -> Floats:
         """Comparisons used by a family in matching positions, shape (n, n_attributes)."""
+        if self.points is None:
+            return self.original[records, points]
         return _signed_or_squared(kind, self.points.rows[points] - self.original[records])
 
     def block(self, kind: Kind, part: slice) -> Floats:
         """The same of some records and all points, shape (n_part, n_points, n_attributes)."""
+        if self.points is None:
+            return self.original[part]
         return _signed_or_squared(kind, self.points.rows - self.original[part, None, :])
-
-
-@dataclass(frozen=True)
-class ReadyPairs:
-    """Distances that are given; every masked record is a point."""
-
-    distances: Floats
-    """Shape (n_records, n_points, n_attributes)."""
-    own: Positions
-    """Point that each record became, shape (n_records,)."""
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Masked records of each point."""
-        return np.ones(self.distances.shape[1], dtype=np.int64)
-
-    @property
-    def n_attributes(self) -> int:
-        """Attributes that are compared."""
-        return int(self.distances.shape[2])
-
-    def only(self, records: Positions) -> "ReadyPairs":
-        """The same with some of the intruder's records."""
-        return ReadyPairs(self.distances[records], self.own[records])
-
-    def compared(self, kind: Kind, records: Positions, points: Positions) -> Floats:  # noqa: ARG002
-        """Distances of matching positions, shape (n, n_attributes)."""
-        return self.distances[records, points]
-
-    def block(self, kind: Kind, part: slice) -> Floats:  # noqa: ARG002
-        """Distances of some records and all points, shape (n_part, n_points, n_attributes)."""
-        return self.distances[part]
-
-
-Pairs = NumericPairs | ReadyPairs
 
 
 def pairs_of(given: Files | Components, kind: Kind, scale: Scale | None = None) -> Pairs:
@@ -131,10 +98,10 @@ def pairs_of(given: Files | Components, kind: Kind, scale: Scale | None = None) 
                 got=kind.value,
                 fix="give two numeric files, or learn a weighted mean",
             )
-        return ReadyPairs(given.distances, given.truth)
+        return Pairs(given.distances, given.truth, np.ones(given.distances.shape[1], dtype=np.int64))
     original, masked = common_scale(given, scale)
     points = distinct_rows(masked)
-    return NumericPairs(original, points, points.of[given.truth])
+    return Pairs(original, points.of[given.truth], points.counts, points)
 
 
 def blocks(pairs: Pairs, kind: Kind) -> Iterator[tuple[slice, Floats]]:
@@ -296,12 +263,6 @@ class Rows:
         if len(self.starts):
             result[self.records] = self.won(self.scores(unit(parameters)))
         return result
-
-    def value(self, parameters: Floats) -> float:
-        """Credit that the parameters win, in records."""
-        if not len(self.starts):
-            return self.sure
-        return self.sure + float(self.credit @ self.won(self.scores(unit(parameters))))
 
 
 def rows_of(kind: Kind, pairs: Pairs, rivals: Rivals, ties: NDArray[np.int64]) -> Rows:

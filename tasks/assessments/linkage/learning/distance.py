@@ -6,9 +6,9 @@ from math import comb
 import numpy as np
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale, nearest_credit, tie_limit
-from tasks.assessments.linkage.learning.comparisons import Components, NumericPairs, Pairs, distances, pairs_of
-from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, MEASURES, Kind, matrix_of
+from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, nearest_credit
+from tasks.assessments.linkage.learning.comparisons import Components, Pairs, distances, pairs_of
+from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, Kind, matrix_of
 from tasks.core.errors import ParameterError
 
 _NEGATIVE = -1e-9
@@ -29,7 +29,7 @@ class LearnedDistance:
     @property
     def weights(self) -> Floats:
         """The parameters of a mean or an OWA as weights that add up to 1, of any other family as they are."""
-        if self.kind in MATRICES | MEASURES:
+        if self.kind in MATRICES | {Kind.CHOQUET}:
             return self.parameters
         weights: Floats = self.parameters / self.parameters.sum()
         return weights
@@ -59,7 +59,7 @@ class LearnedDistance:
         """
         if self.kind is Kind.OWA:
             worth = np.ones(len(self.names))
-        elif self.kind in MEASURES:
+        elif self.kind is Kind.CHOQUET:
             worth = shapley_values(self.parameters)
         else:
             worth = np.abs(self.matrix).sum(axis=1)
@@ -90,15 +90,12 @@ class LearnedDistance:
         A distance that can be drawn as coordinates is looked up in a tree; any other is evaluated for every pair.
         """
         coordinates = self._coordinates()
-        if coordinates is not None and isinstance(pairs, NumericPairs):
+        if coordinates is not None and pairs.points is not None:
             masked = (pairs.points.rows @ coordinates)[pairs.points.of]
             return nearest_credit(pairs.original @ coordinates, masked, pairs.points.first[pairs.own])
         credit = np.zeros(len(pairs.own))
         for part, apart in distances(self.kind, self.parameters, pairs):
-            limit = tie_limit(apart.min(axis=1))
-            own = apart[np.arange(len(apart)), pairs.own[part]]
-            tied = (apart <= limit[:, None]) @ pairs.counts
-            credit[part] = np.where(own <= limit, 1 / tied, 0.0)
+            credit[part] = cheapest_credit(apart, pairs.own[part], pairs.counts)
         return credit
 
     def _coordinates(self) -> Floats | None:

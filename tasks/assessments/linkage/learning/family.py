@@ -35,7 +35,6 @@ class Kind(StrEnum):
 
 
 ADDITIVE = {Kind.ARITHMETIC_MEAN, Kind.WEIGHTED_MEAN}
-MEASURES = {Kind.CHOQUET}
 MATRICES = {Kind.MAHALANOBIS, Kind.BILINEAR}
 """The families that look at signed differences; all others look at distances from 0, one an attribute."""
 
@@ -47,7 +46,7 @@ def n_parameters(kind: Kind, n_attributes: int) -> int:
     """
     if kind in MATRICES:
         return n_attributes * (n_attributes + 1) // 2
-    if kind not in MEASURES:
+    if kind is not Kind.CHOQUET:
         return n_attributes
     if n_attributes > MOST_CHOQUET_ATTRIBUTES:
         raise ParameterError(
@@ -70,7 +69,7 @@ def features(kind: Kind, compared: Floats) -> Floats:
     if kind in MATRICES:
         row, column = np.triu_indices(compared.shape[-1])
         return np.where(row == column, 1.0, 2.0) * compared[..., row] * compared[..., column]
-    if kind in MEASURES:
+    if kind is Kind.CHOQUET:
         return _rises(compared)
     return np.sort(compared, axis=-1) if kind is Kind.OWA else compared
 
@@ -93,7 +92,7 @@ def lifted(kind: Kind, weights: Floats) -> Floats:
     >>> lifted(Kind.BILINEAR, np.array([1.0, 3.0]))
     array([1., 0., 3.])
     """
-    if kind in MEASURES:
+    if kind is Kind.CHOQUET:
         members = np.arange(1, 2 ** len(weights))[:, None] >> np.arange(len(weights)) & 1
         return members @ weights
     return parameters_of(np.diag(weights))
@@ -134,7 +133,7 @@ def cone(kind: Kind, n_attributes: int) -> LinearCone:
     Weights are from 0, measures monotone: μ(A ∪ {k}) − μ(A) ≥ 0 for every A and k outside it; any matrix is allowed.
     """
     size = n_parameters(kind, n_attributes)
-    if kind not in MEASURES:
+    if kind is not Kind.CHOQUET:
         return LinearCone(np.empty((0, size)) if kind is Kind.BILINEAR else np.eye(size))
     pairs = [(a, a | 1 << k) for a in range(size + 1) for k in range(n_attributes) if not a >> k & 1]
     # Sets are bit masks; the empty set, whose measure is 0, has no column.

@@ -85,11 +85,17 @@ class Certificate:
 
 
 def fitted(
-    kind: Kind, pairs: Pairs, generator: np.random.Generator, *, certify: bool = False
+    kind: Kind,
+    pairs: Pairs,
+    generator: np.random.Generator,
+    *,
+    certify: bool = False,
+    weights: Floats | None = None,
 ) -> tuple[Floats, Certificate | None]:
     """Parameters of a family, the largest 1 in size; no worse than those of a poorer family.
 
-    Also how good they are, if asked for; None where nothing is learned.
+    That family's ``weights`` are learned first where they are not given. Also how good they are, if asked for; None
+    where nothing is learned.
 
     Raises
     ------
@@ -100,7 +106,7 @@ def fitted(
         return np.ones(pairs.n_attributes), None
     if kind is Kind.MAHALANOBIS:
         return unit(mahalanobis(pairs)), None
-    fit = Fit(kind, pairs, generator)
+    fit = Fit(kind, pairs, generator, weights)
     return fit.parameters, fit.certificate() if certify else None
 
 
@@ -131,11 +137,11 @@ def _can_win(rows: Rows, allowed: LinearCone, record: int) -> bool:
 class Fit:
     """The search for the parameters of a family: starts, rounds, rivals, and the best so far."""
 
-    def __init__(self, kind: Kind, pairs: Pairs, generator: np.random.Generator) -> None:
+    def __init__(self, kind: Kind, pairs: Pairs, generator: np.random.Generator, weights: Floats | None = None) -> None:
         self._kind, self._pairs = kind, pairs
         self._allowed = cone(kind, pairs.n_attributes)
         self._ties = unbreakable_ties(kind, pairs)
-        known = self._known(generator)
+        known = self._known(generator, weights)
         self._rivals = self._first_rivals(known)
         self._rows = rows_of(kind, pairs, self._rivals, self._ties)
         self.parameters, self._won = known[0], -1.0
@@ -143,11 +149,12 @@ class Fit:
             self._offer(parameters)
         self._search(known, generator)
 
-    def _known(self, generator: np.random.Generator) -> list[Floats]:
+    def _known(self, generator: np.random.Generator, weights: Floats | None) -> list[Floats]:
         """Starting parameters from a poorer family."""
         if self._kind in _WEIGHTS:
             return [np.ones(self._pairs.n_attributes)]
-        weights, _ = fitted(Kind.WEIGHTED_MEAN, self._pairs, generator)
+        if weights is None:
+            weights, _ = fitted(Kind.WEIGHTED_MEAN, self._pairs, generator)
         known = [lifted(self._kind, weights)]
         if self._kind in MATRICES:
             known += _mahalanobis_if_any(self._pairs)
@@ -262,6 +269,7 @@ def learn(
     records: Positions | None = None,
     certificate: bool = False,
     scale: Scale | None = None,
+    weights: Floats | None = None,
 ) -> Learned:
     """Learn the distance of a family that links most records to their own masked one.
 
@@ -278,6 +286,8 @@ def learn(
         Whether to say how far from the best of the family the parameters may be, which takes longer.
     scale : {"own", "masked"}, optional
         See ``common_scale``; only for files.
+    weights : array of shape (n_attributes,), optional
+        Learned weights of a mean of the same records, to start a richer family from; learned again where not given.
 
     Raises
     ------
@@ -299,7 +309,7 @@ def learn(
             got=f"{size:,}",
             fix="learn from some of the records; the distance can then link all of them",
         )
-    parameters, proof = fitted(kind, pairs, generator, certify=certificate)
+    parameters, proof = fitted(kind, pairs, generator, certify=certificate, weights=weights)
     distance = LearnedDistance(kind, parameters, given.names)
     n_masked, others = int(whole.counts.sum()), np.setdiff1d(everyone, chosen)
     return Learned(
