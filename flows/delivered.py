@@ -56,10 +56,6 @@ class Departures:
         self.copies = tuple(Left(release, recipient, entry) for (release, recipient), entry in found.items())
         """In the order of release; one that was released twice, as after an override, counts once."""
 
-    def of(self, release_id: str) -> tuple[Left, ...]:
-        """The copies of one release."""
-        return tuple(one for one in self.copies if one.release_id == release_id)
-
     def same_recipient(self, copy: Left) -> frozenset[str]:
         """Ids of the recipients that are one with a copy's: the same id, or the same organisation under another."""
         own = self._organisation(copy)

@@ -36,11 +36,7 @@ _ENDED = frozenset({State.REVOKED, State.SUPERSEDED})
 
 def what_was_asked(request: ReleaseRequest, inputs: Inputs) -> dict[str, object]:
     """Facts of a request that the ledger keeps for comparison with later ones."""
-    return {
-        "dataset_sha256": inputs.dataset_sha256,
-        "decoys": _with_decoys(request),
-        "continues": request.continues,
-    }
+    return {"dataset_sha256": inputs.dataset_sha256, "decoys": _with_decoys(request), "continues": request.continues}
 
 
 def decoys_to_continue(

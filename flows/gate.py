@@ -91,7 +91,7 @@ class _GateCall:
     @property
     def decided(self) -> list[str]:
         """Those to decide for: under overrides, those whose gates were overridden."""
-        return sorted(self.named.recipients) or self.recipients
+        return sorted({one.recipient for one in self.named.overrides}) or self.recipients
 
 
 @contextmanager

@@ -82,11 +82,6 @@ class Named:
     overrides: tuple[GateOverrides, ...] = ()
     """In force and not used yet; the release is then a new one, or one that was interrupted."""
 
-    @property
-    def recipients(self) -> frozenset[str]:
-        """Recipients whom a release under overrides is decided for; empty for all of the request."""
-        return frozenset(one.recipient for one in self.overrides)
-
 
 def named(ledger: Ledger, inputs: str, today: date) -> Named:
     """The release that a request identifies: one under overrides in force, or else the last one decided."""

@@ -40,10 +40,7 @@ def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
     place = database_at(address).place
     if workspace.ledger.exists():
         raise _mismatch(
-            workspace,
-            str(workspace.ledger),
-            place,
-            f"unset {VARIABLE}; a workspace keeps the ledger it began with",
+            workspace, str(workspace.ledger), place, f"unset {VARIABLE}; a workspace keeps the ledger it began with"
         )
     if noted not in {None, place}:
         raise _mismatch(

@@ -83,7 +83,7 @@ def reassess(
     release_id = find_bundle(reference, workspace).name
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
         departures = Departures(ledger)
-        copies = departures.of(release_id)
+        copies = [one for one in departures.copies if one.release_id == release_id]
         if not copies:
             raise BadInput(
                 "no copy of this release was delivered",

@@ -37,7 +37,7 @@ from tasks.reassessment.record import (
     RequestFrom,
     TodaysVerdict,
 )
-from tasks.reassessment.request import asked_today, kind_of, policy_from
+from tasks.reassessment.request import asked_today, policy_from
 from tasks.reassessment.scoring import Today, score_alone, score_with_originals
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Measure, Recipient
@@ -56,11 +56,6 @@ class TodaysFiles:
     population: Path | None = None
     request: Path | None = None
     roots: tuple[Path, ...] = ()
-
-    @classmethod
-    def of(cls, files: Sequence[Path], roots: tuple[Path, ...]) -> "TodaysFiles":
-        """From files of any of the three kinds, told apart by what they hold; the last of a kind counts."""
-        return cls(**{kind_of(file): file for file in files}, roots=roots)
 
 
 AS_ASKED = TodaysFiles()
@@ -126,7 +121,10 @@ class CopyReassessment:
         limits, uncertainty = self._commitments()
         gates = (*self._gates(originals, uncertainty), *limits)
         others = self.departures.of_the_same_people(self.copy)
-        judged, coalitions, left_out = self._coalitions(others)
+        same = self.departures.same_recipient(self.copy)
+        related = {self.copy.release_id, *(one.release_id for one in others)}
+        unrelated = {one.release_id for one in self.departures.copies if one.recipient in same} - related
+        judged, coalitions, left_out = self._coalitions(others, same)
         agreement = self.request.recipients[0].agreement
         lapses = compare.lapses(decided, agreement, today)
         population = None if world is None else self._sha256("population")
@@ -174,7 +172,7 @@ class CopyReassessment:
             uncertainty=uncertainty,
             coalitions=coalitions,
             sets_left_out=left_out,
-            unrelated=self._unrelated(others),
+            unrelated=tuple(sorted(unrelated)),
             lapses=lapses,
             not_measured=tuple(self.not_measured),
             people_then=decided.population.people,
@@ -285,15 +283,11 @@ class CopyReassessment:
         except (ReleasegateError, OSError):
             return None
 
-    def _unrelated(self, others: Sequence[Left]) -> tuple[str, ...]:
-        same = self.departures.same_recipient(self.copy)
-        known = {self.copy.release_id, *(one.release_id for one in others)}
-        return tuple(sorted({one.release_id for one in self.departures.copies if one.recipient in same} - known))
-
-    def _coalitions(self, others: Sequence[Left]) -> tuple[tuple[Left, ...], tuple[PooledCopies, ...], int]:
+    def _coalitions(
+        self, others: Sequence[Left], same: frozenset[str]
+    ) -> tuple[tuple[Left, ...], tuple[PooledCopies, ...], int]:
         """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms, made = self.request.policy.reassessment, self.then.request
-        same = self.departures.same_recipient(self.copy)
         pooling = [
             same | {one.id for one in members} for members in made.coalitions(made.recipient(self.copy.recipient))
         ]

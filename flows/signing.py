@@ -66,13 +66,7 @@ def key_file_of(name: str) -> Path:
 
 
 def create_key(
-    workspace: Workspace,
-    name: str,
-    roles: Iterable[WorkflowRole],
-    key_file: Path,
-    ask: Ask,
-    *,
-    clock: Clock = utc_now,
+    workspace: Workspace, name: str, roles: Iterable[WorkflowRole], key_file: Path, ask: Ask, *, clock: Clock = utc_now
 ) -> RegisteredKey:
     """Make a key, write it to a file, and register its public half in the ledger.
 

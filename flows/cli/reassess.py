@@ -20,6 +20,7 @@ from tasks.core.errors import BadInput
 from tasks.core.files import written
 from tasks.core.guard import guarded
 from tasks.reassessment.record import TodaysVerdict
+from tasks.reassessment.request import kind_of
 
 _STYLES = {TodaysVerdict.HOLDS: "approved", TodaysVerdict.BLOCKED: "blocked", TodaysVerdict.CANNOT: "awaiting"}
 
@@ -66,7 +67,8 @@ def reassess(
     if report is not None:
         with guarded("the folder of reports"):
             report.mkdir(parents=True, exist_ok=True)
-    options = TodaysFiles.of(under or (), tuple(one.resolve() for one in root or ()))
+    named = {kind_of(file): file for file in under or ()}  # the last of a kind counts
+    options = TodaysFiles(**named, roots=tuple(one.resolve() for one in root or ()))
     with listening((lambda _: None) if as_json else lambda name: notices.print(f"… {name}", style="dim")):
         if release is not None:
             made = reassessing.reassess(release, home, options)

@@ -69,9 +69,7 @@ def deployments(service: Service) -> list[RunnerDeployment]:
     """The deployments of a service, with their schedules and triggers."""
     schedules = service.settings.schedules
     trigger = DeploymentEventTrigger(
-        name=f"{REQUESTED} → {service.name}",
-        expect={REQUESTED},
-        parameters={"request": "{{ event.payload.request }}"},
+        name=f"{REQUESTED} → {service.name}", expect={REQUESTED}, parameters={"request": "{{ event.payload.request }}"}
     )
     return [
         _deployment(release_request, service),
@@ -138,11 +136,7 @@ def is_served(pool: str) -> bool:
 def release_request(request: str) -> RunState[None]:
     """Take an accepted request to its verdict, or to its reviewers."""
     # The claim is held until the outcome is written, which shows that the run is alive.
-    with (
-        _run() as service,
-        guarded("service"),
-        service.queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed,
-    ):
+    with _run() as service, guarded("service"), service.queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed:
         entry = service.queue.get(request)
         if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
             return Completed(message="nothing to do")
@@ -271,11 +265,7 @@ def _below_roots(service: Service, name: str) -> Path | None:
 
 
 def _final_state(entry: QueuedRequest) -> RunState[None]:
-    names = {
-        RequestState.REFUSED: "Refused",
-        RequestState.FAILED: "NotDecided",
-        RequestState.ACCEPTED: "ToBeRepeated",
-    }
+    names = {RequestState.REFUSED: "Refused", RequestState.FAILED: "NotDecided", RequestState.ACCEPTED: "ToBeRepeated"}
     verdicts = ", ".join(f"{who}: {state}" for who, state in sorted(entry.verdicts.items()))
     message = verdicts or entry.reason.get("what", "") or entry.state.value
     return Completed(message=message, name=names.get(entry.state, "Completed"))

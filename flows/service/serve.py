@@ -21,12 +21,7 @@ from tasks.core.errors import WorkspaceError
 
 
 def serve(
-    service: Service,
-    *,
-    prefect: str | None = None,
-    pool: str | None = None,
-    host: str = "127.0.0.1",
-    port: int = 8600,
+    service: Service, *, prefect: str | None = None, pool: str | None = None, host: str = "127.0.0.1", port: int = 8600
 ) -> None:
     """Serve a workspace until told to stop by SIGINT or SIGTERM; call it from the main thread.
 

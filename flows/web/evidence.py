@@ -163,10 +163,6 @@ class Evidence:
         """Hash of its last entry other than a vote: others may vote while a visitor considers theirs."""
         return next(entry.sha256 for entry in reversed(self.entries) if entry.event is not Event.VOTED)
 
-    def has_voted(self, who: str) -> bool:
-        """Whether somebody has voted in this round."""
-        return any(same_person(who, name) for name in self.standing.commitments)
-
     def read(self, document: EvidenceFile) -> bytes:
         """Bytes of a file. Raises TamperingFound if they differ from the record."""
         return _read(self.bundle, document.path, document.sha256)

@@ -27,6 +27,7 @@ from reports.determination import charts
 from reports.record_view import RecordView
 from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.people import same_person
 from tasks.decision.record import Verdict
 from tasks.decision.standing import reviewer_of, revoking_roles
 from tasks.decision.states import State, StateChange, can_follow
@@ -79,13 +80,14 @@ class ShownRelease:
 
     def page(self, template: str, *, status: HTTPStatus = HTTPStatus.OK, **context: object) -> Response:
         """A page about it."""
+        own_name = self.visitor.account.name
         return self.visitor.page(
             template,
             status=status,
             small_cell=self.found.record.policy.small_cell,
             listed=self.listed,
             found=self.found,
-            has_voted=self.found.has_voted(self.visitor.account.name),
+            has_voted=any(same_person(own_name, name) for name in self.found.standing.commitments),
             **context,
         )
 

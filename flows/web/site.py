@@ -33,6 +33,8 @@ STATIC = {
     "htmx-LICENSE.txt": "text/plain; charset=utf-8",
 }
 """Public files by name, with their types."""
+_VERSIONS = {name: hashlib.sha256((TEMPLATES / "web" / name).read_bytes()).hexdigest()[:12] for name in STATIC}
+"""Their addresses change with their bytes."""
 
 SEES_ALL = frozenset({Duty.REVIEWER, Duty.OFFICER, Duty.REGULATOR})
 AUDITS = frozenset({Duty.OFFICER, Duty.REGULATOR})
@@ -101,10 +103,6 @@ class RateLimits:
     """Audits of one account."""
 
 
-def _versions() -> dict[str, str]:
-    return {name: hashlib.sha256((TEMPLATES / "web" / name).read_bytes()).hexdigest()[:12] for name in STATIC}
-
-
 @dataclass(frozen=True)
 class Site:
     """The page of one workspace."""
@@ -116,8 +114,6 @@ class Site:
     sessions: Sessions
     releases: ReleaseIndex
     limits: RateLimits = field(default_factory=RateLimits)
-    versions: Mapping[str, str] = field(default_factory=_versions)
-    """Of the static files: their addresses change with their bytes."""
 
     @property
     def cookie(self) -> str:
@@ -153,7 +149,7 @@ class Site:
             notice=visitor.session.take_notice() if visitor else "",
             csrf=visitor.session.csrf if visitor else "",
             here=request.url.path,
-            versions=self.versions,
+            versions=_VERSIONS,
             **context,
         )
         return HTMLResponse(html, status)
