@@ -150,10 +150,7 @@ def given_limits(budget: BudgetPolicy) -> tuple[bool, ...]:
     return (*(limit is not None for limit in first), *(True for _ in budget.utility_floor))
 
 
-@pytest.mark.parametrize(
-    "budget",
-    [BudgetPolicy(reidentifications=0.0), BudgetPolicy(attacked_share=0.0), BudgetPolicy(reidentifications=0.5)],
-)
+@pytest.mark.parametrize("limits", [{"reidentifications": 0.0}, {"attacked_share": 0.0}, {"reidentifications": 0.5}])
 def test_records_of_nobody_in_the_population_use_limits(limits: dict[str, float]) -> None:
     budget = BudgetPolicy(**limits)
     rows = ([["x", "a", "*"], ["y", "a", "*"], ["z", "b", "*"], ["u", "b", "*"]],)
