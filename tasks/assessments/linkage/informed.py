@@ -159,10 +159,8 @@ class InformedView:
         """Bounds of some people, by position among the released; what must be equal is bounded by itself."""
         who = self.released[people]
         equal = self.equal[who].astype(np.float64)
-        low, high = (
-            np.hstack([equal, *(getattr(part.bounds, side)[who] for part in self.parts)]) for side in ("low", "high")
-        )
-        return MaskedRange(low, high)
+        low = np.hstack([equal, *(part.bounds.low[who] for part in self.parts)])
+        return MaskedRange(low, np.hstack([equal, *(part.bounds.high[who] for part in self.parts)]))
 
     def _score(self, people: Positions, candidates: Positions, *, best: bool) -> PairScore:
         """Sum of the maskings' scores of a pair: the likelihood, or what chooses best among a few candidates."""

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, nearest_credit
+from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, known_positions, nearest_credit
 from tasks.assessments.linkage.learning.comparisons import Components, Pairs, distances, pairs_of
 from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, Kind, matrix_of
 from tasks.core.errors import ParameterError
@@ -80,8 +80,7 @@ class LearnedDistance:
                 fix="give records with the attributes that it was learned with",
             )
         pairs = pairs_of(given, self.kind, scale)
-        if records is not None:
-            pairs = pairs.only(checked_records(records, len(pairs.own), 1))
+        pairs = pairs.only(np.sort(known_positions(records, len(pairs.own), "records to link")))
         return linkage(self.credit(pairs), int(pairs.counts.sum()))
 
     def credit(self, pairs: Pairs) -> Floats:
@@ -107,21 +106,6 @@ class LearnedDistance:
             return None
         coordinates: Floats = vectors * np.sqrt(np.maximum(values, 0))
         return coordinates
-
-
-def checked_records(records: Positions, n: int, fewest: int) -> Positions:
-    """Positions in ascending order; ParameterError if repeated, not from 0 to n − 1, or fewer than ``fewest``."""
-    chosen = np.asarray(records)
-    fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) >= fewest
-    if not fits or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
-        raise ParameterError(
-            "these records cannot be chosen",
-            where="records",
-            expected=f"at least {fewest} different positions from 0 to {n - 1}",
-            got=f"{chosen.size} positions",
-            fix="name enough of the intruder's records, each once",
-        )
-    return np.sort(chosen).astype(np.intp)
 
 
 def shapley_values(measure: Floats) -> Floats:
