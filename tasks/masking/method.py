@@ -175,8 +175,7 @@ def ranks_of_percent(p: float, n_records: int) -> Fraction:
 def random_order(column: Floats, generator: np.random.Generator) -> Ints:
     """Records in increasing order of their values; the order within a tie is drawn."""
     shuffled = generator.permutation(len(column))
-    order: Ints = shuffled[np.argsort(column[shuffled], kind="stable")]
-    return order
+    return shuffled[np.argsort(column[shuffled], kind="stable")]
 
 
 def refused(what: str, where: str, expected: str, got: str) -> ParameterError:

@@ -175,8 +175,7 @@ _BALLS = 4096
 
 def tie_limit(smallest: Floats) -> Floats:
     """Largest value that ties with the smallest; for distances and for scores that are better the smaller."""
-    limit: Floats = smallest + TIE_RELATIVE * np.abs(smallest) + TIE_ABSOLUTE
-    return limit
+    return smallest + TIE_RELATIVE * np.abs(smallest) + TIE_ABSOLUTE
 
 
 class Cheapest:

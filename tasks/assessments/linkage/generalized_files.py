@@ -113,8 +113,7 @@ def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats
         cover = groups.covers[positions, level]
         np.minimum(size, groups.sizes[cover], out=size, where=groups.layers[leaves, level, None] == cover)
     np.copyto(size, groups.sizes[positions], where=groups.holds(leaves[:, None], positions))
-    distances: Floats = (size - 1) / max(groups.n_leaves - 1, 1)
-    return distances
+    return (size - 1) / max(groups.n_leaves - 1, 1)
 
 
 def _mean_difference(groups: AxisGroups, numbers: Floats, leaves: Codes, positions: Codes) -> Floats:
@@ -149,8 +148,7 @@ def _covers(layers: Codes, n_positions: int, n_levels: int) -> Codes:
         leaves = np.flatnonzero(held >= 0)
         np.minimum.at(low, held[leaves], layers[leaves, :n_levels])
         np.maximum.at(high, held[leaves], layers[leaves, :n_levels])
-    covers: Codes = np.where(low == high, low, -1).astype(np.int32)
-    return covers
+    return np.where(low == high, low, -1).astype(np.int32)
 
 
 _BLOCK_PAIRS = 2**21

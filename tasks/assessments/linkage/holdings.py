@@ -146,7 +146,7 @@ class Holdings:
             self.candidate.generalization.cells[tuples][:, axes],
         )
         numbers = self.numbers(people) if self.parts else None
-        return mixed_files(people, part if axes else None, numbers, matching=matching)
+        return mixed_files(people, part, numbers, matching=matching)
 
     def only(self, names: Collection[str]) -> "Holdings":
         """The same of an intruder who holds these attributes alone."""

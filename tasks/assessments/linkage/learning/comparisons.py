@@ -235,8 +235,7 @@ class Rows:
     @cached_property
     def credit(self) -> Floats:
         """Credit of each record: 1 over the size of its tie, shape (n_records,)."""
-        credit: Floats = 1 / self.ties[self.records]
-        return credit
+        return 1 / self.ties[self.records]
 
     @cached_property
     def sure(self) -> float:
@@ -249,8 +248,7 @@ class Rows:
 
     def won(self, scores: Floats) -> Flags:
         """Records with all scores above 0, shape (n_records,)."""
-        won: Flags = np.minimum.reduceat(scores, self.starts) > 0
-        return won
+        return np.minimum.reduceat(scores, self.starts) > 0
 
     def slice(self, record: int) -> slice:
         """Rows of a record."""
