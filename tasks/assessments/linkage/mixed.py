@@ -91,10 +91,7 @@ def mixed_files(
 
 
 def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> Linkage:
-    """Link each individual to the released record with the least weighted sum of components; ties are shared.
-
-    A weight a component, generalized attributes first, from 0, not all 0; all 1 where not given.
-    """
+    """Link to the least sum of components, with weights from 0, generalized ones first, all 1 where not given."""
     weight = np.ones(len(files.tables) + files.masked.shape[1]) if weights is None else np.asarray(weights)
     tables = [own * table for own, table in zip(weight, files.tables, strict=False)]
     root = np.sqrt(weight[len(tables) :])
@@ -115,10 +112,7 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
 
 
 def components(files: MixedFiles) -> Floats:
-    """Components of all pairs of the individuals and their released records, of shape (p, p, n_components).
-
-    Entry (i, j) compares individual i with the record of individual j, so that the diagonal holds the own pairs.
-    """
+    """Component k of individual i and the record of individual j at [i, j, k], so that the diagonal holds own pairs."""
     found = [
         table[leaf][:, position[files.cell[files.truth]]]
         for table, leaf, position in zip(files.tables, files.leaf.T, files.position.T, strict=True)

@@ -84,11 +84,7 @@ class Pairs:
 
 
 def pairs_of(given: Files | Components, kind: Kind, scale: Scale | None = None) -> Pairs:
-    """Records and points of two files, or of distances that are ready.
-
-    ParameterError if a matrix, which needs signed differences, is wanted of distances, and where ``common_scale``
-    raises it.
-    """
+    """Records and points; ParameterError if a matrix is wanted of distances, or ``common_scale`` raises it."""
     if isinstance(given, Components):
         if kind in MATRICES:
             raise ParameterError(
