@@ -13,7 +13,7 @@ from reports.numbers import integer
 from reports.smallcell import SmallCellRule
 from tasks.assessments.measures import MEASURES
 from tasks.decision.disclosure_rounding import count as rounded_count
-from tasks.decision.explain.at_stake import AtStake, Band, Pattern
+from tasks.decision.explain.at_stake import AtStake, Band, Levels, RecordClass
 from tasks.decision.explain.result import NotByClass
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure
@@ -78,8 +78,10 @@ def _document(record: DecisionRecord, one: AtStake, first: Measure, rounded: boo
     classes: dict[str, Sequence[_Row]] = dict.fromkeys(("by_levels", "by_group_size", "by_attribute"), ())
     if not rule.hides(one.records) and first is one.measure:
         names = {field.name: field.levels for field in record.fields}
-        named = ((part.attribute or None, part.records) for part in one.attributes)
-        separated = [{"shown_as": name or "none alone", "attribute": name, "records": count} for name, count in named]
+        separated = [
+            {"shown_as": part.kind or "none alone", "attribute": part.kind or None, "records": part.records}
+            for part in one.attributes
+        ]
         classes = {
             "by_levels": _few(rule, [_pattern(pattern, names) for pattern in one.patterns]),
             "by_group_size": [_band(band) for band in one.bands],
@@ -116,11 +118,11 @@ def _shown(rule: SmallCellRule, rows: Sequence[_Row], hidden: int, rounded: bool
     return [{**row, **_counted(row["records"], text, rounded)} for row, text in zip(rows, texts, strict=False)]
 
 
-def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Row:
+def _pattern(pattern: RecordClass[Levels], names: Mapping[str, Sequence[str]]) -> _Row:
     """Attributes by the level that they are released at."""
     levels = {
         name: names[name][level] if level < len(names.get(name, ())) else f"level {level}"
-        for name, level in pattern.levels.items()
+        for name, level in pattern.kind.items()
     }
     words = "; ".join(
         f"{', '.join(name for name in levels if levels[name] == level)} {level}"
@@ -129,10 +131,12 @@ def _pattern(pattern: Pattern, names: Mapping[str, Sequence[str]]) -> _Row:
     return {**levels, "shown_as": words, "records": pattern.records}
 
 
-def _band(band: Band) -> _Row:
-    least, most = integer(band.least), None if band.most is None else integer(band.most)
-    words = f"{least} or more" if most is None else least if least == most else f"{least} to {most}"
-    return {"least": band.least, "most": band.most, "shown_as": words, "records": band.records}
+def _band(band: RecordClass[Band]) -> _Row:
+    least, most = band.kind
+    words = f"{integer(least)} or more"
+    if most is not None:
+        words = integer(least) if least == most else f"{integer(least)} to {integer(most)}"
+    return {"least": least, "most": most, "shown_as": words, "records": band.records}
 
 
 def _counted(count: int, text: str, rounded: bool) -> _Row:

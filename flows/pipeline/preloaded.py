@@ -17,6 +17,7 @@ _MODULES = (
     "reports.certificate",
 )
 
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a worker a processor is enough
 gc.disable()
 for _name in _MODULES:
     import_module(_name)

@@ -65,12 +65,12 @@ class _Held:
 class Workers:
     """Worker processes, one a processor; the system starts them while the caller does something else."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int | None = None) -> None:
         start_fork_server()
         context = _WorkerContext()
         self._all = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
-            for _ in range(min(_processors(), _MOST))
+            for _ in range(number or min(_processors(), _MOST))
         ]
         self._idle = list(self._all)
         self._changed = threading.Condition()
@@ -102,7 +102,7 @@ class Workers:
             If the stage fails, or its process ends.
         """
         try:
-            with self._worker() as worker:
+            with self.taking() as worker:
                 return worker.submit(perform, stage, run, inputs, recipient).result()
         except BrokenProcessPool:
             raise StageCrashed(
@@ -114,7 +114,8 @@ class Workers:
             ) from None
 
     @contextmanager
-    def _worker(self) -> Iterator[ProcessPoolExecutor]:
+    def taking(self) -> Iterator[ProcessPoolExecutor]:
+        """The worker for one stage, once there is one."""
         held = self._held.get()
         with self._changed:
             self._changed.wait_for(lambda: (held and not held.busy) or (self._idle and not self._waiting))

@@ -26,8 +26,7 @@ from tasks.audit.history import text, texts
 from tasks.core.errors import BadInput
 from tasks.core.people import person_key
 from tasks.decision.overrides import is_gate_override
-from tasks.ledger.entry import Entry, Event
-from tasks.ledger.store import EntryFilter
+from tasks.ledger.entry import Entry, EntryFilter, Event
 
 router = APIRouter()
 

@@ -161,14 +161,13 @@ def assign(
     cheap = [(_cheapest(problem, rows, number, generator), number) for rows, number in needed]
     best, bound = None, 0
     for bins in (cheap, needed):
-        model = _Model(problem, demands, ratio, bins)
-        status = model.solve(effort)
-        if status in _FOUND:
+        model = _Model(problem, demands, ratio, bins, effort)
+        if model.status in _FOUND:
             bound = model.bound if bins is needed else model.least
             best = model if best is None or model.worst < best.worst else best
             if best.worst <= bound:
                 break
-    if best is None and status == cp_model.INFEASIBLE:
+    if best is None and model.status == cp_model.INFEASIBLE:
         raise _no_room(problem, demands, ratio)
     if best is None:
         raise StageFailed(
@@ -213,15 +212,21 @@ def _cheapest(problem: AssignmentProblem, rows: Rows, number: int, generator: np
 
 
 class _Model:
-    """The integer program over some real classes of each bin, and its solution."""
+    """The integer program over some real classes of each bin, and its solution if `status` is one of ``_FOUND``."""
 
     def __init__(
-        self, problem: AssignmentProblem, demands: Sequence[Demand], ratio: int, bins: Sequence[tuple[Rows, int]]
+        self,
+        problem: AssignmentProblem,
+        demands: Sequence[Demand],
+        ratio: int,
+        bins: Sequence[tuple[Rows, int]],
+        effort: float,
     ) -> None:
         self.bins = bins
         self._model, self._solver = cp_model.CpModel(), cp_model.CpSolver()
         self._solver.parameters.num_workers = 1
         self._solver.parameters.random_seed = _SEED
+        self._solver.parameters.max_deterministic_time = effort
         self._dealt = self._deal(problem, demands)
         self._kept: dict[int, Any] = {}
         losses = self._lost(problem)
@@ -239,6 +244,7 @@ class _Model:
                 self._model.add(last[one] >= hand)
             last[one] = hand
         self._model.minimize(self._worst)
+        self.status: int = self._solver.solve(self._model)
 
     def _deal(self, problem: AssignmentProblem, demands: Sequence[Demand]) -> list[dict[int, Any]]:
         """Variables: decoys of each size that each recipient gets. The search starts at the most even dealing."""
@@ -276,12 +282,6 @@ class _Model:
                 losses[int(problem.file_of[other])] += int(problem.real.records[other]) * removed[other]
             self._model.add_implication(self._kept[kept], removed[other])
         return losses
-
-    def solve(self, effort: float) -> int:
-        """Status of the search."""
-        self._solver.parameters.max_deterministic_time = effort
-        status: int = self._solver.solve(self._model)
-        return status
 
     @property
     def worst(self) -> int:

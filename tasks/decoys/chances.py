@@ -58,6 +58,7 @@ from tasks.decoys.classes import (
     of_same_origin,
     same_origin_pairs,
 )
+from tasks.decoys.linked_release import known_groups
 from tasks.decoys.manifest import DecoyManifest
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, Tuples, radix_strides
@@ -148,7 +149,7 @@ class DecoyChances:
         cells, decoys = node.decoy_pairs
         possible = node.numbers != self._numbers[decoy]
         possible[cells[~own[decoys]]] = False
-        possible &= (node.known >= self._known(self._decoys.cells[[decoy]])).all(axis=1)
+        possible &= (node.known >= known_groups(self._decoys.cells[[decoy]], self._real)).all(axis=1)
         for factor in FACTORS:
             near = np.flatnonzero(possible & (node.people * factor >= people) & (node.people <= people * factor))
             if len(near) + 1 >= ENOUGH:
@@ -162,9 +163,6 @@ class DecoyChances:
         drawable = np.append(~np.isin(node.numbers[near], self._numbers[own]), [True])
         chance = min(1.0, float(weights[hit].sum() / weights[drawable].sum()))
         return Comparable(int(drawable.sum()), int(hit.sum()), chance)
-
-    def _known(self, cells: Codes) -> Flags:
-        return np.column_stack([np.isin(column, real) for column, real in zip(cells.T, self._real.T, strict=True)])
 
     def _node(self, levels: _Levels) -> _Node:
         if levels not in self._nodes:
@@ -187,7 +185,7 @@ class DecoyChances:
                 numbers=wanted.index.to_numpy()[free],
                 people=wanted.to_numpy()[free],
                 hit=of_same_origin(cells[free], self._tuples, self._axes),
-                known=self._known(cells[free]),
+                known=known_groups(cells[free], self._real),
                 decoy_pairs=same_origin_pairs(cells[free], self._decoys.cells, self._axes),
                 released=(self._real[here], linked[here]),
                 decoy_people=decoy_people,

@@ -125,18 +125,15 @@ def _lineage(hierarchy: Hierarchy, grouping: Codes | None) -> Lineage:
     first = np.concatenate([hierarchy.starts(level) for level in range(hierarchy.n_levels)])
     level = np.arange(hierarchy.n_levels, dtype=np.int32)
     at_level = hierarchy.finest[hierarchy.positions[first[:, None], np.maximum(level, hierarchy.axis_levels[:, None])]]
-    own = Lineage(hierarchy.finest, _strict(at_level, hierarchy.finest), at_level, hierarchy.axis_levels)
+    no_more = at_level == hierarchy.finest[:, None]
+    no_more[:, 1:] |= at_level[:, 1:] == at_level[:, :-1]
+    above = np.where(no_more, NOTHING, at_level).astype(np.int32)
+    own = Lineage(hierarchy.finest, above, at_level, hierarchy.axis_levels)
     if grouping is None:
         return own
     for position in np.unique(grouping[grouping >= hierarchy.axis_length]):
         own = _with_group(own, hierarchy, np.flatnonzero(grouping == position))
     return own
-
-
-def _strict(at_level: Codes, canonical: Codes) -> Codes:
-    repeated = np.zeros(at_level.shape, dtype=bool)
-    repeated[:, 1:] = at_level[:, 1:] == at_level[:, :-1]
-    return np.where(repeated | (at_level == canonical[:, None]), NOTHING, at_level).astype(np.int32)
 
 
 def _with_group(own: Lineage, hierarchy: Hierarchy, leaves: np.ndarray) -> Lineage:

@@ -34,7 +34,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from tasks.core.errors import ParameterError
 from tasks.core.seed import one_thread
 from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, half_octaves, sums_of
-from tasks.decoys.linked_release import LinkedRelease, in_some_class
+from tasks.decoys.linked_release import LinkedRelease, known_groups
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
@@ -87,7 +87,7 @@ class DecoyCells:
         """Whether every group of each cell occurs in a released class, and some released class is no larger."""
         released = self.release.classes
         smallest = max(self.minimum, int(released.records.min()))
-        return in_some_class(self.cells, released.cells) & (self.pool >= smallest)
+        return known_groups(self.cells, released.cells).all(axis=1) & (self.pool >= smallest)
 
     @cached_property
     def real(self) -> ClassTable:

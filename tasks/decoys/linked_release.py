@@ -175,12 +175,12 @@ def finite(features: Floats) -> Floats:
     return np.asarray(np.nan_to_num(features, nan=-1.0))
 
 
-def in_some_class(cells: Codes, released: Codes) -> Flags:
-    """Whether every group of each cell occurs in some released class.
+def known_groups(cells: Codes, released: Codes) -> Flags:
+    """Whether each group of each cell occurs in some released class.
 
     A group that occurs in none, such as an age that the study excludes, is easily recognised as a decoy's.
     """
-    return np.asarray(np.all([np.isin(ours, real) for ours, real in zip(cells.T, released.T, strict=True)], axis=0))
+    return np.column_stack([np.isin(ours, real) for ours, real in zip(cells.T, released.T, strict=True)])
 
 
 def missing_tuples(release: LinkedRelease, missing: Flags) -> Flags:

@@ -3,6 +3,7 @@
 Nothing here is a release's own: its decoys differ from those of a release under the same request.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -153,10 +154,7 @@ def supported(candidates: Sequence[Candidate], one: CopyToMark, generator: np.ra
         return ratio * (int(sizes.sum()) - own) <= budget
 
     most = len(offer(len(order))) // one.classes
-    few, too_many = 0, most + 1
-    while too_many - few > 1:
-        middle = (few + too_many) // 2
-        few, too_many = (middle, too_many) if affordable(middle) else (few, middle)
+    few = bisect_left(range(1, most + 1), True, key=lambda recipients: not affordable(recipients))
     if few < most:
         return Supported(few, "budget")
     if len(order) // one.classes <= most:

@@ -21,7 +21,7 @@ from tasks.decoys.linked_release import LinkedRelease, finite
 from tasks.decoys.manifest import Record
 from tasks.decoys.value_grid import ValueKind
 from tasks.decoys.value_model import draw_values
-from tasks.decoys.value_rules import Column, Columns
+from tasks.decoys.value_rules import Column
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import ReleaseRequest, ValueType
 
@@ -78,10 +78,6 @@ class OutboundColumns:
                     fix="leave columns and their types as they were, or make a release of its own, without “continues”",
                 ) from None
         return found
-
-    def texts(self, drawn: Columns) -> dict[str, Texts]:
-        """Texts of drawn values, by column."""
-        return {name: self.by_name[name].write(values) for name, values in drawn.items()}
 
 
 def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: MaskedColumns) -> OutboundColumns:
@@ -214,17 +210,11 @@ def draw_records(
     `common_from` and the ParameterError are those of ``tasks.decoys.value_model.draw_values``.
     """
     numbers = [np.repeat(np.arange(len(table)), table.records) for table in tables]
-    if not real.columns.by_name:
-        return [ClassRecords(table, {}, number) for table, number in zip(tables, numbers, strict=True)]
     context = [finite(real.release.seen(table.cells))[number] for table, number in zip(tables, numbers, strict=True)]
-    drawn = draw_values(
-        real.columns.values,
-        real.context,
-        np.concatenate(context),
-        generator,
-        common_from=common_from,
-        kinds=real.columns.kinds,
-    )
+    values, kinds, drawn = real.columns.values, real.columns.kinds, dict[str, Column]()
+    if values:
+        places = np.concatenate(context)
+        drawn = draw_values(values, real.context, places, generator, common_from=common_from, kinds=kinds)
     ends = np.cumsum([0, *map(len, numbers)])
     return [
         ClassRecords(table, at_rows(drawn, np.arange(start, end)), number)
@@ -235,7 +225,9 @@ def draw_records(
 def as_texts(made: ClassRecords, columns: OutboundColumns, candidate: Candidate) -> tuple[Record, ...]:
     """Decoy records as they stand in a candidate's file: texts by column, in its order."""
     cells, names = made.classes.cells[made.class_of_record], candidate.request.outbound
-    texts: dict[str, Sequence[str | None]] = dict(columns.texts(made.columns))
+    texts: dict[str, Sequence[str | None]] = {
+        name: columns.by_name[name].write(values) for name, values in made.columns.items()
+    }
     for axis, name in enumerate(candidate.request.quasi_identifiers):
         texts[name] = [candidate.index.axis_labels[axis][position] for position in cells[:, axis].tolist()]
     return tuple(dict(zip(names, row, strict=True)) for row in zip(*(texts[name] for name in names), strict=True))

@@ -193,11 +193,11 @@ class _Verification:
         if not follows(approval, record, self.hashes[decision_path(recipient)]):
             self.problems.append(f"{path} does not approve the decision beside it")
             return None
-        named = {
-            "certificate_sha256": approval.certificate_sha256,
-            "manifest_sha256": approval.delivery_manifest_sha256,
-        }
-        for added, sha256 in ((files[name], sha256) for name, sha256 in named.items()):
+        certificate, manifest = files["certificate_sha256"], files["manifest_sha256"]
+        for added, sha256 in (
+            (certificate, approval.certificate_sha256),
+            (manifest, approval.delivery_manifest_sha256),
+        ):
             if self.hashes.get(added) != sha256:
                 fault = "was altered" if added in self.hashes else "is missing"
                 self.problems.append(f"{added} {fault}: {path} names it")
@@ -228,10 +228,7 @@ class _Verification:
                 yield f"{place} holds {len(data)} data files instead of one"
             elif record is not None and data != [record.delivered_sha256]:
                 yield f"{place} holds another data file than the one decided on"
-        for path, recipient in self.signed.items():
-            fault = self._signed_fault(path, recipient)
-            if fault:
-                yield fault
+        yield from filter(None, (self._signed_fault(path, recipient) for path, recipient in self.signed.items()))
 
     def _signed_fault(self, path: str, recipient: str) -> str:
         """Fault of a signed determination in its bytes and contents; whose a certificate is, is not judged."""

@@ -6,7 +6,7 @@ Nothing here touches a database or a clock.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -107,16 +107,13 @@ class Row(NamedTuple):
 
     def check_intact(self) -> None:
         """Raise TamperingFound for a row whose stored hash is not the hash of its stored fields."""
-        if not self.is_intact():
+        try:
+            intact = self.computed_sha256() == self.sha256
+        except (TypeError, ValueError):
+            intact = False
+        if not intact:
             edited = "an entry of the ledger was edited"
             raise broken(edited, self.sequence, "fields that give the recorded SHA-256", "a different SHA-256")
-
-    def is_intact(self) -> bool:
-        """Whether the stored hash is the hash of the stored fields."""
-        try:
-            return self.computed_sha256() == self.sha256
-        except (TypeError, ValueError):
-            return False
 
 
 class Head(NamedTuple):
@@ -164,6 +161,19 @@ class Entry:
                 "something else",
                 "Read the ledger with the version that wrote it, or restore it from a backup.",
             ) from None
+
+
+@dataclass(frozen=True)
+class EntryFilter:
+    """Terms that entries are searched by; None for any."""
+
+    release: str | None = None
+    """First digits of the release id."""
+    event: Event | None = None
+    first: date | None = None
+    """First day, in UTC."""
+    last: date | None = None
+    """Last day, in UTC, included."""
 
 
 def new_row(

@@ -8,31 +8,19 @@ the decision records of a bundle name the head at their time.
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    Index,
-    Integer,
-    MetaData,
-    Select,
-    Table,
-    Text,
-    select,
-)
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Select, Table, Text, select
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
 from tasks.ledger.database import FOREIGN, FORMAT, Fault, damaged
-from tasks.ledger.entry import GENESIS, Entry, Event, Head, Row, broken, new_row
+from tasks.ledger.entry import GENESIS, Entry, EntryFilter, Event, Head, Row, broken, new_row
 from tasks.ledger.postgresql import SCHEMES, Postgresql
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
 from tasks.ledger.sqlite import Sqlite
@@ -62,19 +50,6 @@ _NO_CHECKPOINTS = Checkpoints()
 
 Database = Sqlite | Postgresql
 """A place that holds a ledger, or is to hold one."""
-
-
-@dataclass(frozen=True)
-class EntryFilter:
-    """Terms that entries are searched by; None for any."""
-
-    release: str | None = None
-    """First digits of the release id."""
-    event: Event | None = None
-    first: date | None = None
-    """First day, in UTC."""
-    last: date | None = None
-    """Last day, in UTC, included."""
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -214,11 +189,9 @@ class Ledger(AbstractContextManager["Ledger"]):
 
         TamperingFound says that one of them was edited. Missing entries are found by `verify`.
         """
-        terms = ((_ENTRY.c.release_id, release_id), (_ENTRY.c.recipient, recipient), (_ENTRY.c.event, event))
-        found = [column == str(term) for column, term in terms if term is not None]
-        if after is not None:
-            found.append(_ENTRY.c.sequence > after)
-        return self._entries(_ORDERED.where(*found))
+        terms = {"release_id": release_id, "recipient": recipient, "event": event}
+        matching = _ORDERED.filter_by(**{name: str(term) for name, term in terms.items() if term is not None})
+        return self._entries(matching if after is None else matching.where(_ENTRY.c.sequence > after))
 
     def latest(self, terms: EntryFilter, *, before: int | None = None, limit: int = 50) -> tuple[Entry, ...]:
         """The newest entries that match every given term, newest first, `before` a number where it is given.
@@ -226,7 +199,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         TamperingFound says that one of them was edited.
         """
         columns = _ENTRY.c
-        conditions: Sequence[tuple[object, Callable[[Any], ColumnElement[bool]]]] = (
+        conditions: Sequence[tuple[object, Callable[[Any], Any]]] = (
             (before, lambda number: columns.sequence < number),
             (terms.release, lambda digits: columns.release_id.startswith(digits, autoescape=True)),
             (terms.event, lambda event: columns.event == event.value),
@@ -314,7 +287,8 @@ class Ledger(AbstractContextManager["Ledger"]):
                     check.finish()
                     self._check_guards()
                     if not self._database.pages_agree(connection):
-                        raise self._found(damaged("pages or indexes, beside entries that are right,"))
+                        fault = damaged("pages or indexes, beside entries that are right,")
+                        raise fault.found(self._database.noun, self.place)
         except TamperingFound as error:
             if problem is None:
                 problem, broken_at = error, None if all_read and not check.is_cut else check.head.sequence + 1
@@ -342,7 +316,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         with self._reading() as connection:
             found = self._database.format_of(connection)
         if found is None:
-            raise self._found(FOREIGN)
+            raise FOREIGN.found(self._database.noun, self.place)
         if found != FORMAT:
             raise WorkspaceError(
                 "the ledger was written by another version of the program",
@@ -363,9 +337,6 @@ class Ledger(AbstractContextManager["Ledger"]):
                 got=f"removed or changed: {', '.join(changed)}" if changed else "further triggers",
                 fix="Stop releasing; verify the ledger, restore it from a backup and find out who changed it.",
             )
-
-    def _found(self, fault: Fault) -> TamperingFound:
-        return fault.found(self._database.noun, self.place)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

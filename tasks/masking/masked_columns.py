@@ -79,16 +79,16 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
     for place, name in enumerate(names):
         whole = request.attributes[name].type is ValueType.INTEGER
         original[:, place] = numbers(frame[name], name, request.dataset.path, whole=whole)
-    masked, facts, start = np.empty_like(original), [], 0
+    masked, facts = np.empty_like(original), []
     for number, masking in enumerate(request.masking):
-        end = start + len(masking.attributes)
-        values = original[:, start:end]
+        places = [names.index(name) for name in masking.attributes]
+        values = original[:, places]
         try:
             made = METHODS[masking.method].of(masking).mask(values, generator_for(_name_of(masking, values)))
         except ParameterError as error:
             raise _not_maskable(error, request, number) from None
         attributes = [request.attributes[name] for name in masking.attributes]
-        masked[:, start:end], rounded, limited = _kept_valid(made.values, masking, attributes)
+        masked[:, places], rounded, limited = _kept_valid(made.values, masking, attributes)
         facts.append(
             MaskingFact(
                 attributes=masking.attributes,
@@ -98,15 +98,11 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
                 limited=limited,
             )
         )
-        start = end
     return MaskedColumns(names, original, masked, tuple(facts))
 
 
 def numbers(column: pd.Series, name: str, where: str, *, whole: bool = False) -> Floats:
-    """A column of text as numbers.
-
-    DataError if a cell is missing or no finite number, all are the same, or one of whole numbers is not held exactly.
-    """
+    """A column of text as numbers; DataError if a cell is no finite number, all are the same, or one is not exact."""
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):

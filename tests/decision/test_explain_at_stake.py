@@ -77,18 +77,18 @@ def test_risks_above_a_threshold_by_levels_people_and_attribute() -> None:
     told = found(Measure.JOURNALIST_MAXIMUM, 0.09)
     assert (told.records, told.released, told.counted) == (27, 36, PEOPLE)
     assert told.condition == "with a risk above 0.09"
-    assert [(pattern.levels, pattern.records) for pattern in told.patterns] == [({"q0": 0, "q1": 0}, 27)]
-    assert [(band.least, band.most, band.records) for band in told.bands] == [
+    assert [(pattern.kind, pattern.records) for pattern in told.patterns] == [({"q0": 0, "q1": 0}, 27)]
+    assert [(*band.kind, band.records) for band in told.bands] == [
         (1, 1, 5), (2, 2, 6), (3, 4, 15), (5, 10, 1),
     ]  # fmt: skip
-    assert [(part.attribute, part.records) for part in told.attributes] == [("q1", 26), ("q0", 1)]
+    assert [(part.kind, part.records) for part in told.attributes] == [("q1", 26), ("q0", 1)]
 
 
 def test_patterns_have_the_levels_of_the_cells_that_leave() -> None:
     """a and b of y are released as ab (3 people), c and d of y as they are; all of x with x withheld (11 to 44)."""
     levels = [(0, 1), (1, 0), (0, 1), (1, 0), (0, 1), (0, 0), (0, 1), (0, 0)]
     told = found(Measure.TRANSPARENT_MAXIMUM, 0.2, levels)
-    assert [(pattern.levels, pattern.records) for pattern in told.patterns] == [
+    assert [(pattern.kind, pattern.records) for pattern in told.patterns] == [
         ({"q0": 0, "q1": 0}, 15),
         ({"q0": 1, "q1": 0}, 11),
     ]
@@ -124,7 +124,7 @@ def test_who_holds_one_attribute_alone_is_faced_with_larger_classes() -> None:
     document["policy"]["linkage"] = {"known": ["q1"]}
     told = found(Measure.LINKED_UNINFORMED, 0.05, request=ReleaseRequest.model_validate(document))
     assert told.records == 10
-    assert [(band.least, band.most) for band in told.bands] == [(5, 10)]
+    assert [band.kind for band in told.bands] == [(5, 10)]
 
 
 def test_scores_above_a_threshold_are_counted_by_tuple(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,8 +158,8 @@ def test_nothing_that_is_suppressed_is_counted() -> None:
 
 def test_groups_that_no_attribute_sets_apart() -> None:
     told = found(Measure.TRANSPARENT_MAXIMUM, 0.001, [(2, 1)] * 8)
-    assert [(part.attribute, part.records) for part in told.attributes] == [("", 36)]
-    assert [pattern.levels for pattern in told.patterns] == [{"q0": 2, "q1": 1}]
+    assert [(part.kind, part.records) for part in told.attributes] == [("", 36)]
+    assert [pattern.kind for pattern in told.patterns] == [{"q0": 2, "q1": 1}]
 
 
 def test_bands_touch() -> None:

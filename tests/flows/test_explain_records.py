@@ -7,7 +7,7 @@ from rich.console import Console
 
 from flows.cli.explained_records import documents, rendered_records
 from reports.terminal import show
-from tasks.decision.explain.at_stake import AtStake, Band, Pattern, Separated
+from tasks.decision.explain.at_stake import AtStake, RecordClass
 from tasks.decision.explain.result import NotByClass
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Measure
@@ -28,9 +28,9 @@ def stake(
         counted="people of the population",
         records=sum(bands),
         released=released,
-        patterns=tuple(Pattern({"zip": 0, "age": level}, count) for level, count in enumerate(ordered)),
-        bands=tuple(Band(least, least, count) for least, count in enumerate(bands, 1)),
-        attributes=tuple(Separated(f"q{place}", count) for place, count in enumerate(ordered)),
+        patterns=tuple(RecordClass({"zip": 0, "age": level}, count) for level, count in enumerate(ordered)),
+        bands=tuple(RecordClass((least, least), count) for least, count in enumerate(bands, 1)),
+        attributes=tuple(RecordClass(f"q{place}", count) for place, count in enumerate(ordered)),
         members=members,
     )
 

@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from tasks.core.errors import TamperingFound
-from tasks.ledger.entry import Event
-from tasks.ledger.store import EntryFilter, Ledger
+from tasks.ledger.entry import EntryFilter, Event
+from tasks.ledger.store import Ledger
 from tests.support.ledgers import Place, Raw, add
 
 DAY = 86_400

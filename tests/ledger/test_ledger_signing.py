@@ -53,7 +53,7 @@ def test_a_signature_is_that_of_ed25519_over_the_canonical_fields() -> None:
     )
     assert row.signature is not None
     BEN.key.public_key().verify(base64.b64decode(row.signature), text.encode())
-    assert row.is_intact()
+    row.check_intact()
     assert is_signed_with(row, BEN.public_key)
     assert not is_signed_with(row, ANA.public_key)
 

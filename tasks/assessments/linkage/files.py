@@ -24,7 +24,7 @@ Scale = Literal["own", "masked"]
 class Knowledge:
     """The part of the original file that the intruder has.
 
-    Positions of the known attributes and of the known individuals' records; None is all.
+    Positions of known attributes and individuals' records; None is all.
     """
 
     attributes: tuple[int, ...] | None = None
@@ -76,8 +76,8 @@ def files_to_link(
     called = tuple(names) if names is not None else tuple(f"attribute {i + 1}" for i in range(n_attributes))
     if len(called) != n_attributes:
         raise _refused("names", f"{n_attributes} names, one an attribute", f"{len(called)}", "name every attribute")
-    attributes = chosen(knowledge.attributes, n_attributes, "known attributes")
-    truth = chosen(knowledge.records, n_records, "known records")
+    attributes = known_positions(knowledge.attributes, n_attributes, "known attributes")
+    truth = known_positions(knowledge.records, n_records, "known records")
     known = tuple(called[attribute] for attribute in attributes)
     after = np.ascontiguousarray(after[:, attributes])
     before = np.ascontiguousarray(before[np.ix_(truth, attributes)])
@@ -124,17 +124,13 @@ def _numbers(values: ArrayLike, where: str) -> Floats:
     return np.asarray(given, dtype=np.float64)
 
 
-def chosen(wanted: Sequence[int] | None, available: int, where: str) -> Positions:
-    """Positions that an intruder knows, all where not given; ParameterError if none, repeated or not there."""
-    if wanted is None:
-        return np.arange(available)
-    positions = np.asarray(wanted)
-    if positions.size == 0:
-        raise _refused(where, "at least one", "none", "an intruder who knows nothing cannot be tested")
-    if positions.dtype.kind not in "iu" or positions.min() < 0 or positions.max() >= available:
-        raise _refused(where, f"positions from 0 to {available - 1}", "others", "name positions of the file")
-    if len(np.unique(positions)) < len(positions):
-        raise _refused(where, "each position once", "repeated positions", "name each once")
+def known_positions(wanted: ArrayLike | None, available: int, where: str, fewest: int = 1) -> Positions:
+    """Positions that an intruder knows, all where not given; ParameterError if too few, repeated or not there."""
+    positions = np.arange(available) if wanted is None else np.asarray(wanted)
+    fits = positions.ndim == 1 and positions.dtype.kind in "iu" and len(positions) >= fewest
+    if not fits or positions.min() < 0 or positions.max() >= available or len(np.unique(positions)) < len(positions):
+        expected = f"at least {fewest} different positions from 0 to {available - 1}"
+        raise _refused(where, expected, f"{positions.size} positions", "name enough positions of the file, each once")
     return positions.astype(np.intp)
 
 
@@ -179,8 +175,7 @@ _BALLS = 4096
 
 def tie_limit(smallest: Floats) -> Floats:
     """Largest value that ties with the smallest; for distances and for scores that are better the smaller."""
-    limit: Floats = smallest + TIE_RELATIVE * np.abs(smallest) + TIE_ABSOLUTE
-    return limit
+    return smallest + TIE_RELATIVE * np.abs(smallest) + TIE_ABSOLUTE
 
 
 class Cheapest:
@@ -255,10 +250,7 @@ def distinct_rows(values: Floats) -> DistinctRows:
 
 
 def distance_linkage(files: Files, scale: Scale | None = None) -> Linkage:
-    """Link by the Euclidean distance between standardised records (Torra 2016, slide 25).
-
-    ``scale`` and errors are those of ``common_scale``.
-    """
+    """Link by the Euclidean distance between standardised records (Torra 2016, slide 25)."""
     original, masked = common_scale(files, scale)
     return linkage(nearest_credit(original, masked, files.truth), len(masked))
 

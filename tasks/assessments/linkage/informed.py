@@ -115,10 +115,7 @@ class InformedView:
         return linkage(1 / size, len(size), size)
 
     def candidate_linkage(self, people: Positions) -> Linkage:
-        """Link people, by position among the released, to the best of the candidates that rule and maskings leave.
-
-        ParameterError if the masked values are not those of the method.
-        """
+        """Link people to the best candidates left; ParameterError if the masked values are not those of the method."""
         everybody = np.arange(len(self.released))
         return linkage_within(
             self._files(people, everybody, people), self._bounds(people), self._score(people, everybody, best=False)
@@ -159,10 +156,8 @@ class InformedView:
         """Bounds of some people, by position among the released; what must be equal is bounded by itself."""
         who = self.released[people]
         equal = self.equal[who].astype(np.float64)
-        low, high = (
-            np.hstack([equal, *(getattr(part.bounds, side)[who] for part in self.parts)]) for side in ("low", "high")
-        )
-        return MaskedRange(low, high)
+        low = np.hstack([equal, *(part.bounds.low[who] for part in self.parts)])
+        return MaskedRange(low, np.hstack([equal, *(part.bounds.high[who] for part in self.parts)]))
 
     def _score(self, people: Positions, candidates: Positions, *, best: bool) -> PairScore:
         """Sum of the maskings' scores of a pair: the likelihood, or what chooses best among a few candidates."""

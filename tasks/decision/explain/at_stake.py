@@ -8,6 +8,7 @@ without which the group would grow most. Counts are exact; the caller that shows
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ EDGES = (0, 1, 2, 3, 5, 11, 20, 50, 100, 200, 500, *(step * 10**power for power 
 """Least group size of each band."""
 PEOPLE, CANDIDATES, RECORDS = "people of the population", "candidates in the external data", "records of the file"
 _ROUNDING = 1 - 1e-12
+Levels = Mapping[str, int]
+Band = tuple[int, int | None]
+_Kind = TypeVar("_Kind")
 
 _FAMILIES = {"transparent", "prosecutor", "journalist", "sequential", "combined", "linkage"}
 _ATTACKED = {"attacked_share", "expected_reidentifications"}
@@ -41,29 +45,10 @@ POOLED = BY_CLASS - OF_ONE_COPY
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """Records by the levels at which their quasi-identifiers are released."""
+class RecordClass(Generic[_Kind]):
+    """A class of the records at stake."""
 
-    levels: Mapping[str, int]
-    """Level of each quasi-identifier, 0 as collected."""
-    records: int
-
-
-@dataclass(frozen=True)
-class Band:
-    """Records by the size of their group."""
-
-    least: int
-    most: int | None
-    """None for no limit."""
-    records: int
-
-
-@dataclass(frozen=True)
-class Separated:
-    """Records by the quasi-identifier that sets them apart most; empty where none does."""
-
-    attribute: str
+    kind: _Kind
     records: int
 
 
@@ -79,12 +64,14 @@ class AtStake:
     records: int
     released: int
     """Records of the file."""
-    patterns: tuple[Pattern, ...]
-    """The most records first."""
-    bands: tuple[Band, ...]
-    """The smallest groups first; from the first band that holds records to the last."""
-    attributes: tuple[Separated, ...]
-    """The most records first; empty of records as a coalition sees them, whom several copies set apart."""
+    patterns: tuple[RecordClass[Levels], ...]
+    """By the level, 0 as collected, at which each quasi-identifier is released; the most records first."""
+    bands: tuple[RecordClass[Band], ...]
+    """By the least and the most size of their group, None for no limit; from the first that holds records to the last.
+    """
+    attributes: tuple[RecordClass[str], ...]
+    """By the quasi-identifier that sets them apart most, empty where none does; the most records first. Empty of
+    records as a coalition sees them, whom several copies set apart."""
     members: bytes
     """Equal for equal sets of records, and for no others."""
 
@@ -174,7 +161,7 @@ def _classes(candidate: Candidate, axes: Sequence[int]) -> Counts:
     return class_sizes(cell_numbers(cells[:, list(axes)], [sizes[axis] for axis in axes]), candidate.records)
 
 
-def _patterns(candidate: Candidate, at: NDArray[np.intp], records: Counts) -> tuple[Pattern, ...]:
+def _patterns(candidate: Candidate, at: NDArray[np.intp], records: Counts) -> tuple[RecordClass[Levels], ...]:
     """Records at some of the released tuples by their levels."""
     made, positions = candidate.generalization, np.flatnonzero(candidate.released)[at]
     levels = np.column_stack(
@@ -185,28 +172,28 @@ def _patterns(candidate: Candidate, at: NDArray[np.intp], records: Counts) -> tu
     )
     patterns, place = np.unique(levels, axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), weights=records, minlength=len(patterns))
-    found = [
-        Pattern(dict(zip(candidate.request.quasi_identifiers, pattern, strict=True)), round(count))
+    found: list[RecordClass[Levels]] = [
+        RecordClass(dict(zip(candidate.request.quasi_identifiers, pattern, strict=True)), round(count))
         for pattern, count in zip(patterns.tolist(), counts.tolist(), strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: (-one.records, tuple(one.levels.values()))))
+    return tuple(sorted(found, key=lambda one: (-one.records, tuple(one.kind.values()))))
 
 
-def _bands(sizes: Counts, records: Counts) -> tuple[Band, ...]:
+def _bands(sizes: Counts, records: Counts) -> tuple[RecordClass[Band], ...]:
     if not len(sizes):
         return ()
     place = np.searchsorted(EDGES, sizes, side="right") - 1
     counts = np.bincount(place, weights=records, minlength=len(EDGES))
     filled = np.flatnonzero(counts)
     return tuple(
-        Band(EDGES[at], EDGES[at + 1] - 1 if at + 1 < len(EDGES) else None, round(counts[at]))
+        RecordClass((EDGES[at], EDGES[at + 1] - 1 if at + 1 < len(EDGES) else None), round(counts[at]))
         for at in range(int(filled.min()), int(filled.max()) + 1)
     )
 
 
 def _attributes(
     candidate: Candidate, at: NDArray[np.intp], records: Counts, *, by_people: bool
-) -> tuple[Separated, ...]:
+) -> tuple[RecordClass[str], ...]:
     """Each record counted for the attribute without which its group would be largest; the first of equals."""
     made, names = candidate.generalization, candidate.request.quasi_identifiers
     positions, axes = np.flatnonzero(candidate.released)[at], range(len(names))
@@ -222,5 +209,6 @@ def _attributes(
     sizes = np.column_stack(without)
     best = np.where(sizes.max(axis=1) > now, sizes.argmax(axis=1), len(names))
     counts = np.bincount(best, weights=records, minlength=len(names) + 1)
-    found = [Separated(name, round(count)) for name, count in zip((*names, ""), counts.tolist(), strict=True) if count]
+    named = zip((*names, ""), counts.tolist(), strict=True)
+    found = [RecordClass(name, round(count)) for name, count in named if count]
     return tuple(sorted(found, key=lambda one: -one.records))

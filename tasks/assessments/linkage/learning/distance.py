@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, nearest_credit
+from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, known_positions, nearest_credit
 from tasks.assessments.linkage.learning.comparisons import Components, Pairs, distances, pairs_of
 from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, Kind, matrix_of
 from tasks.core.errors import ParameterError
@@ -16,11 +16,7 @@ _NEGATIVE = -1e-9
 
 @dataclass(frozen=True)
 class LearnedDistance:
-    """A squared distance between standardised records, linear in its parameters.
-
-    These are in the order of ``learning.family.features``, the largest 1 in size; ``names`` are the attributes
-    compared.
-    """
+    """A squared distance between standardised records, with parameters in the order of ``features``, the largest 1."""
 
     kind: Kind
     parameters: Floats
@@ -66,11 +62,7 @@ class LearnedDistance:
         return dict(zip(self.names, (worth / worth.sum()).tolist(), strict=True))
 
     def link(self, given: Files | Components, records: Positions | None = None, scale: Scale | None = None) -> Linkage:
-        """Link some of the intruder's records, all where not given, to the nearest masked one; ties are shared.
-
-        ParameterError if the distance compares other attributes, if there is no record, and where ``pairs_of`` raises
-        it.
-        """
+        """Link records, all where not given, to the nearest masked one; ParameterError if the attributes are others."""
         if given.names != self.names:
             raise ParameterError(
                 "the learned distance does not fit what is to be linked",
@@ -80,15 +72,11 @@ class LearnedDistance:
                 fix="give records with the attributes that it was learned with",
             )
         pairs = pairs_of(given, self.kind, scale)
-        if records is not None:
-            pairs = pairs.only(checked_records(records, len(pairs.own), 1))
+        pairs = pairs.only(np.sort(known_positions(records, len(pairs.own), "records to link")))
         return linkage(self.credit(pairs), int(pairs.counts.sum()))
 
     def credit(self, pairs: Pairs) -> Floats:
-        """1/size of the tie of nearest masked records that holds a record's own, 0 where it does not.
-
-        A distance that can be drawn as coordinates is looked up in a tree; any other is evaluated for every pair.
-        """
+        """1/size of the tie of nearest masked records that holds a record's own, 0 where it does not."""
         coordinates = self._coordinates()
         if coordinates is not None and pairs.points is not None:
             masked = (pairs.points.rows @ coordinates)[pairs.points.of]
@@ -107,21 +95,6 @@ class LearnedDistance:
             return None
         coordinates: Floats = vectors * np.sqrt(np.maximum(values, 0))
         return coordinates
-
-
-def checked_records(records: Positions, n: int, fewest: int) -> Positions:
-    """Positions in ascending order; ParameterError if repeated, not from 0 to n − 1, or fewer than ``fewest``."""
-    chosen = np.asarray(records)
-    fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) >= fewest
-    if not fits or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
-        raise ParameterError(
-            "these records cannot be chosen",
-            where="records",
-            expected=f"at least {fewest} different positions from 0 to {n - 1}",
-            got=f"{chosen.size} positions",
-            fix="name enough of the intruder's records, each once",
-        )
-    return np.sort(chosen).astype(np.intp)
 
 
 def shapley_values(measure: Floats) -> Floats:

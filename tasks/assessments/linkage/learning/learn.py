@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale
+from tasks.assessments.linkage.files import Files, Positions, Scale, known_positions
 from tasks.assessments.linkage.learning.comparisons import (
     MARGIN,
     Components,
@@ -33,7 +33,7 @@ from tasks.assessments.linkage.learning.comparisons import (
     unbreakable_ties,
     unit,
 )
-from tasks.assessments.linkage.learning.distance import LearnedDistance, checked_records
+from tasks.assessments.linkage.learning.distance import LearnedDistance
 from tasks.assessments.linkage.learning.family import MATRICES, Kind, LinearCone, cone, lifted, parameters_of
 from tasks.assessments.linkage.learning.search import hinge, search
 from tasks.core.errors import ParameterError
@@ -298,7 +298,7 @@ def learn(
     """
     whole = pairs_of(given, kind, scale)
     everyone = np.arange(len(whole.own))
-    chosen = checked_records(everyone if records is None else records, len(everyone), 2)
+    chosen = np.sort(known_positions(records, len(everyone), "records to learn from", 2))
     pairs = whole.only(chosen)
     size = len(pairs.own) * len(pairs.counts)
     if size > MOST_PAIRS:
