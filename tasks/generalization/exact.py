@@ -45,8 +45,8 @@ def search(
     """Best strategy of each tuple of leaf codes, shape (n_tuples, n_attributes), and how many strategies that took.
 
     ``NO_ATTACK`` allows only strategies nobody attacks; ``floor``, of the codes' shape, is the least level of each
-    attribute (SH-Friendly); ``charge`` is taken off the payoff at each group size, from 0, and infinite where a group
-    is not allowed.
+    attribute (SH-Friendly); ``charge`` is taken off the payoff at each group size, infinite where a group is not
+    allowed.
 
     Returns the lattice node (the first in lexicographic order among equals), the publisher's payoff, and the strategies
     whose payoff was computed; node −1 and payoff −inf where none is allowed.

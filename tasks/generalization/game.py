@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 TIE = 1e-9
 """Payoffs nearer than this are equal; of equal strategies the first in lexicographic order is chosen."""
 
-_EXACT = 1 - 1e-12
+EXACT = 1 - 1e-12
 """Stakes are decimals and their products are rounded: a gain this near to the cost of the attempts equals it."""
 
 _SEX_NAMES = frozenset({"sex", "gender"})
@@ -81,7 +81,7 @@ class Payoffs:
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether an attempt pays on a record that ``people`` match; a tie is no attack, and n = 0 counts as 1."""
-        return self.cost * np.maximum(people, 1) < self.gain * _EXACT
+        return self.cost * np.maximum(people, 1) < self.gain * EXACT
 
     def reidentified(self, people: Counts) -> Floats:
         """Probability of re-identification at group size n, 1/n where an attempt pays; n = 0 counts as 1."""

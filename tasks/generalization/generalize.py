@@ -68,8 +68,7 @@ def population_cells(
 def overlapping(table: CountIndex, method: Method) -> bool:
     """Whether some people can match a released cell that is not their own, so that n_T may be below n_p.
 
-    Whole cells that are generalized further stay apart if all records had one strategy; others may come to hold each
-    other.
+    Whole cells that are generalized further stay apart only if all records had one strategy.
     """
     if table.demands is None:
         return not METHODS[method].whole_cells

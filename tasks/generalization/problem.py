@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.game import Floats, Follower, InformationLoss, Payoffs
+from tasks.generalization.game import EXACT, Floats, Follower, InformationLoss, Payoffs
 from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.cube import DenseCube, Lattice, SparseCube, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
 
 _LARGEST = 2**62
-_EXACT = 1 - 1e-12
-"""A safe group is a quotient of decimals, rounded: one this near to a whole number is it."""
 _MATRIX_CELLS = 8_000_000
 
 
@@ -52,7 +50,7 @@ class Problem:
 
 def safe_people(follower: Follower) -> int:
     """Whole people from whom on no record is attacked; the safe group must be finite."""
-    return max(ceil(follower.safe_group * _EXACT), 1)
+    return max(ceil(follower.safe_group * EXACT), 1)
 
 
 def all_attacked(what: str, follower: Follower) -> StageFailed:

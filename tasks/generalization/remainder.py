@@ -291,12 +291,8 @@ class RemainderSearch:
         chosen = np.empty(len(alone), dtype=np.int64)
         for number in np.argsort(-self.counts[alone], kind="stable").tolist():
             own, count = self.codes[alone[number]], self.counts[alone[number]]
-            holding = np.column_stack(
-                [
-                    _holding(tree, codes[:, axis], levels[:, axis], own[axis])
-                    for axis, tree in enumerate(self.hierarchies)
-                ]
-            )
+            axes = zip(self.hierarchies, codes.T, levels.T, own, strict=True)
+            holding = np.column_stack([_holding(tree, leaves, at, leaf) for tree, leaves, at, leaf in axes])
             before, after = (self.kept(codes, self.lattice.number(at)) for at in (levels, holding))
             best = int(np.argmax((people + count) * after - people * before))
             chosen[number], levels[best], people[best] = best, holding[best], people[best] + count

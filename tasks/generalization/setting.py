@@ -63,9 +63,9 @@ def payoffs_of(recipient: Recipient) -> Payoffs:
 def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
     """The recipient's side of the game: its stakes, or its plan where the policy names a sequential adversary.
 
-    The plan has the profile of the risk stage but for a prior that the request leaves to the register: that depends on
-    the groups that the game is to make, so the game takes the largest that a register can give. ``people`` are those of
-    the population. Raises ParameterError if a term of a sequential adversary is outside its range.
+    The plan is the risk stage's but for a prior left to the register: groups are not made yet, so the game takes the
+    largest that a register can give. ``people`` are those of the population. Raises ParameterError if a term of a
+    sequential adversary is outside its range.
     """
     policy, stakes = request.policy.generalization, payoffs_of(recipient)
     return stakes if policy.adversary == "one-shot" else planning_follower(request, recipient, people)
@@ -112,9 +112,8 @@ def weights_of(request: ReleaseRequest) -> Floats:
 def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
     """Find conditions that would stop every game on this request, before any is solved.
 
-    Raises RequestError if the weights leave no information to lose, a Safe Harbor rule does not fit its attribute, or
-    k-anonymity is demanded that no class can have; ParameterError if the plan of a recipient in the game cannot be
-    solved.
+    Raises RequestError if no information can be lost, a Safe Harbor rule does not fit its attribute, or no class can be
+    as k-anonymity demands; ParameterError if the plan of a recipient in the game cannot be solved.
     """
     table = game_table(request, prepared)
     if table.budget is not None:

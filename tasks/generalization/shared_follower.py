@@ -73,8 +73,7 @@ class SharedFollower:
     def publisher(self, value: Floats, people: Counts) -> Floats:
         """Publisher's payoff: v less each member's weighted expected loss."""
         nothing = np.zeros(np.shape(people))
-        lost = self._weighted([member.publisher(nothing, people) for member in self.members])
-        return value + lost
+        return value + self._weighted([member.publisher(nothing, people) for member in self.members])
 
     def adversary(self, people: Counts) -> Floats:
         """Weighted sum of the members' payoffs."""

@@ -58,7 +58,10 @@ def zip_table() -> ZipTable:
     file = resources.files("tasks.generalization") / "data" / "zcta-2010.csv.gz"
     try:
         raw = gzip.decompress(file.read_bytes())
-        people = _people_by_prefix(raw)
+        table = pd.read_csv(io.BytesIO(raw), dtype={"zcta": str, "population": np.int64}, keep_default_na=False)
+        if table.empty or (table["population"] < 0).any():
+            raise ValueError("no rows, or a negative population")
+        people = table["population"].groupby(table["zcta"].str[:_PREFIX]).sum()
     except (OSError, EOFError, ValueError, KeyError, zlib.error):
         raise StageFailed(
             "the census table of ZIP codes is damaged",
@@ -66,12 +69,5 @@ def zip_table() -> ZipTable:
             expected="the file that ships with the program",
             fix="install the program again",
         ) from None
-    return ZipTable(census=CENSUS, sha256=hashlib.sha256(raw).hexdigest(), people=people)
-
-
-def _people_by_prefix(raw: bytes) -> dict[str, int]:
-    table = pd.read_csv(io.BytesIO(raw), dtype={"zcta": str, "population": np.int64}, keep_default_na=False)
-    if table.empty or (table["population"] < 0).any():
-        raise ValueError("no rows, or a negative population")
-    people = table["population"].groupby(table["zcta"].str[:_PREFIX]).sum()
-    return {str(prefix): int(number) for prefix, number in people.items()}
+    by_prefix = {str(prefix): int(number) for prefix, number in people.items()}
+    return ZipTable(census=CENSUS, sha256=hashlib.sha256(raw).hexdigest(), people=by_prefix)

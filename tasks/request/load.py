@@ -98,9 +98,8 @@ class LoadedRequest:
     def resolve(self, relative: str, name: str) -> Path:
         """The readable file that the request names, made absolute, in its folder or one of the roots, links followed.
 
-        ``relative`` starts at the request's folder or, where that holds no such file, at the first of the roots that
-        does; ``name`` is its path in the document, for messages. Raises WorkspaceError if it leads elsewhere, or to no
-        readable file.
+        ``relative`` starts at the request's folder or, where that holds no such file, at the first root that does;
+        ``name`` is its path in the document. Raises WorkspaceError if it leads elsewhere, or to no readable file.
         """
         shown = f"“{printable(relative)}”"
         allowed = (self.base, *self.roots)

@@ -128,8 +128,8 @@ def _shares(options: Options, capacity: Floats) -> Floats:
 def _rounded(options: Options, capacity: Floats, relaxation: Relaxation) -> Places:
     """Options near the relaxation's optimum, which may exceed the limits.
 
-    Groups about which the mixed assignments agree take their option. The optimal vertex splits at most as many of the
-    others as there are limits; those take the option of the mixture that uses least.
+    Groups about which the mixed assignments disagree take the vertex's option, or that which uses least where it
+    splits.
     """
     columns = np.column_stack(relaxation.mixture)
     chosen: Places = columns[:, 0].copy()
@@ -179,8 +179,7 @@ def _repair(options: Options, capacity: Floats, chosen: Places) -> bool:
 def _spend_rest(options: Options, capacity: Floats, relaxation: Relaxation, chosen: Places) -> None:
     """Spend what is left of the limits: again and again the move that gains most and fits.
 
-    Options whose reduced regret at the relaxation's prices exceeds the gap are in no better assignment (Savelsbergh
-    1994, reduced-cost fixing).
+    Options whose reduced regret exceeds the gap are left out (reduced-cost fixing, Savelsbergh 1994).
     """
     gap = float(options.regret[chosen].sum()) - relaxation.regret
     reduced = options.regret + relaxation.prices @ options.usage

@@ -84,7 +84,16 @@ class Plan:
         """The outcome with means over ``weight``."""
         uses = zip(self.limits, self.used.tolist(), self.prices.tolist(), strict=True)
         return BudgetOutcome(
-            limits=tuple(_use(limit, used, price, n_records) for limit, used, price in uses),
+            limits=tuple(
+                LimitFact(
+                    name=limit.name,
+                    limit=limit.capacity,
+                    used=used,
+                    price=price,
+                    kept=None if limit.axis is None else 1.0 - used / n_records,
+                )
+                for limit, used, price in uses
+            ),
             payoff=self.payoff / weight,
             bound=self.bound / weight,
             without_budget=self.without_budget / weight if np.isfinite(self.without_budget) else None,
@@ -102,16 +111,6 @@ class BudgetedLevels:
     own_withheld: NDArray[np.bool_]
     """Whether a record of each population tuple would be."""
     outcome: BudgetOutcome
-
-
-def _use(limit: Limit, used: float, price: float, n_records: int) -> LimitFact:
-    return LimitFact(
-        name=limit.name,
-        limit=limit.capacity,
-        used=used,
-        price=price,
-        kept=None if limit.axis is None else 1.0 - used / n_records,
-    )
 
 
 def limits_of(budget: BudgetPolicy, hierarchies: Sequence[Hierarchy], n_records: int) -> tuple[Limit, ...]:
@@ -184,9 +183,8 @@ def of_copy(
 ) -> BudgetOutcome:
     """The outcome with what a copy uses of the limits on suppression and on the information that attributes lose.
 
-    Decoys may take whole classes from a copy after the method has kept its limits: fewer records are at risk, but more
-    are left out. ``cells`` are those of each tuple in axis positions, ``released`` tells whether its records are in the
-    copy. Raises StageFailed if the copy exceeds one of these limits.
+    Decoys may take whole classes from a copy after the method has kept its limits. ``cells`` are those of each tuple in
+    axis positions, ``released`` tells whether its records are in the copy. Raises StageFailed if a limit is exceeded.
     """
     missing = float(data.counts[~released].sum())
     axes = {LOST + tree.name: axis for axis, tree in enumerate(hierarchies)}

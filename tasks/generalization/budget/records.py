@@ -60,8 +60,7 @@ def plan_records(
     """Give the records of a file the strategies that pay most in sum within a budget, its ``least_records`` left aside.
 
     ``floor`` has the least level of each attribute, shape (n_tuples, n_attributes) (SH-Friendly). Raises ParameterError
-    if the budget demands a floor that no attribute can have, StageFailed if no release keeps the budget, or none was
-    found.
+    if no attribute can have a floor that the budget demands, StageFailed if no release is found that keeps the budget.
     """
     limits = limits_of(budget, problem.hierarchies, data.total)
     options = strategies(problem, data, budget, limits, rule, floor)
@@ -134,9 +133,9 @@ def strategies(  # noqa: PLR0917
 ) -> Options:
     """Options of every distinct tuple: payoff and use of the limits of one record at each undominated strategy.
 
-    ``least_people`` forbids strategies here; ``least_records`` does not. Labels are lattice nodes, −1 for suppression;
-    in each group the best payoff is first, of equal ones that with the least risk. Raises StageFailed if some tuple has
-    no strategy, or the lattice is too large for the file.
+    ``least_people`` forbids strategies, ``least_records`` does not. Labels are lattice nodes, −1 for suppression; the
+    best payoff of a group is first, with the least risk among equals. Raises StageFailed if some tuple has no strategy,
+    or the lattice is too large for the file.
     """
     if len(problem.lattice) * len(data) > _MOST_EVALUATIONS:
         raise StageFailed(
@@ -193,14 +192,13 @@ def _undominated(
     if floor is not None:
         allowed &= allowed_nodes(problem.lattice, floor)
     allowed &= ~_above(allowed & ~attacked, problem.lattice.heights)
+    tuples, chosen = np.nonzero(allowed)
     if not budget.utility_floor:
-        tuples, chosen = np.nonzero(allowed)
         kept = problem.loss.kept(cells_at(codes[tuples], nodes[chosen], problem.hierarchies))
         risky, best = attacked[tuples, chosen], np.full(len(codes), -np.inf)
         np.maximum.at(best, tuples[~risky], kept[~risky])
         stays = np.where(risky, kept > best[tuples], kept == best[tuples])
         return tuples[stays], chosen[stays]
-    tuples, chosen = np.nonzero(allowed)
     return tuples, chosen
 
 

@@ -73,13 +73,11 @@ class Half:
     def numbered(self, levels: Levels) -> tuple[Ints, int]:
         """Number of each half tuple's groups at these levels, from 0 without gaps, and how many there are."""
         if levels not in self._numbered:
-            columns = [tree.groups[codes, level] for tree, codes, level in self._axes(levels)]
-            sizes = [len(tree.labels[level]) for tree, _, level in self._axes(levels)]
+            axes = list(zip(self.hierarchies, self.codes.T, levels, strict=True))
+            columns = [tree.groups[codes, level] for tree, codes, level in axes]
+            sizes = [len(tree.labels[level]) for tree, _, level in axes]
             self._numbered[levels] = compact(*number_rows(columns, sizes, len(self.codes)))
         return self._numbered[levels]
-
-    def _axes(self, levels: Levels) -> list[tuple[Hierarchy, Ints, int]]:
-        return list(zip(self.hierarchies, self.codes.T, levels, strict=True))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint, refused
 from tasks.generalization.kanonymity.checks import checked_sensitive
@@ -66,7 +65,10 @@ class Judge:
         firm = classes.records < self.k
         withheld = firm.copy()
         for constraint in self.people:
-            violating = ~constraint.met(classes.records, self._people(constraint, classes, levels))
+            codes = self.tally.codes(classes).astype(np.int32)
+            cells = cells_at(codes, np.array(levels, dtype=np.int32), self.hierarchies)
+            people = np.zeros(len(cells), np.int64) if constraint.people is None else constraint.people.count(cells)
+            violating = ~constraint.met(classes.records, people)
             withheld |= violating
             if constraint.firm:
                 firm |= violating
@@ -76,11 +78,6 @@ class Judge:
         return NodeVerdict(
             classes, firm, withheld, int(classes.records[firm].sum()), int(classes.records[withheld].sum())
         )
-
-    def _people(self, constraint: PeopleConstraint, classes: Classes, levels: Levels) -> NDArray[np.int64]:
-        codes = self.tally.codes(classes).astype(np.int32)
-        cells = cells_at(codes, np.array(levels, dtype=np.int32), self.hierarchies)
-        return np.zeros(len(cells), np.int64) if constraint.people is None else constraint.people.count(cells)
 
     def _judge_values(self, classes: Classes, levels: Levels, firm: Bools, withheld: Bools) -> None:
         """Mark the classes that violate constraints on sensitive values, among those that are large enough."""

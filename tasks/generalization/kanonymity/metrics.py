@@ -30,7 +30,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.constraints.constraint import refused
 from tasks.generalization.kanonymity.classes import Floats, Ints
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
@@ -42,13 +41,6 @@ class Metric(StrEnum):
     NON_UNIFORM_ENTROPY = "non-uniform entropy"
     DISCERNIBILITY = "discernibility"
     LOSS = "loss"
-
-
-def metric_named(name: str) -> Metric:
-    """The metric with a name; ParameterError if there is none."""
-    if name not in set(Metric):
-        raise refused("there is no such metric", "metric", ", ".join(Metric), "another name")
-    return Metric(name)
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import StageFailed
 from tasks.core.seed import one_thread
-from tasks.generalization.constraints.constraint import Constraint
+from tasks.generalization.constraints.constraint import Constraint, refused
 from tasks.generalization.kanonymity.checks import checked_codes, checked_heights, checked_k, checked_limit
 from tasks.generalization.kanonymity.classes import Ints, Levels, tally
 from tasks.generalization.kanonymity.costs import Cost, cost_of
 from tasks.generalization.kanonymity.frontier import Frontier, beyond
 from tasks.generalization.kanonymity.judge import Judge, NodeVerdict, judge
-from tasks.generalization.kanonymity.metrics import Metric, Reference, metric_named, reference
+from tasks.generalization.kanonymity.metrics import Metric, Reference, reference
 from tasks.microdata.hierarchy import Hierarchy
 
 
@@ -75,7 +75,9 @@ def search(
     """
     given = checked_codes(codes, hierarchies)
     least, limit = checked_k(k, len(given)), checked_limit(suppression_limit, len(given))
-    chosen = metric_named(metric)
+    if metric not in set(Metric):
+        raise refused("there is no such metric", "metric", ", ".join(Metric), "another name")
+    chosen = Metric(metric)
     table = tally(given, hierarchies)
     whole = reference(chosen, given, hierarchies) if whole is None else whole
     judged = judge(table, hierarchies, least, constraints)

@@ -32,7 +32,10 @@ _LARGEST_TRIED = 2**24
 
 def common_strategy(problem: Problem, data: Tuples) -> Codes:
     """Levels with the greatest sum of the publisher's payoffs, shape (n_attributes,); the first among equals."""
-    search, near = _BoxSearch.of(_uncached(problem), data), TIE * data.total
+    people = problem.people
+    if isinstance(people, SparseCube):  # one that keeps nothing: a node is asked for once, and there may be very many
+        problem = replace(problem, people=replace(people, _nodes={}))
+    search, near = _BoxSearch.of(problem, data), TIE * data.total
     while search.boxes and search.bound >= search.best - 2 * near:
         search.step()
     return np.array(min(node for node, total in search.totals.items() if total >= search.best - near), dtype=np.int32)
@@ -117,12 +120,6 @@ def _halves(losses: Sequence[Floats], box: Box) -> tuple[Box, Box]:
     middle = (losses[axis][low[axis]] + losses[axis][high[axis]]) / 2
     cut = low[axis] + max(int(np.searchsorted(own, middle, side="right")) - 1, 0)
     return (low, (*high[:axis], cut, *high[axis + 1 :])), ((*low[:axis], cut + 1, *low[axis + 1 :]), high)
-
-
-def _uncached(problem: Problem) -> Problem:
-    """The problem with a sparse cube that keeps nothing: a node is asked for once, and there may be very many."""
-    people = problem.people
-    return replace(problem, people=replace(people, _nodes={})) if isinstance(people, SparseCube) else problem
 
 
 def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:

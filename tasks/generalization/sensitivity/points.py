@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.core.errors import ParameterError
-from tasks.generalization.game import Floats, Payoffs
+from tasks.generalization.game import EXACT, Floats, Payoffs
 from tasks.microdata.tuples import Counts
 
-_EXACT = 1 - 1e-12
-"""As in ``tasks.generalization.game``: a gain this near to the cost of the attempts equals it."""
 _DIGITS = 13
 _LARGEST = 2.0**52
 
@@ -58,7 +56,7 @@ class StakesPoints:
     @cached_property
     def safe(self) -> Counts:
         """Smallest group that is not attacked, from 1."""
-        enough = self.gain * _EXACT
+        enough = self.gain * EXACT
         least = np.ceil(enough / self.cost)
         least = np.where(self.cost * (least - 1) >= enough, least - 1, least)
         least = np.where(self.cost * least < enough, least + 1, least)
