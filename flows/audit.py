@@ -13,7 +13,7 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from importlib import metadata
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.workspace import Workspace
 from tasks.audit.build import audit_report, checked_period
-from tasks.audit.history import Period
 from tasks.audit.report import AuditReport
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, WorkspaceError
@@ -63,30 +62,30 @@ def run_audit(
     ledger, or the folder is there already or cannot be written; TamperingFound if what is in the ledger's place is no
     ledger at all.
     """
-    now = clock()
-    period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
-    folder = output.resolve() / f"audit-{period.first}-{period.last}"
+    folder = output.resolve() / f"audit-{_day(first_day, '--from')}-{_day(last_day, '--to')}"
     with guarded("audit"):
         _check_free(folder, force=force)
-        report = _examined(workspace, period, now, checkpoints)
+        report = audit_of(workspace, first_day, last_day, checkpoints, clock=clock)
         files = {PDF: as_pdf(report), **as_data(report)}
         _write(folder, files)
     return Audited(folder, tuple(sorted(files)), report)
 
 
-def audit_of(workspace: Workspace, first_day: str, last_day: str, *, clock: Clock = utc_now) -> AuditReport:
+def audit_of(
+    workspace: Workspace,
+    first_day: str,
+    last_day: str,
+    checkpoints: Checkpoints = _NO_CHECKPOINTS,
+    *,
+    clock: Clock = utc_now,
+) -> AuditReport:
     """The audit of a period, with nothing written; see `run_audit`."""
     now = clock()
     period = checked_period(_day(first_day, "--from"), _day(last_day, "--to"), now.date())
-    with guarded("audit"):
-        return _examined(workspace, period, now, _NO_CHECKPOINTS)
-
-
-def _examined(workspace: Workspace, period: Period, now: datetime, checkpoints: Checkpoints) -> AuditReport:
-    with open_ledger(workspace) as ledger:
+    with guarded("audit"), open_ledger(workspace) as ledger:
         examined = ledger.examine(checkpoints)
-    program = metadata.version("releasegate")
-    return audit_report(examined, period, noted_outside=len(checkpoints), made_at=now, program=program)
+        program = metadata.version("releasegate")
+        return audit_report(examined, period, noted_outside=len(checkpoints), made_at=now, program=program)
 
 
 def _day(text: str, option: str) -> date:

@@ -163,7 +163,20 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
         with guarded("release"):
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
-            context = _context(call, requested_at)
+            context = DecisionContext(
+                release_id=name,
+                request_sha256=call.loaded.sha256,
+                dataset_sha256=call.inputs.dataset_sha256,
+                population_sha256=call.inputs.population_sha256,
+                code=code_fact(),
+                seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
+                requested_at=requested_at,
+                decided_at=call.clock(),
+                prev_record_sha256=ledger.head().sha256,
+                inputs_id=call.named.inputs if call.named.overrides else None,
+                overrides=call.named.overrides,
+                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, call.clock()),
+            )
             terms = RunTerms(
                 recipients=call.recipients,
                 decided=call.decided,
@@ -180,23 +193,6 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
             workspace.clear_run(name)
             _drop_undecided(call)
         raise shown from None
-
-
-def _context(call: _GateCall, requested_at: datetime) -> DecisionContext:
-    return DecisionContext(
-        release_id=call.release_id,
-        request_sha256=call.loaded.sha256,
-        dataset_sha256=call.inputs.dataset_sha256,
-        population_sha256=call.inputs.population_sha256,
-        code=code_fact(),
-        seed_commitment_sha256=seed_commitment(call.workspace.key_file, call.named.inputs),
-        requested_at=requested_at,
-        decided_at=call.clock(),
-        prev_record_sha256=call.ledger.head().sha256,
-        inputs_id=call.named.inputs if call.named.overrides else None,
-        overrides=call.named.overrides,
-        supersedes=what_is_superseded(call.workspace, call.ledger, call.loaded, call.release_id, call.clock()),
-    )
 
 
 def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:

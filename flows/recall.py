@@ -65,8 +65,15 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
     report = verify_bundle(bundle, ledger)
     record = next(iter(report.records.values()))
     loaded = request_of(record, ledger)
-    _check_inputs(loaded, record)
-    recipients = [recipient.id for recipient in loaded.request.recipients if recipient.id in report.records]
+    inputs, request = read_inputs(loaded), loaded.request
+    if inputs.dataset_sha256 != record.dataset.source_sha256:
+        raise _changed("the data", loaded.place("dataset.path"), request.dataset.path)
+    if inputs.population_sha256 != record.population.sha256:
+        raise _changed("the population", loaded.place("population.path"), request.population.path)
+    if release_id(loaded, inputs, record.code) != record.of_inputs:
+        what = "a hierarchy or the external register" if request.external_data else "a hierarchy"
+        raise _changed(what, str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
+    recipients = [recipient.id for recipient in request.recipients if recipient.id in report.records]
     return Recalled(report.release_id, bundle, tuple(report.records[one] for one in recipients), loaded)
 
 
@@ -93,17 +100,6 @@ def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]
     """Path of a release's request, and the folders that it could name files in; they need not exist any more."""
     body = last_body(ledger, Event.REQUESTED, release_id)
     return Path(body["request_path"]), [Path(root) for root in body["roots"]]
-
-
-def _check_inputs(loaded: LoadedRequest, record: DecisionRecord) -> None:
-    inputs, request = read_inputs(loaded), loaded.request
-    if inputs.dataset_sha256 != record.dataset.source_sha256:
-        raise _changed("the data", loaded.place("dataset.path"), request.dataset.path)
-    if inputs.population_sha256 != record.population.sha256:
-        raise _changed("the population", loaded.place("population.path"), request.population.path)
-    if release_id(loaded, inputs, record.code) != record.of_inputs:
-        what = "a hierarchy or the external register" if request.external_data else "a hierarchy"
-        raise _changed(what, str(loaded.path), ", ".join(sorted(inputs.hierarchies)))
 
 
 def _changed(what: str, where: str, named: str = "") -> BadInput:

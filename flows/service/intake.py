@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, actor, utc_now
-from flows.identity import Inputs, code_fact, named, read_inputs, release_id
+from flows.identity import code_fact, named, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
@@ -132,7 +132,7 @@ def check_inputs(queue: Queue, entry: QueuedRequest) -> None:
     Raises BadInput if a file has changed since, or can no longer be used.
     """
     loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
-    if loaded.sha256 != entry.request_sha256 or _inputs_digest(read_inputs(loaded)) != entry.inputs:
+    if loaded.sha256 != entry.request_sha256 or digest(asdict(read_inputs(loaded))) != entry.inputs:
         raise BadInput(
             "a file that the request names has changed since it was accepted",
             where="data, population, hierarchies or external register",
@@ -140,10 +140,6 @@ def check_inputs(queue: Queue, entry: QueuedRequest) -> None:
             got="a different hash",
             fix="prepare the files first, then submit the request again",
         )
-
-
-def _inputs_digest(inputs: Inputs) -> str:
-    return digest(asdict(inputs))
 
 
 def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> QueuedRequest:
@@ -176,7 +172,7 @@ def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -
         refused = {"state": RequestState.REFUSED, "reason": reason, "finished_at": at}
         return new.model_copy(update=refused)
     name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
-    return new.model_copy(update={"id": name, "inputs": _inputs_digest(inputs), "code": code_digest()})
+    return new.model_copy(update={"id": name, "inputs": digest(asdict(inputs)), "code": code_digest()})
 
 
 def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:

@@ -1,8 +1,7 @@
 """Notifications of changes in the ledger: Prefect events for programs, messages for people.
 
-The ledger is read from the last entry that was announced, so that every decision, vote or revocation is announced at
-least once, whoever made it and from wherever, also after a restart. An announcement names releases, recipients and
-verdicts; no figure.
+The ledger is read from the last announced entry, so that every decision, vote or revocation by any person or program is
+announced at least once, also after a restart. An announcement names releases, recipients and verdicts; no figure.
 """
 
 import json

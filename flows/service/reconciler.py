@@ -177,7 +177,7 @@ class Reconciler:
         except WorkspaceError:
             raise
         except ReleasegateError:
-            return False  # whoever follows the reviews reads it too, and reports the problem
+            return False  # `follow_reviews` reads it too, and reports the problem
         return State.AWAITING_REVIEW.value in states
 
     def _ledger_now(self) -> tuple[int, date]:

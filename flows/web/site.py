@@ -89,18 +89,17 @@ class Limiter:
 
 @dataclass(frozen=True)
 class RateLimits:
-    """Rate limits of sign-ins and actions."""
+    """Rate limits of sign-ins and actions.
+
+    Failed sign-ins count by account (`login`) and by address; all sign-ins count together (`everybody`), since each
+    takes memory and time. Votes and revocations (`actions`) and audits count by account.
+    """
 
     login: Limiter = field(default_factory=lambda: Limiter(10, 900))
-    """Failed sign-ins to one account, from any address."""
     address: Limiter = field(default_factory=lambda: Limiter(30, 900))
-    """Failed sign-ins from one address, to any account."""
     everybody: Limiter = field(default_factory=lambda: Limiter(300, 60))
-    """All sign-ins, since each takes memory and time."""
     actions: Limiter = field(default_factory=lambda: Limiter(20, 600))
-    """Votes and revocations of one account."""
     audits: Limiter = field(default_factory=lambda: Limiter(10, 600))
-    """Audits of one account."""
 
 
 @dataclass(frozen=True)

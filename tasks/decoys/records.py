@@ -210,17 +210,11 @@ def draw_records(
     `common_from` and the ParameterError are those of ``tasks.decoys.value_model.draw_values``.
     """
     numbers = [np.repeat(np.arange(len(table)), table.records) for table in tables]
-    if not real.columns.by_name:
-        return [ClassRecords(table, {}, number) for table, number in zip(tables, numbers, strict=True)]
     context = [finite(real.release.seen(table.cells))[number] for table, number in zip(tables, numbers, strict=True)]
-    drawn = draw_values(
-        real.columns.values,
-        real.context,
-        np.concatenate(context),
-        generator,
-        common_from=common_from,
-        kinds=real.columns.kinds,
-    )
+    values, kinds, drawn = real.columns.values, real.columns.kinds, dict[str, Column]()
+    if values:
+        places = np.concatenate(context)
+        drawn = draw_values(values, real.context, places, generator, common_from=common_from, kinds=kinds)
     ends = np.cumsum([0, *map(len, numbers)])
     return [
         ClassRecords(table, at_rows(drawn, np.arange(start, end)), number)

@@ -156,10 +156,9 @@ def differences(folder: Path, contents: Contents) -> tuple[str, ...]:
     told = [f"{path} is not a readable file" for path in contents.others]
     if len(sealed) != len(manifest.files):
         told.append(f"{MANIFEST_FILE} lists a file twice")
-    for path in sorted(sealed.keys() | found.keys()):
+    for path in sorted((sealed.keys() | found.keys()) - set(contents.others)):
         if path not in found:
-            if path not in contents.others:
-                told.append(f"{printable(path)} is missing")
+            told.append(f"{printable(path)} is missing")
         elif path not in sealed:
             told.append(f"{path} is an extra file")
         elif found[path] != sealed[path]:

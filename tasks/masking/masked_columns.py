@@ -102,10 +102,7 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
 
 
 def numbers(column: pd.Series, name: str, where: str, *, whole: bool = False) -> Floats:
-    """A column of text as numbers.
-
-    DataError if a cell is missing or no finite number, all are the same, or one of whole numbers is not held exactly.
-    """
+    """A column of text as numbers; DataError if a cell is no finite number, all are the same, or one is not exact."""
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):

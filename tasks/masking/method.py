@@ -111,10 +111,7 @@ class MaskingMethod(ABC):
 
     @abstractmethod
     def mask(self, values: ArrayLike, generator: np.random.Generator) -> Masked:
-        """Mask an array of shape (n_records, n_attributes).
-
-        ParameterError if it is not a table of finite numbers, or the method cannot be applied to it.
-        """
+        """Mask an array of shape (n_records, n_attributes); ParameterError if the method cannot be applied to it."""
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:  # noqa: ARG002
         """Bounds that the method sets to each record's masked values; None where it sets none.
@@ -175,8 +172,7 @@ def ranks_of_percent(p: float, n_records: int) -> Fraction:
 def random_order(column: Floats, generator: np.random.Generator) -> Ints:
     """Records in increasing order of their values; the order within a tie is drawn."""
     shuffled = generator.permutation(len(column))
-    order: Ints = shuffled[np.argsort(column[shuffled], kind="stable")]
-    return order
+    return shuffled[np.argsort(column[shuffled], kind="stable")]
 
 
 def refused(what: str, where: str, expected: str, got: str) -> ParameterError:
@@ -193,10 +189,7 @@ def _refuse_at(wrong: NDArray[np.bool_], what: str, expected: str) -> None:
 
 
 def rank_range(values: Floats, ordered: Floats) -> tuple[Ints, Ints]:
-    """Lowest and highest rank, from 0, of each value of some attributes among their sorted ones, (n, n_attributes).
-
-    Of a value that is not there, the lowest is that of the next one, and the highest one less.
-    """
+    """Lowest and highest rank of each value in sorted columns; where it is not, the next one's and one less."""
     columns = list(zip(ordered.T, values.T, strict=True))
     low = np.stack([np.searchsorted(column, own, "left") for column, own in columns], axis=1)
     high = np.stack([np.searchsorted(column, own, "right") - 1 for column, own in columns], axis=1)

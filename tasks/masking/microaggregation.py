@@ -56,10 +56,7 @@ class IndividualRanking(MaskingMethod):
         return Masked(masked, {"method": "microaggregation by individual ranking", "k": self.k})
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange:  # noqa: ARG002
-        """Group means at the ranks of each value (Winkler 2002; Nin, Herranz and Torra 2008).
-
-        The i-th smallest original value is masked by the i-th smallest masked one; equal values share their ranks.
-        """
+        """Means at the ranks that equal values share (Winkler 2002; Nin, Herranz and Torra 2008)."""
         low, high = rank_range(original, np.sort(original, axis=0))
         means = np.sort(masked, axis=0)
         return MaskedRange(np.take_along_axis(means, low, axis=0), np.take_along_axis(means, high, axis=0))
@@ -97,10 +94,7 @@ class Mdav(MaskingMethod):
         return Masked(group_means(original, mdav_groups(compared, self.k)), described)
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:
-        """The masked values themselves, which running the method again gives; rounded ones within half a unit.
-
-        ParameterError if the masked file was not made by the method.
-        """
+        """The group means, half a unit around rounded ones; ParameterError if the masked file was not made by MDAV."""
         if not complete:
             return None
         again = self.mask(original, np.random.default_rng(0)).values

@@ -33,17 +33,9 @@ _SAME = 1e-9
 def commitments_today(delivered: Delivered, today: Today) -> tuple[tuple[GateResult, ...], UncertaintyFact | None]:
     """Budget and probability of the verdict of a copy, from its bytes and today's population and terms.
 
-    Returns
-    -------
-    limits : tuple of GateResult
-        Limits of the budget that age, as gates; none where there is no budget.
-    uncertainty : UncertaintyFact or None
-        None where no term of the recipient is uncertain today.
-
-    Raises
-    ------
-    ReleasegateError
-        If the file or the population cannot be used, or a plan cannot be solved under today's terms.
+    The limits that age come as gates, none where there is no budget; the fact is None where no term of the recipient is
+    uncertain today. A ReleasegateError says that the file or the population cannot be used, or a plan cannot be solved
+    under today's terms.
     """
     candidate, _ = candidate_of_bytes(delivered, today)
     record, made, recipient = delivered.record, candidate.generalization, candidate.recipient
@@ -82,14 +74,9 @@ def not_measured(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
 
 
 def used_today(follower: Follower, people: Counts, records: Counts) -> Mapping[str, float]:
-    """What a copy uses of each limit on risk.
+    """What a copy uses of each limit on risk, against the adversary of the game as it would be solved today.
 
-    Parameters
-    ----------
-    follower : Follower
-        Adversary of the game as it would be solved today.
-    people, records : arrays of shape (n_cells,)
-        People of today who match each cell, and released records in it.
+    `people` of today match each cell, which has so many released records; shape (n_cells,) both.
     """
     return {
         REIDENTIFICATIONS: float(records @ follower.reidentified(people)),
@@ -100,18 +87,10 @@ def used_today(follower: Follower, people: Counts, records: Counts) -> Mapping[s
 def budget_gates(
     fact: BudgetFact, least_people: int, rows_in: int, used: Mapping[str, float]
 ) -> tuple[GateResult, ...]:
-    """The limits of a budget that age, as gates.
+    """The limits of a decision's budget that age, as gates.
 
-    Parameters
-    ----------
-    fact : BudgetFact
-        Of the decision.
-    least_people : int
-        Least people who match a released cell.
-    rows_in : int
-        Records that came in.
-    used : mapping of str to float
-        Use of limits, where it is not as recorded.
+    `least_people` match a released cell, `rows_in` records came in; `used` is the use of limits, where it is not as
+    recorded.
     """
     found = []
     for limit in fact.limits:

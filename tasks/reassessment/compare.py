@@ -43,11 +43,7 @@ def compared_gates(
 ) -> tuple[GateComparison, ...]:
     """Gates of then and of today in pairs; those of today first, in their order.
 
-    Parameters
-    ----------
-    then, now : sequence of GateResult
-    unmeasured : collection of str
-        Gates of today whose figures could not be had for want of something that they rest on; not closed, not judged.
+    `unmeasured` gates of today are neither closed nor judged: something that their figures rest on is not at hand.
     """
     before = {gate.id: gate for gate in then}
     after = {gate.id: gate for gate in now}
@@ -130,20 +126,9 @@ def causes(
 ) -> tuple[Cause, ...]:
     """Differences from the time when a release was decided, in words.
 
-    Parameters
-    ----------
-    decided : DecisionRecord
-        Of the release.
-    then, now : ReleaseRequest
-        The request as it was, and as it is judged today.
-    inputs : ReassessmentInputs
-        Of today.
-    people : int or None
-        People of today's population; None where it could not be read.
-    data : str
-        What has become of the original data, such as "are gone"; empty where they are the same.
-    further : sequence of str
-        Releases of the same people to the same recipient, or to those who are taken to share with it.
+    `now` is the request as it is judged today. `people` are those of today's population, None where it could not be
+    read; `data` says what has become of the original data, such as "are gone", and is empty where they are the same;
+    `further` are releases of the same people to the recipient, or to those who are taken to share with it.
     """
     recipient, population = now.recipients[0], decided.population
     sequential = None if decided.risk is None else decided.risk.sequential
@@ -224,10 +209,7 @@ def _prices(then: Recipient, now: Recipient, *, shares: bool) -> str:
 def reasons(record: Reassessment) -> tuple[str, ...]:
     """Why a copy is said to hold or not, a sentence each: the gates that have closed, then the causes.
 
-    Parameters
-    ----------
-    record : Reassessment
-        All of it but the reasons.
+    The record is complete but for the reasons.
     """
     judged = [one for one in record.coalitions if one.judged]
     changed = sum(gate.figure_changed for gate in record.gates)
@@ -290,15 +272,9 @@ def written(record: Reassessment, gate: GateComparison, measured: float | None, 
 
 
 def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[Expiry, ...]:
-    """Terms of a release that end within 90 days or have ended, the first to end first.
+    """Terms of a release that end within 90 days of a day in UTC or have ended, the first to end first.
 
-    Parameters
-    ----------
-    record : DecisionRecord
-    agreement : Agreement
-        As it is today.
-    today : date
-        In UTC.
+    The agreement is that of today.
     """
     ends: list[tuple[EndingTerm, str, date, str]] = [
         ("agreement", agreement.id, agreement.expires, "The copy is to be destroyed, or the agreement renewed."),
@@ -317,8 +293,9 @@ def lapses(record: DecisionRecord, agreement: Agreement, today: date) -> tuple[E
         left = (last_day - today).days
         within = next((limit for limit in get_args(Within) if 0 <= left <= limit), None)
         if within or left < 0:
-            ending = Expiry(what=what, name=name, last_day=last_day, days_left=left, within=within, explained=explained)
-            found.append(ending)
+            found.append(
+                Expiry(what=what, name=name, last_day=last_day, days_left=left, within=within, explained=explained)
+            )
     return tuple(found)
 
 

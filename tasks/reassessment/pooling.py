@@ -81,19 +81,8 @@ def held_together(
 ) -> tuple[dict[Measure, float], Together]:
     """Gate figures of the records of the first of some pooled copies, at the groups that are left.
 
-    Parameters
-    ----------
-    copies : sequence of LaidCopy
-        The one in question first.
-    today : Today
-        Of the copy in question: population, policy.
-    holders : iterable of Recipient
-        Those who share the copies, at least one, with their terms; the figures are the worst of them.
-
-    Raises
-    ------
-    StageFailed
-        If the cells have too many intersections to be counted.
+    `today` is that of the first copy, the one in question; of `holders`, who share the copies, at least one, the worst
+    figures count. StageFailed says that the cells have too many intersections to be counted.
     """
     policy, table = today.request.policy, table_of(today.ground, today.request)
     population = today.ground.population
@@ -113,20 +102,9 @@ def held_together(
 def laid_together(copies: Sequence[LaidCopy], codes: Codes, people: Counts, listed: Counts | None = None) -> Together:
     """Groups of the first copy's records that are left for a holder of the other copies as well.
 
-    Parameters
-    ----------
-    copies : sequence of LaidCopy
-        The first one is the one in question.
-    codes : array of shape (n_tuples, n_attributes)
-        Values of each distinct combination of the population.
-    people : array of shape (n_tuples,)
-    listed : array of shape (n_tuples,), optional
-        Those of them in the external register.
-
-    Raises
-    ------
-    StageFailed
-        If the cells have too many intersections to be counted.
+    `codes` are the values of each distinct combination of the population, shape (n_tuples, n_attributes); `people` have
+    it, and `listed` of them are in the external register, shape (n_tuples,). StageFailed says that the cells have too
+    many intersections to be counted.
     """
     by_record = [_pooled(copy, pd.Index(copy.people).get_indexer(pd.Index(copies[0].people))) for copy in copies]
     _, first, records = np.unique(same_cells(by_record), return_index=True, return_counts=True)
@@ -191,18 +169,8 @@ def _folded(copies: Sequence[LaidCopy], codes: Codes, people: Counts) -> tuple[l
 def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 2**30) -> LaidCopy:
     """A delivered copy on the population of another one.
 
-    Parameters
-    ----------
-    delivered : Delivered
-    ground : TodaysPopulation
-    memory_limit : int
-        Bytes that the values of an attribute's groups may take.
-
-    Raises
-    ------
-    StageFailed
-        If the population does not have its attributes, or has them in other values, if the file cannot be read, or its
-        groups take more memory.
+    StageFailed says that the population does not have its attributes, or has them in other values, the file cannot be
+    read, or the values of an attribute's groups take more bytes than the limit.
     """
     kept, names = delivered.kept, list(ground.hierarchies)
     missing = [name for name in kept.hierarchies if name not in ground.hierarchies]

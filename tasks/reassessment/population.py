@@ -39,19 +39,9 @@ class TodaysPopulation(People):
 
 
 def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
-    """Read the population and the register of today.
+    """Read the population and the register that a request names today.
 
-    Parameters
-    ----------
-    loaded : LoadedRequest
-        Names them.
-    kept : Kept
-        Of the release.
-
-    Raises
-    ------
-    BadInput
-        If they cannot be read, or have no person with the values that the release knows.
+    BadInput says that they cannot be read, or have no person with the values that the release knows.
     """
     request, names = loaded.request, tuple(kept.hierarchies)
     path = loaded.resolve(request.population.path, "population.path")
@@ -87,12 +77,8 @@ def table_of(ground: TodaysPopulation, request: ReleaseRequest) -> CountIndex:
 def ruled(kept: Kept, table: CountIndex) -> tuple[Codes, Flags]:
     """The rule of a release on the population of today.
 
-    Returns
-    -------
-    own : array of shape (n_population_tuples, n_attributes)
-        Cell that it gives each, in axis positions of today; where it was never applied, the values themselves.
-    counted : array of shape (n_population_tuples,)
-        Whether a record of each would have been released, as far as the rule shows.
+    The cell that it gives each tuple, in axis positions of today, shape (n_population_tuples, n_attributes), the values
+    themselves where it was never applied; and whether a record of it would have been released, as far as that shows.
     """
     codes = table.population.codes
     cells, applied, counted = rule_on(kept, leaves_in(kept, {tree.name: tree for tree in table.hierarchies}, codes))
@@ -110,26 +96,12 @@ def leaves_in(kept: Kept, hierarchies: Mapping[str, Hierarchy], codes: Codes) ->
 
 
 def rule_on(kept: Kept, leaves: Codes) -> tuple[Codes, Flags, Flags]:
-    """The rule of a release on combinations of values.
+    """The rule of a release on combinations of values; StageFailed where it was not kept.
 
-    Parameters
-    ----------
-    leaves : array of shape (n_tuples, n_attributes)
-        Leaf codes of the release's own hierarchies; −1 for a value that it does not have.
-
-    Returns
-    -------
-    cells : array of shape (n_tuples, n_attributes)
-        Cell that the rule gives each, in axis positions of the release; any cell where it was never applied.
-    applied : array of shape (n_tuples,)
-        Whether each is a combination of the population at the release.
-    counted : array of shape (n_tuples,)
-        Whether a record of each would have been released, as far as the rule shows.
-
-    Raises
-    ------
-    StageFailed
-        If the rule was not kept.
+    `leaves` are codes of the release's own hierarchies, −1 for a value that it does not have, of shape (n_tuples,
+    n_attributes). Returned are the cell of each in axis positions of the release, any cell where the rule was never
+    applied; whether each is a combination of the population at the release; and whether a record of it would have been
+    released, as far as the rule shows.
     """
     played = kept.played
     if played.own is None:
@@ -145,10 +117,7 @@ def rule_on(kept: Kept, leaves: Codes) -> tuple[Codes, Flags, Flags]:
 def positions_today(kept: Kept, table: CountIndex, cells: Codes) -> Codes:
     """Cells of a release in axis positions of today, by their labels.
 
-    Raises
-    ------
-    StageFailed
-        If a group is none of today's, which a damaged file alone can cause.
+    StageFailed says that a group is none of today's, which a damaged file alone can cause.
     """
     positions = np.empty_like(cells)
     for axis, labels in enumerate(kept.axis_labels):

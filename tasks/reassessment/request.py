@@ -26,24 +26,9 @@ def asked_today(
 ) -> LoadedRequest:
     """The request that a copy is judged by: its recipient first, and the others only where some share one.
 
-    Parameters
-    ----------
-    then : LoadedRequest
-        By which it was released.
-    recipient : str
-    request : LoadedRequest, optional
-        Policy, terms of the recipient, population and register of today; those at the release without it.
-    policy : Policy, optional
-        In place of the request's.
-    population : Path, optional
-        File in place of the request's.
-
-    Raises
-    ------
-    RequestError
-        If today's policy does not fit the release.
-    KeyError
-        If the release has no such recipient.
+    `then` is the request by which it was released; `request` has policy, terms of the recipient, population and
+    register of today, without it they are those of the release. A policy or a population file may stand in place of the
+    request's. RequestError says that today's policy does not fit the release, KeyError that it has no such recipient.
     """
     made, now = then.request, request or then
     whom = made.recipient(recipient)
@@ -82,13 +67,7 @@ def kind_of(path: Path) -> Literal["request", "policy", "population"]:
 
 
 def policy_from(path: Path) -> Policy:
-    """A policy from a YAML document: the policy itself, or a request that has one.
-
-    Raises
-    ------
-    RequestError
-        If it is none.
-    """
+    """A policy from a YAML document, the policy itself or a request that has one; a RequestError where it is none."""
     try:
         document = read_document(path.read_bytes().decode())
         data: Any = document.data

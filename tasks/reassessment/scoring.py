@@ -61,10 +61,7 @@ class Delivered:
     def rows(self, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> tuple[Codes, Rows]:
         """Cells of the rows of the file, and the place of each among the released records; past the last for a decoy.
 
-        Raises
-        ------
-        StageFailed
-            If the file cannot be read, or does not fit what was kept.
+        StageFailed says that the file cannot be read, or does not fit what was kept.
         """
         cells = read_cells(self.source, names, axis_labels)
         if len(cells) != len(self.kept.people) + len(self.decoys):
@@ -98,27 +95,10 @@ def score_with_originals(
     context: DecisionContext,
     uncertainty: UncertaintyFact | None,
 ) -> DecisionRecord:
-    """Decide on a copy again, from its bytes and its originals, with every stage and every gate.
+    """Decide on a copy as it was released again, from its bytes and its originals, with every stage and every gate.
 
-    Parameters
-    ----------
-    delivered : Delivered
-    today : Today
-    frame : DataFrame
-        The microdata, the same bytes as then.
-    context : DecisionContext
-    uncertainty : UncertaintyFact or None
-        Facts of today on uncertain terms (``commitments_today``), which a gate may judge.
-
-    Returns
-    -------
-    DecisionRecord
-        Decision of today on the file as it was released.
-
-    Raises
-    ------
-    ReleasegateError
-        If a stage cannot be repeated.
+    `frame` is the microdata, the same bytes as then; a gate may judge the facts of today on uncertain terms
+    (``commitments_today``). A ReleasegateError says that a stage cannot be repeated.
     """
     from tasks.validation.run import validate  # noqa: PLC0415  Great Expectations takes seconds to import
 
@@ -139,10 +119,7 @@ def score_with_originals(
 def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact | None) -> dict[Measure, float]:
     """Measure what a copy's bytes and the population alone allow; parameters as ``score_with_originals``.
 
-    Raises
-    ------
-    ReleasegateError
-        If the file or the population cannot be used.
+    A ReleasegateError says that the file or the population cannot be used.
     """
     candidate, real = candidate_of_bytes(delivered, today)
     figures = {**IDENTITY.measures(candidate), **SEQUENTIAL.measures(candidate)}
@@ -190,12 +167,8 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
 def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, NDArray[np.bool_]]:
     """A copy as its bytes alone say it, and whether each row of the file is a record and no decoy.
 
-    Its data are the distinct cells of the file with their records, decoys left out; not the values beneath.
-
-    Raises
-    ------
-    ReleasegateError
-        If the file or the population cannot be used.
+    Its data are the distinct cells of the file with their records, decoys left out; not the values beneath. A
+    ReleasegateError says that the file or the population cannot be used.
     """
     request, ground = today.request, today.ground
     index = table_of(ground, request)

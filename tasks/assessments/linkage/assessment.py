@@ -129,10 +129,7 @@ def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Lin
 
 
 def _partial(held: Holdings, attacks: Attacks, generator: np.random.Generator) -> tuple[PartialKnowledgeFact, ...]:
-    """The best attacks of an intruder who holds fewer attributes, averaged over sets of as many.
-
-    Attributes become known one by one in a few random orders. ``attacks`` are those with all of them known.
-    """
+    """Best attacks with fewer attributes known, which become so one by one in random orders, averaged over sets."""
     names = held.names
     people = sample_of(held, _PARTIAL_PEOPLE, generator)
     orders = [generator.permutation(len(names)).tolist() for _ in range(_ORDERS)]

@@ -24,7 +24,7 @@ Scale = Literal["own", "masked"]
 class Knowledge:
     """The part of the original file that the intruder has.
 
-    Positions of the known attributes and of the known individuals' records; None is all.
+    Positions of known attributes and individuals' records; None is all.
     """
 
     attributes: tuple[int, ...] | None = None
@@ -175,8 +175,7 @@ _BALLS = 4096
 
 def tie_limit(smallest: Floats) -> Floats:
     """Largest value that ties with the smallest; for distances and for scores that are better the smaller."""
-    limit: Floats = smallest + TIE_RELATIVE * np.abs(smallest) + TIE_ABSOLUTE
-    return limit
+    return smallest + TIE_RELATIVE * np.abs(smallest) + TIE_ABSOLUTE
 
 
 class Cheapest:
@@ -251,10 +250,7 @@ def distinct_rows(values: Floats) -> DistinctRows:
 
 
 def distance_linkage(files: Files, scale: Scale | None = None) -> Linkage:
-    """Link by the Euclidean distance between standardised records (Torra 2016, slide 25).
-
-    ``scale`` and errors are those of ``common_scale``.
-    """
+    """Link by the Euclidean distance between standardised records (Torra 2016, slide 25)."""
     original, masked = common_scale(files, scale)
     return linkage(nearest_credit(original, masked, files.truth), len(masked))
 

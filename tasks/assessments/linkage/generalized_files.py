@@ -1,7 +1,4 @@
-"""Files of an intruder in a generalized release: the released cells, and original values of some attributes.
-
-Records with equal values are released alike, so everything is stored by distinct tuples, with counts.
-"""
+"""A release as its intruder sees it: released cells and original values, by distinct tuples with counts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,10 +82,7 @@ def index_groups(index: CountIndex, numbers: Sequence[Floats | None] | None = No
 
 
 def distance_table(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats:
-    """Distance of values to groups, 0 to 1: a difference for amounts, else by the smallest group that holds both.
-
-    Of shape (n_leaves, n_positions); ParameterError beyond 2²⁷ entries.
-    """
+    """Distance, 0 to 1, of leaves (rows) to positions: of amounts a difference, else by the smallest common group."""
     if len(leaves) * len(positions) > _MOST_ENTRIES:
         raise ParameterError(
             "an attribute has too many values to compare all of them",
@@ -113,8 +107,7 @@ def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats
         cover = groups.covers[positions, level]
         np.minimum(size, groups.sizes[cover], out=size, where=groups.layers[leaves, level, None] == cover)
     np.copyto(size, groups.sizes[positions], where=groups.holds(leaves[:, None], positions))
-    distances: Floats = (size - 1) / max(groups.n_leaves - 1, 1)
-    return distances
+    return (size - 1) / max(groups.n_leaves - 1, 1)
 
 
 def _mean_difference(groups: AxisGroups, numbers: Floats, leaves: Codes, positions: Codes) -> Floats:
@@ -149,8 +142,7 @@ def _covers(layers: Codes, n_positions: int, n_levels: int) -> Codes:
         leaves = np.flatnonzero(held >= 0)
         np.minimum.at(low, held[leaves], layers[leaves, :n_levels])
         np.maximum.at(high, held[leaves], layers[leaves, :n_levels])
-    covers: Codes = np.where(low == high, low, -1).astype(np.int32)
-    return covers
+    return np.where(low == high, low, -1).astype(np.int32)
 
 
 _BLOCK_PAIRS = 2**21
@@ -158,11 +150,7 @@ _BLOCK_PAIRS = 2**21
 
 @dataclass(frozen=True)
 class LinkableRelease:
-    """A generalized file with the original values, by distinct tuples.
-
-    Leaf codes and cell in axis positions of each tuple, (n_tuples, n_attributes); its records; and whether it has any
-    and they are released.
-    """
+    """A generalized file: original leaf codes, cell in axis positions, records, and whether released, by tuple."""
 
     groups: tuple[AxisGroups, ...]
     leaves: Codes

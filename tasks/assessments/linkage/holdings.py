@@ -21,10 +21,7 @@ from tasks.request.model import ReleaseRequest, ValueType
 
 
 def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
-    """Attributes that the intruder holds of everybody, in the order of the request.
-
-    Those that the policy names; else quasi-identifiers, masked attributes and others that are known for certain.
-    """
+    """Attributes that the policy names as known; else quasi-identifiers, masked ones and others known for certain."""
     named = request.policy.linkage.known
     if named is None:
         sure = {name for name, probability in known_probabilities(request).items() if probability == 1}
@@ -111,10 +108,7 @@ class Holdings:
 
     @property
     def collected_share(self) -> float:
-        """Share of all records that the same attributes link in the file as collected.
-
-        The intruder guesses among equal records, so that n records of d different kinds give d right links of n.
-        """
+        """Share that the known attributes link in the file as collected: n records of d kinds give d right links."""
         tuples = self.candidate.prepared.tuple_of_record
         codes = self.candidate.index.data.codes[:, list(self.quasi)][tuples]
         columns = np.hstack([codes, self.unchanged_codes, *(part.original for part in self.parts)]).T
@@ -135,10 +129,7 @@ class Holdings:
         return Files(before[truth], after, truth, self.number_names)
 
     def mixed(self, people: Positions, *, matching: bool = False) -> MixedFiles:
-        """Generalized attributes and masked numbers side by side, for people by position among the released records.
-
-        ``matching`` puts records whose groups do not hold the known values after all others.
-        """
+        """All that is compared of some people; ``matching`` puts groups that do not hold the known values last."""
         axes, tuples = list(self.quasi), self.candidate.prepared.tuple_of_record[self.released]
         part = GeneralizedPart(
             tuple(self.groups[axis] for axis in axes),
@@ -146,7 +137,7 @@ class Holdings:
             self.candidate.generalization.cells[tuples][:, axes],
         )
         numbers = self.numbers(people) if self.parts else None
-        return mixed_files(people, part if axes else None, numbers, matching=matching)
+        return mixed_files(people, part, numbers, matching=matching)
 
     def only(self, names: Collection[str]) -> "Holdings":
         """The same of an intruder who holds these attributes alone."""

@@ -115,10 +115,7 @@ class InformedView:
         return linkage(1 / size, len(size), size)
 
     def candidate_linkage(self, people: Positions) -> Linkage:
-        """Link people, by position among the released, to the best of the candidates that rule and maskings leave.
-
-        ParameterError if the masked values are not those of the method.
-        """
+        """Link people to the best candidates left; ParameterError if the masked values are not those of the method."""
         everybody = np.arange(len(self.released))
         return linkage_within(
             self._files(people, everybody, people), self._bounds(people), self._score(people, everybody, best=False)

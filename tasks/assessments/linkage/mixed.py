@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import Files, Positions, cheapest_credit, common_scale, distinct_rows
 from tasks.assessments.linkage.generalized_files import AxisGroups, distance_table
-from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 
 _APART = 1e9
@@ -51,21 +50,17 @@ class MixedFiles:
 
 
 def mixed_files(
-    truth: Positions, part: GeneralizedPart | None, numbers: Files | None, *, matching: bool = False
+    truth: Positions, part: GeneralizedPart, numbers: Files | None, *, matching: bool = False
 ) -> MixedFiles:
-    """Attributes of both kinds side by side; at least one of the parts is given.
+    """Attributes of both kinds side by side; the generalized part may have no attributes where numbers are given.
 
     ``truth`` is the released record of each individual. With ``matching``, whether groups hold the known values comes
     before all else, in place of a distance. ParameterError if an attribute has too many values to compare, or a number
     does not vary.
     """
-    n_released = len(part.cells) if part else len(numbers.masked) if numbers else 0
+    n_released, distinct = len(part.cells), distinct_rows(part.cells.astype(np.float64))
     tables, leaf, position = [], [], []
-    cell = first = np.zeros(n_released, dtype=np.intp)
-    if part:
-        sizes = [group.n_positions for group in part.groups]
-        _, first, cell = np.unique(cell_numbers(part.cells, sizes), return_index=True, return_inverse=True)
-    for group, own, released in zip(part.groups, part.leaves.T, part.cells.T, strict=True) if part else ():
+    for group, own, released in zip(part.groups, part.leaves.T, part.cells.T, strict=True):
         leaves, row, people = np.unique(own, return_inverse=True, return_counts=True)
         positions, column, records = np.unique(released, return_inverse=True, return_counts=True)
         if matching:
@@ -75,20 +70,20 @@ def mixed_files(
         mean = people @ table @ records / (len(truth) * n_released)
         tables.append(table / (mean if mean > 0 and not matching else 1.0))
         leaf.append(row)
-        position.append(column[first])
+        position.append(column[distinct.first])
     original, masked = np.empty((len(truth), 0)), np.empty((n_released, 0))
     if numbers:
         original, masked = common_scale(numbers)
         # The mean squared difference over all pairs is var x + var y + (mean x − mean y)².
         mean = original.var(axis=0) + masked.var(axis=0) + (original.mean(axis=0) - masked.mean(axis=0)) ** 2
         original, masked = original / np.sqrt(mean), masked / np.sqrt(mean)
-    alike = distinct_rows(np.column_stack([cell.astype(np.float64), masked]))
+    alike = distinct_rows(np.column_stack([distinct.of.astype(np.float64), masked]))
     return MixedFiles(
         truth=alike.of[truth],
         tables=tuple(tables),
-        leaf=np.array(leaf, dtype=np.intp).T,
-        cell=cell[alike.first],
-        position=np.array(position, dtype=np.intp).T,
+        leaf=np.array(leaf, dtype=np.intp).reshape(-1, len(truth)).T,
+        cell=distinct.of[alike.first],
+        position=np.array(position, dtype=np.intp).reshape(-1, len(distinct.first)).T,
         original=original,
         masked=masked[alike.first],
         counts=alike.counts,
@@ -96,10 +91,7 @@ def mixed_files(
 
 
 def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> Linkage:
-    """Link each individual to the released record with the least weighted sum of components; ties are shared.
-
-    A weight a component, generalized attributes first, from 0, not all 0; all 1 where not given.
-    """
+    """Link to the least sum of components, with weights from 0, generalized ones first, all 1 where not given."""
     weight = np.ones(len(files.tables) + files.masked.shape[1]) if weights is None else np.asarray(weights)
     tables = [own * table for own, table in zip(weight, files.tables, strict=False)]
     root = np.sqrt(weight[len(tables) :])
@@ -107,12 +99,10 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
     columns = np.ascontiguousarray(files.position.T)
     credit, apart = np.empty(len(files.truth)), np.empty(len(files.cell))
     for who, truth in enumerate(files.truth):
-        total = np.zeros(len(files.cell))
-        if tables:
-            of_cells = np.zeros(len(files.position))
-            for table, leaf, column in zip(tables, files.leaf[who], columns, strict=True):
-                of_cells += table[leaf][column]
-            total = of_cells[files.cell]
+        of_cells = np.zeros(len(files.position))
+        for table, leaf, column in zip(tables, files.leaf[who], columns, strict=True):
+            of_cells += table[leaf][column]
+        total = of_cells[files.cell]
         for number, values in zip(original[who], masked, strict=True):
             np.subtract(values, number, out=apart)
             np.square(apart, out=apart)
@@ -122,10 +112,7 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
 
 
 def components(files: MixedFiles) -> Floats:
-    """Components of all pairs of the individuals and their released records, of shape (p, p, n_components).
-
-    Entry (i, j) compares individual i with the record of individual j, so that the diagonal holds the own pairs.
-    """
+    """Component k of individual i and the record of individual j at [i, j, k], so that the diagonal holds own pairs."""
     found = [
         table[leaf][:, position[files.cell[files.truth]]]
         for table, leaf, position in zip(files.tables, files.leaf.T, files.position.T, strict=True)

@@ -1,8 +1,4 @@
-"""Linkage within a set: the masked records that the intruder cannot rule out, and the best of them.
-
-What an intruder knows of the method bounds each attribute of a record's own; its candidates are the masked records
-within all bounds.
-"""
+"""Linkage within a set: the masked records within all bounds that the method sets, and the best of them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -78,10 +74,7 @@ def rank_swap_linkage(files: Files, window: int, *, guaranteed: bool = True) -> 
 
 
 def linkage_within(files: Files, bounds: MaskedRange, score: PairScore) -> Linkage:
-    """Link each record to the best of its candidates by the least score; ties are shared as ``tie_limit`` says.
-
-    Where a record has no candidate, the intruder sees that the bounds are wrong and takes the best of the whole file.
-    """
+    """Link each record to its candidate, or, where bounds are wrong and leave none, to any record, of least score."""
     n_known, n_masked = len(files.original), len(files.masked)
     if np.isinf(bounds.low).all() and np.isinf(bounds.high).all():
         return linkage(_best_anywhere(files, score, np.arange(n_known)), n_masked, np.full(n_known, n_masked))
@@ -259,10 +252,7 @@ def simulated_displacement(method: MaskingMethod, n_records: int, columns: int =
 
 
 def displacement_score(files: Files, probability: Floats) -> PairScore:
-    """Minus the log-likelihood that a masked record's values were moved there from an intruder's record's.
-
-    ``probability`` is that of ``simulated_displacement``. A tie of equal values stands for the mean over its ranks.
-    """
+    """Minus the log-likelihood of a pair by ``simulated_displacement``; a tie stands for the mean over its ranks."""
     ordered = np.sort(files.masked, axis=0)
     original, masked = _rank_intervals(files.original, ordered), _rank_intervals(files.masked, ordered)
     # Σ over s ≤ t of Σ over d ≤ s of the probability of d, from t = −n−1.

@@ -21,6 +21,12 @@ ALL = np.arange(3)
 NUMBERS = np.array([[0.0], [3.0], [6.0]]), np.array([[1.0], [2.0], [6.0]])
 
 
+def without_groups(records: int) -> GeneralizedPart:
+    """Records of which no generalized attribute is known."""
+    none = np.empty((records, 0), dtype=np.int32)
+    return GeneralizedPart((), none, none)
+
+
 def test_components_by_hand() -> None:
     """Distances of a, b, c to a, ab, *: 0 ½ 1, ½ ½ 1, 1 1 1, squared a mean of 3¾/6 over the pairs."""
     assert LETTERS.axis_labels == ("a", "b", "c", "ab", "c.", "*")
@@ -55,7 +61,7 @@ def test_links_among_matching_groups_by_hand() -> None:
 def test_a_weight_of_0_leaves_an_attribute_out() -> None:
     files = mixed_files(ALL, PART, files_to_link(*NUMBERS))
     assert mixed_linkage(files, [1, 0]) == mixed_linkage(mixed_files(ALL, PART, None))
-    assert mixed_linkage(files, [0, 5]) == mixed_linkage(mixed_files(ALL, None, files_to_link(*NUMBERS)))
+    assert mixed_linkage(files, [0, 5]) == mixed_linkage(mixed_files(ALL, without_groups(3), files_to_link(*NUMBERS)))
 
 
 def random_case(file: GeneralizedFile, seed: int) -> tuple[GeneralizedPart, np.ndarray, np.ndarray, Knowledge]:
@@ -110,4 +116,4 @@ def test_numbers_alone_link_as_distance_linkage_of_one_scaled_attribute() -> Non
     rng = np.random.default_rng(2)
     original = rng.standard_normal((300, 1))
     files = files_to_link(original, original + 0.01 * rng.standard_normal(original.shape))
-    assert mixed_linkage(mixed_files(np.arange(300), None, files)) == distance_linkage(files)
+    assert mixed_linkage(mixed_files(np.arange(300), without_groups(300), files)) == distance_linkage(files)

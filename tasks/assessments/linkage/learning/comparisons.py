@@ -84,11 +84,7 @@ class Pairs:
 
 
 def pairs_of(given: Files | Components, kind: Kind, scale: Scale | None = None) -> Pairs:
-    """Records and points of two files, or of distances that are ready.
-
-    ParameterError if a matrix, which needs signed differences, is wanted of distances, and where ``common_scale``
-    raises it.
-    """
+    """Records and points; ParameterError if a matrix is wanted of distances, or ``common_scale`` raises it."""
     if isinstance(given, Components):
         if kind in MATRICES:
             raise ParameterError(
@@ -235,8 +231,7 @@ class Rows:
     @cached_property
     def credit(self) -> Floats:
         """Credit of each record: 1 over the size of its tie, shape (n_records,)."""
-        credit: Floats = 1 / self.ties[self.records]
-        return credit
+        return 1 / self.ties[self.records]
 
     @cached_property
     def sure(self) -> float:
@@ -249,8 +244,7 @@ class Rows:
 
     def won(self, scores: Floats) -> Flags:
         """Records with all scores above 0, shape (n_records,)."""
-        won: Flags = np.minimum.reduceat(scores, self.starts) > 0
-        return won
+        return np.minimum.reduceat(scores, self.starts) > 0
 
     def slice(self, record: int) -> slice:
         """Rows of a record."""

@@ -16,11 +16,7 @@ _NEGATIVE = -1e-9
 
 @dataclass(frozen=True)
 class LearnedDistance:
-    """A squared distance between standardised records, linear in its parameters.
-
-    These are in the order of ``learning.family.features``, the largest 1 in size; ``names`` are the attributes
-    compared.
-    """
+    """A squared distance between standardised records, with parameters in the order of ``features``, the largest 1."""
 
     kind: Kind
     parameters: Floats
@@ -66,11 +62,7 @@ class LearnedDistance:
         return dict(zip(self.names, (worth / worth.sum()).tolist(), strict=True))
 
     def link(self, given: Files | Components, records: Positions | None = None, scale: Scale | None = None) -> Linkage:
-        """Link some of the intruder's records, all where not given, to the nearest masked one; ties are shared.
-
-        ParameterError if the distance compares other attributes, if there is no record, and where ``pairs_of`` raises
-        it.
-        """
+        """Link records, all where not given, to the nearest masked one; ParameterError if the attributes are others."""
         if given.names != self.names:
             raise ParameterError(
                 "the learned distance does not fit what is to be linked",
@@ -84,10 +76,7 @@ class LearnedDistance:
         return linkage(self.credit(pairs), int(pairs.counts.sum()))
 
     def credit(self, pairs: Pairs) -> Floats:
-        """1/size of the tie of nearest masked records that holds a record's own, 0 where it does not.
-
-        A distance that can be drawn as coordinates is looked up in a tree; any other is evaluated for every pair.
-        """
+        """1/size of the tie of nearest masked records that holds a record's own, 0 where it does not."""
         coordinates = self._coordinates()
         if coordinates is not None and pairs.points is not None:
             masked = (pairs.points.rows @ coordinates)[pairs.points.of]

@@ -40,10 +40,7 @@ MATRICES = {Kind.MAHALANOBIS, Kind.BILINEAR}
 
 
 def n_parameters(kind: Kind, n_attributes: int) -> int:
-    """Length of w: m for AM, WM and OWA, 2^m − 1 for Choquet, m(m + 1)/2 for matrices.
-
-    ParameterError if a Choquet integral is wanted of more than ``MOST_CHOQUET_ATTRIBUTES``.
-    """
+    """Length of w: m, for matrices m(m + 1)/2, for Choquet 2^m − 1; ParameterError if m is then too large."""
     if kind in MATRICES:
         return n_attributes * (n_attributes + 1) // 2
     if kind is not Kind.CHOQUET:
@@ -87,10 +84,8 @@ def _rises(distances: Floats) -> Floats:
 def lifted(kind: Kind, weights: Floats) -> Floats:
     """Parameters of a richer family that give the weighted mean with these weights.
 
-    >>> lifted(Kind.CHOQUET, np.array([1.0, 3.0]))
-    array([1., 3., 4.])
-    >>> lifted(Kind.BILINEAR, np.array([1.0, 3.0]))
-    array([1., 0., 3.])
+    >>> lifted(Kind.CHOQUET, np.array([1.0, 3.0])), lifted(Kind.BILINEAR, np.array([1.0, 3.0]))
+    (array([1., 3., 4.]), array([1., 0., 3.]))
     """
     if kind is Kind.CHOQUET:
         members = np.arange(1, 2 ** len(weights))[:, None] >> np.arange(len(weights)) & 1
@@ -128,10 +123,7 @@ class LinearCone:
 
 
 def cone(kind: Kind, n_attributes: int) -> LinearCone:
-    """The parameters that a family allows, up to a positive factor.
-
-    Weights are from 0, measures monotone: μ(A ∪ {k}) − μ(A) ≥ 0 for every A and k outside it; any matrix is allowed.
-    """
+    """Allowed parameters: weights from 0, measures with μ(A ∪ {k}) − μ(A) ≥ 0 for every k outside A, any matrix."""
     size = n_parameters(kind, n_attributes)
     if kind is not Kind.CHOQUET:
         return LinearCone(np.empty((0, size)) if kind is Kind.BILINEAR else np.eye(size))
