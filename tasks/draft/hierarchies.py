@@ -41,7 +41,7 @@ def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: st
     if suggestion.profile.type is ValueType.DATE and lengths == {_DAY_LENGTH}:
         source = HierarchySource(prefixes=PrefixLevels(keep=(7, 4), mask=""))
         return DraftedHierarchy(source, "the month, then the year", ValueType.DATE)
-    if suggestion.profile.plain_integers and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
+    if suggestion.profile.type is ValueType.INTEGER and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
         levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
         if levels is not None:
             widths = ", ".join(f"{width:,}" for width in levels.widths)

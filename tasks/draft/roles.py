@@ -36,12 +36,8 @@ class ColumnProfile:
     alone: int
     """Records whose value no other record has."""
     type: ValueType
-    plain_integers: bool
-    """Whether every value is a whole number without leading zeros or a plus sign."""
     zip_share: float
     """Share of the records with a value where it has the form of a US ZIP code."""
-    code_length: int | None
-    """Length of the values, where all have the same."""
     free_text_share: float
     """Share of the records with a value where it is longer than 40 characters."""
     patterns: Mapping[PatternName, float]
@@ -78,8 +74,7 @@ def profile(name: str, column: EncodedColumn) -> ColumnProfile:
     """The figures of a column."""
     held = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     present = int(held.sum())
-    integers = _all(matches(column.values, PLAIN_INTEGER))
-    kind = _type(column, integers)
+    kind = _type(column)
     lengths = column.values.str.len().to_numpy(dtype=np.int64)
     scanned = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(kind, NUMBER_PATTERNS)
     shares = {name: _share(matches(column.values, regex), held) for name, regex in scanned.items()}
@@ -90,17 +85,15 @@ def profile(name: str, column: EncodedColumn) -> ColumnProfile:
         distinct=len(column.values),
         alone=int((held == 1).sum()),
         type=kind,
-        plain_integers=integers,
         zip_share=_share(matches(column.values, ZIP_CODE), held),
-        code_length=int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else None,
         free_text_share=_share(lengths > _FREE_TEXT_LENGTH, held),
         patterns={pattern: share for pattern, share in shares.items() if share},
     )
 
 
-def _type(column: EncodedColumn, integers: bool) -> ValueType:
-    """The narrowest type that all values have; a code with leading zeros is text."""
-    if integers:
+def _type(column: EncodedColumn) -> ValueType:
+    """The narrowest type that all values have; whole numbers are in plain form, a code with leading zeros is text."""
+    if _all(matches(column.values, PLAIN_INTEGER)):
         return ValueType.INTEGER
     if _all(matches(column.values, NUMBER) & ~matches(column.values, r"^[+-]?0[0-9]")):
         return ValueType.NUMBER

@@ -13,6 +13,7 @@ from tasks.generalization.budget.limits import BudgetOutcome
 from tasks.generalization.demands import Demands
 from tasks.generalization.game import Floats
 from tasks.generalization.safe_harbor import SafeHarborAxis
+from tasks.generalization.transparency import effective_sizes
 from tasks.microdata.cube import DenseCube, SparseCube, count_cube, cube_cells
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
@@ -205,9 +206,6 @@ def _people_of_kind(table: CountIndex, cells: Codes, kind: Codes) -> Counts:
             groups = len(hierarchy.labels[kind[axis]])
             number = number * groups + hierarchy.groups[codes, kind[axis]]
             wanted = wanted * groups + (cells[:, axis] - hierarchy.offsets[kind[axis]])
-    distinct, place = np.unique(number[matched], return_inverse=True)
-    if len(distinct) == 0:
+    if not matched.any():
         return np.zeros(len(cells), dtype=np.int64)
-    counts = np.rint(np.bincount(place, table.population.counts[matched], len(distinct))).astype(np.int64)
-    at = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
-    return np.where(distinct[at] == wanted, counts[at], 0)
+    return effective_sizes(wanted, number[matched], table.population.counts[matched])

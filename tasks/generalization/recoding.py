@@ -13,24 +13,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint
 from tasks.generalization.count_index import CountIndex, KAnonymityOutcome, MethodCells
 from tasks.generalization.demands import Demands
 from tasks.generalization.kanonymity.checks import checked_limit
-from tasks.generalization.kanonymity.classes import fold
+from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, fold
 from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_counts
 from tasks.generalization.kanonymity.metrics import Metric, Reference
 from tasks.generalization.kanonymity.optimum import Optimum, search
 from tasks.generalization.released_hierarchies import ReleasedHierarchies
-from tasks.generalization.remainder import UNPLACED, Floats, Ints, RemainderSearch
+from tasks.generalization.remainder import UNPLACED, RemainderSearch
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, check_trees
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

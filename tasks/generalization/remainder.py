@@ -15,15 +15,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.classes import Half, compact, fold, half_of
+from tasks.generalization.kanonymity.classes import Bools, Floats, Half, Ints, compact, fold, half_of
 from tasks.microdata.cube import Lattice, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Admissible = Callable[[Ints, Ints, int, Ints], Bools]
 """Whether each of some classes may be released: rows, class of each (from 0), number of classes, strategy of each."""
 Order = Callable[[Ints], Iterator[tuple[int, Ints]]]

@@ -5,15 +5,16 @@
 from Census 2000 in its de-identification guidance; a prefix in neither source is treated as restricted.
 """
 
-import csv
 import gzip
 import hashlib
 import io
 import zlib
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
+
+import numpy as np
+import pandas as pd
 
 from tasks.core.errors import StageFailed
 
@@ -57,8 +58,8 @@ def zip_table() -> ZipTable:
     file = resources.files("tasks.generalization") / "data" / "zcta-2010.csv.gz"
     try:
         raw = gzip.decompress(file.read_bytes())
-        people = _people_by_prefix(raw.decode("ascii"))
-    except (OSError, EOFError, ValueError, IndexError, zlib.error, csv.Error):
+        people = _people_by_prefix(raw)
+    except (OSError, EOFError, ValueError, KeyError, zlib.error):
         raise StageFailed(
             "the census table of ZIP codes is damaged",
             where="zcta-2010.csv.gz",
@@ -68,16 +69,9 @@ def zip_table() -> ZipTable:
     return ZipTable(census=CENSUS, sha256=hashlib.sha256(raw).hexdigest(), people=people)
 
 
-def _people_by_prefix(text: str) -> dict[str, int]:
-    people: Counter[str] = Counter()
-    rows = csv.reader(io.StringIO(text))
-    header = next(rows, [])
-    code, population = header.index("zcta"), header.index("population")
-    for row in rows:
-        number = int(row[population])
-        if number < 0:
-            raise ValueError("a negative population")
-        people[row[code][:_PREFIX]] += number
-    if not people:
-        raise ValueError("no rows")
-    return dict(people)
+def _people_by_prefix(raw: bytes) -> dict[str, int]:
+    table = pd.read_csv(io.BytesIO(raw), dtype={"zcta": str, "population": np.int64}, keep_default_na=False)
+    if table.empty or (table["population"] < 0).any():
+        raise ValueError("no rows, or a negative population")
+    people = table["population"].groupby(table["zcta"].str[:_PREFIX]).sum()
+    return {str(prefix): int(number) for prefix, number in people.items()}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.kanonymity.kept import check_copy
+from tasks.generalization.suppression import check_copy
 
 COUNTS = np.array([3, 4, 13, 30])
 

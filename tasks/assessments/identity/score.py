@@ -33,10 +33,9 @@ from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import demanded, in_words
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.generalize import generalize
-from tasks.generalization.kanonymity.kept import check_copy
 from tasks.generalization.sequential_follower import Belief
 from tasks.generalization.setting import follower_of, own_follower, weights_of
-from tasks.generalization.suppression import class_sizes
+from tasks.generalization.suppression import check_copy, class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import Codes

@@ -7,10 +7,8 @@ regions are a knapsack again, and everybody in a released cell is still released
 """
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.knapsack import Options, allocate, relax
@@ -29,6 +27,7 @@ from tasks.generalization.budget.records import strategies
 from tasks.generalization.budget.relaxation import Answer, relax_by
 from tasks.generalization.exact import Rule
 from tasks.generalization.game import Floats
+from tasks.generalization.kanonymity.classes import Bools
 from tasks.generalization.partition import RELEASE, WITHHOLD, Choice, Partition, partition
 from tasks.generalization.problem import Problem
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
@@ -41,8 +40,6 @@ _NEAR = 1e-5
 _ROUNDS = 60
 _SAMPLE = 4_000
 _FACTORS = (1.0, 1.2, 0.9)
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -222,15 +219,11 @@ class _PricedCells:
         payoff[people == 0] = 0.0
         payoff[(people < (budget.least_people or 0)) & ((people > 0) | (records > 0))] = -np.inf
         payoff[(records < (budget.least_records or 0)) & (records > 0)] = -np.inf
-        most = self._most[:, None]
+        most = np.array([limit.capacity + limit.slack for limit in self.limits])[:, None]
         usage = usage_of(self.limits, follower, problem.hierarchies, cells, people) * records
         payoff[(usage > most).any(axis=0)] = -np.inf
         alone = usage_of_suppression(self.limits)[:, None] * records <= most
         return payoff, usage, records.astype(np.float64), np.asarray(alone.all(axis=0))
-
-    @cached_property
-    def _most(self) -> Floats:
-        return np.array([limit.capacity + limit.slack for limit in self.limits])
 
     def payoffs(self, part: Partition | MixedPartition) -> Floats:
         """Payoff of each weighed tuple; nothing where nobody is in its cell."""

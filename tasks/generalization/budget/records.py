@@ -13,7 +13,6 @@ neither is disclosed.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.knapsack import Options, Places, allocate
@@ -31,6 +30,7 @@ from tasks.generalization.budget.limits import (
 )
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import TIE, Floats
+from tasks.generalization.kanonymity.classes import Bools
 from tasks.generalization.problem import Problem, allowed_nodes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes
@@ -44,8 +44,6 @@ _MATRIX_CELLS = 4_000_000
 _MOST_EVALUATIONS = 4_000_000_000
 _DECIMALS = 9
 """Decimals at which payoffs are compared: at the prices strategies often tie, and the first of them is chosen."""
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from math import floor, prod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tasks.core.errors import row_positions
 from tasks.generalization.constraints.constraint import refused
+from tasks.generalization.kanonymity.classes import Ints
 from tasks.microdata.hierarchy import Hierarchy, check_trees
-
-Ints = NDArray[np.int64]
 
 _WHOLE = 1e-9
 _MOST_NODES = 2**24

@@ -17,6 +17,7 @@ from tasks.microdata.hierarchy import Hierarchy
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Levels = tuple[int, ...]
 
 _KEY_LIMIT = 2**62

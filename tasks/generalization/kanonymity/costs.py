@@ -15,12 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.classes import Classes, Levels, Tally
-from tasks.generalization.kanonymity.metrics import Floats, Metric, Reference
-
-Bools = NDArray[np.bool_]
+from tasks.generalization.kanonymity.classes import Bools, Classes, Floats, Levels, Tally
+from tasks.generalization.kanonymity.metrics import Metric, Reference
 
 
 @dataclass(frozen=True)

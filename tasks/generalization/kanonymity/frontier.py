@@ -3,9 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.classes import Levels
-
-Floats = NDArray[np.float64]
+from tasks.generalization.kanonymity.classes import Floats, Levels
 
 _TIE = 1e-12
 """Costs nearer than this, relative to the cost, are equal."""
@@ -75,7 +73,10 @@ class Frontier:
         if not self._ranked:
             return np.minimum(refused, _sums(self._open, below=False)[nodes])
         bounds = self._bounds.ravel()[nodes]
-        return np.minimum(refused, len(bounds) - np.searchsorted(np.sort(bounds), bounds))
+        order = np.argsort(bounds)
+        at_least = np.empty(len(bounds), dtype=np.int64)
+        at_least[order] = len(bounds) - np.searchsorted(bounds[order], bounds[order])
+        return np.minimum(refused, at_least)
 
 
 def beyond(cost: float) -> float:

@@ -7,13 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint, refused
-from tasks.generalization.kanonymity.checks import Ints, checked_sensitive
-from tasks.generalization.kanonymity.classes import Classes, Levels, Tally
+from tasks.generalization.kanonymity.checks import checked_sensitive
+from tasks.generalization.kanonymity.classes import Bools, Classes, Floats, Ints, Levels, Tally
 from tasks.microdata.cube import DenseCube, cells_at
 from tasks.microdata.hierarchy import Hierarchy
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 _COUNTS_AT_ONCE = 2**22
 

@@ -31,10 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.constraints.constraint import refused
-from tasks.generalization.kanonymity.checks import Ints
+from tasks.generalization.kanonymity.classes import Floats, Ints
 from tasks.microdata.hierarchy import Codes, Hierarchy
-
-Floats = NDArray[np.float64]
 
 
 class Metric(StrEnum):

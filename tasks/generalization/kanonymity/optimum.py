@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from tasks.core.errors import StageFailed
 from tasks.core.seed import one_thread
 from tasks.generalization.constraints.constraint import Constraint
-from tasks.generalization.kanonymity.checks import Ints, checked_codes, checked_heights, checked_k, checked_limit
-from tasks.generalization.kanonymity.classes import Levels, tally
+from tasks.generalization.kanonymity.checks import checked_codes, checked_heights, checked_k, checked_limit
+from tasks.generalization.kanonymity.classes import Ints, Levels, tally
 from tasks.generalization.kanonymity.costs import Cost, cost_of
 from tasks.generalization.kanonymity.frontier import Frontier, beyond
 from tasks.generalization.kanonymity.judge import Judge, NodeVerdict, judge
@@ -53,16 +53,6 @@ class Optimum:
         return int(np.count_nonzero(self.suppressed))
 
 
-@dataclass(frozen=True)
-class CheapestNode:
-    """The best node of a search, by cost rather than metric."""
-
-    levels: Levels
-    cost: float
-    verdict: NodeVerdict
-    evaluated: int
-
-
 def search(
     codes: ArrayLike,
     hierarchies: Sequence[Hierarchy],
@@ -90,25 +80,28 @@ def search(
     whole = reference(chosen, given, hierarchies) if whole is None else whole
     judged = judge(table, hierarchies, least, constraints)
     heights = checked_heights(hierarchies)
-    found = minimise(cost_of(table, whole, least), judged, heights, limit)
-    sizes = found.verdict.classes.records[~found.verdict.withheld].astype(np.int64)
-    classes = class_of_record(judged, found)
+    levels, cost, verdict, evaluated = minimise(cost_of(table, whole, least), judged, heights, limit)
+    kept = np.flatnonzero(~verdict.withheld)
+    number = np.full(len(verdict.classes), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    classes = number[table.class_of_tuple(levels)][table.tuple_of_record]
     return Optimum(
-        levels=found.levels,
+        levels=levels,
         metric=chosen,
-        value=whole.value(found.cost),
+        value=whole.value(cost),
         suppressed=classes < 0,
         classes=classes,
-        class_sizes=sizes,
-        nodes_evaluated=found.evaluated,
+        class_sizes=verdict.classes.records[kept].astype(np.int64),
+        nodes_evaluated=evaluated,
         nodes_total=prod(heights),
     )
 
 
-def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int) -> CheapestNode:
-    """The node that costs least among those that suppress at most ``limit`` records; StageFailed if there is none.
+def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int) -> tuple[Levels, float, NodeVerdict, int]:
+    """The node that costs least within the limit, its cost and verdict, and the number of nodes evaluated.
 
-    On one thread: many small sums are slower when they are shared out, and equal costs would depend on how many share.
+    Raises StageFailed if every node suppresses more than ``limit`` records. On one thread: many small sums are slower
+    when they are shared out, and equal costs would depend on how many share.
     """
     frontier = Frontier(cost.floor(heights), ranked=cost.ranked)
     allowed: list[tuple[float, int, Levels]] = []
@@ -135,7 +128,7 @@ def minimise(cost: Cost, judged: Judge, heights: Levels, limit: int) -> Cheapest
             fix="allow more suppression, ask for smaller classes or less of the sensitive values, or release more data",
         )
     _, levels, own = min((records, node, own) for own, records, node in allowed if own <= beyond(best))
-    return CheapestNode(levels, own, judged.verdict(levels, limit), evaluated)
+    return levels, own, judged.verdict(levels, limit), evaluated
 
 
 def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: NodeVerdict, limit: int) -> None:
@@ -147,12 +140,3 @@ def _settle(frontier: Frontier, cost: Cost, levels: Levels, verdict: NodeVerdict
         frontier.raise_below(levels, cost.below(levels, verdict.classes, verdict.firm))
     if not cost.ranked:
         frontier.raise_above(levels, cost.above(verdict.classes))
-
-
-def class_of_record(judged: Judge, found: CheapestNode) -> Ints:
-    """Class of each record of the tally among those released, −1 where suppressed."""
-    kept = np.flatnonzero(~found.verdict.withheld)
-    number = np.full(len(found.verdict.classes), -1, dtype=np.int64)
-    number[kept] = np.arange(len(kept))
-    of_tuple = number[judged.tally.class_of_tuple(found.levels)]
-    return of_tuple[judged.tally.tuple_of_record]
