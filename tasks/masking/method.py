@@ -43,8 +43,7 @@ class Effect(Enum):
 class Strengths:
     """Range of a method's parameter, and the values of it that are worth trying.
 
-    ``tried`` are for the curve of risk against utility; ``least`` is the smallest worth trying, of a ``whole`` number
-    the smallest allowed. Under ``stronger_below`` smaller values mask more.
+    Any value above 0 is allowed up to ``most``; a ``whole`` one from ``least``. ``stronger_below``: smaller masks more.
     """
 
     tried: tuple[float, ...]
@@ -114,11 +113,9 @@ class MaskingMethod(ABC):
         """Mask an array of shape (n_records, n_attributes); ParameterError if the method cannot be applied to it."""
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:  # noqa: ARG002
-        """Bounds that the method sets to each record's masked values; None where it sets none.
+        """Bounds that the method sets to each record's masked values, in the known attributes; None where it sets none.
 
-        The attack by an intruder who knows the method and its parameters and holds the original file, in the known
-        attributes; ``complete`` if these are all that were masked together. ParameterError if the method does not make
-        such a file.
+        ``complete`` if these are all that were masked together. ParameterError if the method does not make such a file.
         """
         return None
 
@@ -126,8 +123,7 @@ class MaskingMethod(ABC):
 def checked_values(values: ArrayLike, *, fewest: int = 1, squared: bool = False, varying: bool = False) -> Floats:
     """The values, of shape (n_records, n_attributes), as a new float64 array, or a ParameterError.
 
-    ``squared`` for methods that square or add values up, which those beyond ±1e140 do not bear; ``varying`` for those
-    that need every attribute to vary.
+    ``squared`` for methods that square or add values up; ``varying`` for those that need every attribute to vary.
     """
     try:
         given = np.asarray(values)

@@ -29,8 +29,7 @@ _ROUNDING = 1e-9
 class IndividualRanking(MaskingMethod):
     """Microaggregation by individual ranking: each attribute by itself, k consecutive values in a group.
 
-    ``k`` is from 2; the last group of an attribute takes what remains. Masked values are in the order of the originals.
-    Which of several equal values fall into one group is drawn.
+    ``k`` is from 2; the last group takes what remains. Which of several equal values fall into one group is drawn.
     """
 
     name = MaskingName.INDIVIDUAL_RANKING

@@ -253,9 +253,7 @@ def distance_linkage(files: Files, scale: Scale | None = None) -> Linkage:
 def nearest_credit(original: Floats, masked: Floats, truth: Positions) -> Floats:
     """1/size of the tie of nearest records that holds the truth, 0 where none does; shape (n_known_records,).
 
-    Euclidean distances between arrays on the same scale, of shapes (n_known_records, n_attributes) and (n_records,
-    n_attributes), tie within ``tie_limit``. A tie counts records, not distinct values: ten equal nearest records are a
-    choice of ten.
+    Rows are on the same scale; Euclidean distances tie within ``tie_limit``. A tie counts records, not distinct values.
     """
     points, asked = distinct_rows(masked), distinct_rows(original)
     tree: Any = scipy.spatial.cKDTree(points.rows)

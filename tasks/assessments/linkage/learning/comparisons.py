@@ -26,8 +26,7 @@ _NUMBERS = 4_000_000
 class Components:
     """Distances by attribute of all pairs of records: hierarchies, numbers and words weighed together.
 
-    ``distances``, (n_known_records, n_records, n_attributes), over the attribute's mean of all pairs, 0 where nothing
-    differs; ``truth``, the masked record that each of the intruder's became.
+    Shape (n_known_records, n_records, n_attributes), 1 on average; ``truth`` is the masked record of each known one.
     """
 
     distances: Floats
