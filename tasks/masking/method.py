@@ -70,8 +70,8 @@ class MaskedRange:
 class Masked:
     """A masked file.
 
-    Row i of ``values`` is the masked record i; ``described`` is what an informed reader may know, the method and its
-    parameters: no random choice and no original value.
+    ``values`` in the order of the records; ``described``, for informed readers, tells no random choice and no original
+    value.
     """
 
     values: Floats
@@ -81,8 +81,8 @@ class Masked:
 class MaskingMethod(ABC):
     """A masking method with its parameters.
 
-    ``title`` is its name in print, ``derived`` what an informed reader may derive, as the end of a sentence, ``k_unit``
-    the unit that a parameter k counts.
+    ``title`` is printed, ``derived`` ends a sentence on what an informed reader may derive, ``k_unit`` is what k
+    counts.
     """
 
     name: ClassVar[MaskingName]

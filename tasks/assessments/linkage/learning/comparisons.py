@@ -36,11 +36,7 @@ class Components:
 
 
 def scaled_components(distances: Floats, names: tuple[str, ...]) -> Components:
-    """Bring distances to one scale, on which each attribute's mean over all pairs is 1, or 0 where nothing differs.
-
-    Shape (n_records, n_records, n_attributes), from 0, in any units; [i, j, k] is how far the intruder's record i is
-    from the masked record of j in attribute k.
-    """
+    """Bring distances of record i and j's masked one at [i, j], in any units, to a mean of 1 an attribute, or 0."""
     mean = distances.mean(axis=(0, 1))
     # An attribute whose distances are too small for doubles to divide says nothing either.
     scaled = distances / np.where(mean > np.finfo(float).tiny, mean, np.inf)
