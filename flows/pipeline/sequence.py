@@ -106,19 +106,23 @@ def _generalized(
     """What copies share, and each recipient's generalization; a failure blocks its recipient."""
     step("masking")
     shared = {"prepared": prepared, "masked": runner.call(stages.MASK, run, {})}
-    step("scoring the records as collected")
-    shared["collected"] = runner.call(stages.SCORE_COLLECTED, run, {"prepared": prepared})
-    found: dict[str, dict[str, Any]] = {}
-    for recipient in terms.decided if terms.decoys is None else terms.recipients:
+    recipients = terms.decided if terms.decoys is None else terms.recipients
+
+    def score() -> Any:
+        step("scoring the records as collected")
+        return runner.call(stages.SCORE_COLLECTED, run, {"prepared": prepared})
+
+    def generalize(recipient: str) -> dict[str, Any]:
         step(f"generalizing for {recipient}")
         try:
-            generalization = runner.call(stages.GENERALIZE, run, {"prepared": prepared}, recipient)
-            found[recipient] = {"generalization": generalization}
+            return {"generalization": runner.call(stages.GENERALIZE, run, {"prepared": prepared}, recipient)}
         except StageCrashed:
             raise
         except StageFailed as failure:
-            found[recipient] = {"failures": [_failure(stages.GENERALIZE.name, failure)]}
-    return shared, found
+            return {"failures": [_failure(stages.GENERALIZE.name, failure)]}
+
+    shared["collected"], *made = runner.at_once([score, *(partial(generalize, one) for one in recipients)])
+    return shared, dict(zip(recipients, made, strict=True))
 
 
 def _place_decoys(

@@ -287,9 +287,7 @@ def _risk(record: DecisionRecord) -> KeptRisk | None:
     if record.risk is None:
         return None
     transparent, sequential = record.risk.transparent, record.risk.sequential
-    planned = None
-    if sequential is not None:
-        planned = next(one.maximum_risk for one in sequential.residual if one.belief == sequential.judged)
+    planned = sequential and sequential.judged_in(sequential.residual).maximum_risk
     return KeptRisk(highest=transparent.maximum_risk, expected=transparent.expected_reidentifications, planned=planned)
 
 

@@ -248,10 +248,18 @@ def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags]) -> tuple[str, flo
 
     With it the probability, 0 to 1, that as many of its kept classes are hit or more, and none of any other holder's.
     """
+    files = manifest.versions[0].files
+    keeper = {
+        (holder.generalization, cell.tobytes()): number
+        for number, holder in enumerate(manifest.holders)
+        for cell in holder.kept.cells
+    }
     classes = pd.DataFrame(
         {
-            "bin": [(number, look) for number, table in enumerate(manifest.versions[0].files) for look in looks(table)],
-            "keeper": _keepers(manifest),
+            "bin": [(file, look) for file, table in enumerate(files) for look in looks(table)],
+            "keeper": [
+                keeper.get((file, cell.tobytes()), _NOBODY) for file, table in enumerate(files) for cell in table.cells
+            ],
             "hit": np.concatenate(hit),
         }
     )
@@ -265,17 +273,3 @@ def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags]) -> tuple[str, flo
         of_bin = stats.hypergeom.pmf(np.arange(own + 1), len(here), kept, here.hit.sum())
         chances = np.convolve(chances, of_bin * [comb(own, count) / comb(kept, count) for count in range(own + 1)])
     return recipient, float(min(1.0, chances[len(owners) :].sum()))
-
-
-def _keepers(manifest: DecoyManifest) -> list[int]:
-    """Number of the holder who keeps each class of the first version, file by file."""
-    keeper = {
-        (holder.generalization, cell.tobytes()): number
-        for number, holder in enumerate(manifest.holders)
-        for cell in holder.kept.cells
-    }
-    return [
-        keeper.get((file, cell.tobytes()), _NOBODY)
-        for file, table in enumerate(manifest.versions[0].files)
-        for cell in table.cells
-    ]

@@ -26,7 +26,7 @@ some other record of the file has the same value.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,8 +47,6 @@ from tasks.decoys.records import ClassRecords, at_rows
 from tasks.decoys.value_grid import ValueGrid, ValueKind, human_steps, weekdays
 from tasks.decoys.value_rules import Columns, Kinds, differences, kind_of, orders
 from tasks.microdata.tuples import Counts
-
-_Number = TypeVar("_Number", bound=np.number)
 
 CONFIDENCE = 0.95
 """Level of every interval."""
@@ -204,7 +202,7 @@ def noticed(real: Columns, decoys: Columns, kinds: Kinds) -> tuple[dict[str, Flo
     return numbers, codes
 
 
-def varying(features: Mapping[str, NDArray[_Number]], rows: Rows) -> dict[str, NDArray[_Number]]:
+def varying(features: Mapping[str, NDArray[Any]], rows: Rows) -> dict[str, NDArray[Any]]:
     """Features of some records, without those that all but a few share, which no classifier can learn from."""
     return {
         name: feature[rows]

@@ -65,7 +65,12 @@ def lay_out(
             shutil.copyfile(files.certificate, folder / "certificate" / f"{who}.pdf")
         if files.record.decision is Verdict.APPROVED and files.released is not None:
             lay_out_delivery(folder / "delivery" / who, request, files.record, hierarchies, files.released)
-        (folder / "evidence" / f"transformation-{who}.json").write_bytes(canonical_json(_transformation(files.record)))
+        treatment = {
+            "fields": [field.model_dump(mode="json") for field in files.record.fields],
+            "game": files.record.risk.game.model_dump(mode="json") if files.record.risk else None,
+            "masking": [masking.model_dump(mode="json") for masking in files.record.masking],
+        }
+        (folder / "evidence" / f"transformation-{who}.json").write_bytes(canonical_json(treatment))
     first = recipients[0].record
     (folder / "evidence" / "validation.json").write_bytes(canonical_json(first.validation))
     (folder / "evidence" / "validation.html").write_text(validation_page, encoding="utf-8")
@@ -126,12 +131,3 @@ def _write_hierarchies(folder: Path, hierarchies: dict[str, Hierarchy]) -> None:
     folder.mkdir()
     for name, hierarchy in hierarchies.items():
         write_arx(hierarchy, folder / arx_file(name))
-
-
-def _transformation(record: DecisionRecord) -> dict[str, object]:
-    """Treatment of each column, the game that prescribed it, and the maskings."""
-    return {
-        "fields": [field.model_dump(mode="json") for field in record.fields],
-        "game": record.risk.game.model_dump(mode="json") if record.risk else None,
-        "masking": [masking.model_dump(mode="json") for masking in record.masking],
-    }

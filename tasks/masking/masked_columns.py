@@ -158,9 +158,7 @@ def _kept_valid(values: Floats, masking: Masking, attributes: Sequence[Attribute
 
 
 def _name_of(masking: Masking, values: Floats) -> str:
-    digest = hashlib.sha256(masking.model_dump_json().encode())
-    digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.hexdigest()
+    return hashlib.sha256(masking.model_dump_json().encode() + values.tobytes()).hexdigest()
 
 
 def _not_maskable(error: ParameterError, request: ReleaseRequest, number: int) -> DataError:

@@ -43,8 +43,7 @@ class Effect(Enum):
 class Strengths:
     """Range of a method's parameter, and the values of it that are worth trying.
 
-    ``tried`` are for the curve of risk against utility; ``least`` is the smallest worth trying, of a ``whole`` number
-    the smallest allowed. Under ``stronger_below`` smaller values mask more.
+    Any value above 0 is allowed up to ``most``; a ``whole`` one from ``least``. ``stronger_below``: smaller masks more.
     """
 
     tried: tuple[float, ...]
@@ -70,8 +69,8 @@ class MaskedRange:
 class Masked:
     """A masked file.
 
-    Row i of ``values`` is the masked record i; ``described`` is what an informed reader may know, the method and its
-    parameters: no random choice and no original value.
+    ``values`` in the order of the records; ``described``, for informed readers, tells no random choice and no original
+    value.
     """
 
     values: Floats
@@ -81,8 +80,8 @@ class Masked:
 class MaskingMethod(ABC):
     """A masking method with its parameters.
 
-    ``title`` is its name in print, ``derived`` what an informed reader may derive, as the end of a sentence, ``k_unit``
-    the unit that a parameter k counts.
+    ``title`` is printed, ``derived`` ends a sentence on what an informed reader may derive, ``k_unit`` is what k
+    counts.
     """
 
     name: ClassVar[MaskingName]
@@ -114,11 +113,9 @@ class MaskingMethod(ABC):
         """Mask an array of shape (n_records, n_attributes); ParameterError if the method cannot be applied to it."""
 
     def bounds(self, original: Floats, masked: Floats, *, complete: bool) -> MaskedRange | None:  # noqa: ARG002
-        """Bounds that the method sets to each record's masked values; None where it sets none.
+        """Bounds that the method sets to each record's masked values, in the known attributes; None where it sets none.
 
-        The attack by an intruder who knows the method and its parameters and holds the original file, in the known
-        attributes; ``complete`` if these are all that were masked together. ParameterError if the method does not make
-        such a file.
+        ``complete`` if these are all that were masked together. ParameterError if the method does not make such a file.
         """
         return None
 
@@ -126,8 +123,7 @@ class MaskingMethod(ABC):
 def checked_values(values: ArrayLike, *, fewest: int = 1, squared: bool = False, varying: bool = False) -> Floats:
     """The values, of shape (n_records, n_attributes), as a new float64 array, or a ParameterError.
 
-    ``squared`` for methods that square or add values up, which those beyond ±1e140 do not bear; ``varying`` for those
-    that need every attribute to vary.
+    ``squared`` for methods that square or add values up; ``varying`` for those that need every attribute to vary.
     """
     try:
         given = np.asarray(values)

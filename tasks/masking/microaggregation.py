@@ -29,8 +29,7 @@ _ROUNDING = 1e-9
 class IndividualRanking(MaskingMethod):
     """Microaggregation by individual ranking: each attribute by itself, k consecutive values in a group.
 
-    ``k`` is from 2; the last group of an attribute takes what remains. Masked values are in the order of the originals.
-    Which of several equal values fall into one group is drawn.
+    ``k`` is from 2; the last group takes what remains. Which of several equal values fall into one group is drawn.
     """
 
     name = MaskingName.INDIVIDUAL_RANKING
@@ -156,10 +155,9 @@ def group_means(values: Floats, groups: Ints) -> Floats:
 class LivePoints:
     """Points, (n_points, n_dimensions), from which groups are taken away: the farthest that is left, and the nearest.
 
-    Of equal distances the lowest row, as in a search through all. Distinct points are in the leaves of a k-d tree,
-    whose boxes shrink as points are taken; a leaf is searched only where its box may hold an answer. Bounds are summed
-    in the order in which distances are, so that rounding never puts a bound on the wrong side of a distance.
-    ``farthest`` and ``take`` need a point that is left.
+    Of equal distances the lowest row. Distinct points are in leaves of a k-d tree, whose boxes shrink; a leaf is
+    searched only where its box may hold an answer. Bounds are summed in the order in which distances are, so that
+    rounding puts no bound on the wrong side. ``farthest`` and ``take`` need a point that is left.
     """
 
     def __init__(self, points: Floats, leaf_size: int = 256) -> None:

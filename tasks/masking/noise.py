@@ -13,8 +13,7 @@ from tasks.request.model import MaskingName
 class AdditiveNoise(MaskingMethod):
     """Independent normal noise on each attribute, Var(ε) = k·Var(X).
 
-    ``proportion`` is k, greater than 0 and at most a million. A reader who knows it recovers Var(X) as Var(X')/(1 + k).
-    Var is the sample variance, with n − 1.
+    ``proportion`` is k, above 0, at most a million. A reader recovers Var(X), with n − 1, as Var(X')/(1 + k).
     """
 
     name = MaskingName.ADDITIVE_NOISE

@@ -234,10 +234,9 @@ class DistributionSwapping(Swapping):
 
 
 def window_bounds(original: Floats, masked: Floats, window: int) -> MaskedRange:
-    """Masked values whose rank is within ``window`` ranks of that of each original value, clipped at the ends.
+    """Masked values within ``window`` ranks, clipped at the ends, of the ranks that each original value has.
 
-    ``masked`` holds the whole file's values, so that one known record has a rank. Equal values have a lowest and a
-    highest rank; the bounds are the values so many ranks below the one and above the other.
+    ``masked`` holds the whole file's values, so that one known record has a rank.
     """
     ordered = np.sort(masked, axis=0)
     lowest, highest = rank_range(original, ordered)
@@ -261,11 +260,7 @@ def uniform_draws(generator: np.random.Generator, n_records: int) -> Iterator[fl
 
 
 def window_pairs(n_records: int, k: int, generator: np.random.Generator) -> Iterator[tuple[int, int]]:
-    """Ranks that exchange values, where partners are drawn among the unswapped; expected linear time.
-
-    A rank is drawn in the window (i, i + k] until it is unswapped, which at least half of the window is but near the
-    last rank; the unswapped are counted, so that nothing is drawn where there is none.
-    """
+    """Ranks that exchange values; a partner is drawn in (i, i + k] until it is unswapped, if any is; linear time."""
     chances = uniform_draws(generator, n_records)
     unswapped = bytearray(b"\1") * n_records
     last = n_records - 1
@@ -296,10 +291,7 @@ def skip_pairs(n_records: int, k: int, generator: np.random.Generator) -> Iterat
 
 
 def literal_sources(n_records: int, k: int, generator: np.random.Generator) -> Ints:
-    """Rank whose value each rank receives, where a rank may be swapped again from below; linear time but for a sort.
-
-    The ranks i₁ < … < i_r that swap with one ℓ form a cycle: i₁ receives ℓ's value, i₂ that of i₁, …, ℓ that of i_r.
-    """
+    """Rank whose value each receives: of i₁ < … < i_r that swap with ℓ, i₁ takes ℓ's, i₂ that of i₁, ℓ that of i_r."""
     ranks = np.arange(n_records)
     targets = ranks.copy()
     highest = np.minimum(k, n_records - 1 - ranks[:-1])

@@ -202,6 +202,7 @@ def test_no_heading_stands_at_the_foot_of_a_page(document: Document) -> None:
 def test_another_process_writes_the_same_bytes(approved_pdf: bytes, tmp_path: Path) -> None:
     program = (
         "import hashlib\n"
+        "import tests.support.arithmetic\n"
         "from reports.determination import render_determination\n"
         "from tests.support import records\n"
         "evidence = {'validation.json': b'{\"checks\":[]}\\n'}\n"

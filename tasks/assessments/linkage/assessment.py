@@ -169,9 +169,7 @@ def _policies(candidate: Candidate, methods: Sequence[Method]) -> tuple[PolicyLi
 def policy_linkage(candidate: Candidate, *, chosen: bool = True) -> PolicyLinkage:
     """Attack the file that a candidate's generalization releases, with all quasi-identifiers known.
 
-    A generalization of each record by its own best strategy gives away more than the n_p people who match a cell: its
-    own-cell preimage n_T is smaller for some. Where preimages are whole cells (recursive partition, one common
-    strategy, Safe Harbor) the two are the same.
+    With a strategy for each record, the preimage n_T of some cells is smaller than the n_p people who match them.
     """
     played, release = candidate.generalization, linkable_release(candidate)
     files = generalized_files(release)

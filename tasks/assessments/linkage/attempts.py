@@ -1,7 +1,6 @@
 """Attacks on a release that an intruder's knowledge allows, each made or named with the reason why it cannot be.
 
-Every released record is a candidate. Attacks whose cost grows with the product of people and records try a sample of
-the people, and say so.
+Every released record is a candidate; attacks that compare all people with all records try a sample of the people.
 """
 
 from collections.abc import Callable
@@ -116,20 +115,20 @@ def all_made(held: Holdings, people: Positions, generator: np.random.Generator, 
 
 def _without_rule(attacks: Attacks, held: Holdings, people: Positions) -> None:
     """Make the attacks without rule or maskings."""
+    numbers = held.number_names
     if held.quasi:
-        files, names = _generalized_files(held, people), held.quasi_names
-        attacks.attempt("groups-matching", names, lambda: matching_linkage(files))
-        attacks.attempt("groups-nearest", names, lambda: closest_linkage(files))
-        attacks.attempt("groups-likeliest", names, lambda: likely_linkage(files, _people_matching(held)))
+        files = _generalized_files(held, people)
+        attacks.attempt("groups-matching", held.quasi_names, lambda: matching_linkage(files))
+        attacks.attempt("groups-nearest", held.quasi_names, lambda: closest_linkage(files))
+        attacks.attempt("groups-likeliest", held.quasi_names, lambda: likely_linkage(files, _people_matching(held)))
     if held.unchanged:
         view = held.view(cells=False, unchanged=True, parts=())
         attacks.attempt("unchanged", held.unchanged, view.equal_linkage)
     if held.parts:
         nearest = held.numbers(people if attacks.hasty else None)
-        attacks.attempt("numbers-nearest", held.number_names, lambda: distance_linkage(nearest))
-    if held.parts and len(held.number_names) <= _MOST_LEVELS:
-        sampled = held.numbers(people)
-        attacks.attempt("numbers-probabilistic", held.number_names, lambda: probabilistic_linkage(sampled))
+        attacks.attempt("numbers-nearest", numbers, lambda: distance_linkage(nearest))
+    if held.parts and len(numbers) <= _MOST_LEVELS:
+        attacks.attempt("numbers-probabilistic", numbers, lambda: probabilistic_linkage(held.numbers(people)))
     if held.quasi and held.parts:
         attacks.attempt("all-matching", held.compared, lambda: mixed_linkage(held.mixed(people, matching=True)))
         attacks.attempt("all-nearest", held.compared, lambda: mixed_linkage(held.mixed(people)))

@@ -102,10 +102,7 @@ class LinkageFact(Fact):
 
     def attack(self, attack_id: str) -> AttackFact:
         """The attack with this id; KeyError where there is none."""
-        for attack in self.attacks:
-            if attack.id == attack_id:
-                return attack
-        raise KeyError(attack_id)
+        return {attack.id: attack for attack in self.attacks}[attack_id]
 
 
 BY_DISTANCE = frozenset(

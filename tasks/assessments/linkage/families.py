@@ -38,10 +38,9 @@ DISTANCES = {
 class FamilyLearned:
     """A family's distance, learned from some people and tried on others.
 
-    ``equal`` and ``learned`` are the links of the people it was learned from and of the others, by equal weights and by
-    the learned ones; ``shares`` the part of each attribute, together 1; ``pairs`` those of a person to learn from and
-    the released record of any of the people; ``certificate`` is None of a Mahalanobis distance, for which nothing is
-    searched; ``seconds`` include the proof.
+    Links by ``equal`` weights and by the ``learned`` ones are of both, in this order. ``shares`` are together 1;
+    ``pairs`` are of a person to learn from and any of the people; nothing certifies a Mahalanobis distance; ``seconds``
+    include the proof.
     """
 
     kind: Kind

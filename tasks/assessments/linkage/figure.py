@@ -77,9 +77,8 @@ def linkage(
     where not given.
     """
     counts = np.ones(len(credit), dtype=np.int64) if counts is None else counts
-    certain = single = none = 0
-    if set_sizes is not None:
-        alone = set_sizes == 1
-        certain, single = int(counts[alone & (credit > 0)].sum()), int(counts[alone].sum())
-        none = int(counts[set_sizes == 0].sum())
+    sizes = np.full(len(credit), -1) if set_sizes is None else set_sizes
+    alone = sizes == 1
+    certain, single = int(counts[alone & (credit > 0)].sum()), int(counts[alone].sum())
+    none = int(counts[sizes == 0].sum())
     return Linkage(math.fsum((counts * credit).tolist()), int(counts.sum()), 1 / n_masked, certain, single, none)

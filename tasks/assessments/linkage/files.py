@@ -1,7 +1,6 @@
 """Files of the intruder: the masked file, and original records with some attributes of some people; their distances.
 
-Distance-based record linkage (DLD) links each of the intruder's records to the nearest masked one, exactly with ties:
-equal records are compared once, and a k-d tree finds the nearest.
+Distance-based record linkage (DLD) links each of the intruder's records to the nearest masked one, exactly with ties.
 """
 
 from collections.abc import Sequence
@@ -39,8 +38,8 @@ EVERYTHING = Knowledge()
 class Files:
     """Two numeric files over the attributes that the intruder knows, checked; made by ``files_to_link``.
 
-    ``original`` has shape (n_known_records, n_known_attributes), ``masked`` (n_records, n_known_attributes). ``truth``
-    is the position in ``masked`` of each of the intruder's records; it only scores an attack.
+    Shapes are (n_known_records, n_attributes) and (n_records, n_attributes). ``truth`` is each own masked record, to
+    score.
     """
 
     original: Floats
@@ -222,11 +221,7 @@ def places(ordered: NDArray[np.int64], wanted: NDArray[np.int64]) -> Positions:
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The distinct rows of a file, shape (n_distinct, n_attributes), in order of first appearance.
-
-    ``first`` is the position in the file where each first appears, ``counts`` its records; ``of``, of shape
-    (n_records,), the distinct row of each record.
-    """
+    """The distinct rows of a file by first appearance: where each is first, the row of each record, its records."""
 
     rows: Floats
     first: Positions
@@ -258,9 +253,7 @@ def distance_linkage(files: Files, scale: Scale | None = None) -> Linkage:
 def nearest_credit(original: Floats, masked: Floats, truth: Positions) -> Floats:
     """1/size of the tie of nearest records that holds the truth, 0 where none does; shape (n_known_records,).
 
-    Euclidean distances between arrays on the same scale, of shapes (n_known_records, n_attributes) and (n_records,
-    n_attributes), tie within ``tie_limit``. A tie counts records, not distinct values: ten equal nearest records are a
-    choice of ten.
+    Rows are on the same scale; Euclidean distances tie within ``tie_limit``. A tie counts records, not distinct values.
     """
     points, asked = distinct_rows(masked), distinct_rows(original)
     tree: Any = scipy.spatial.cKDTree(points.rows)

@@ -1,9 +1,5 @@
 """Record linkage of generalized releases: which records can be a person's, and which is likeliest.
 
-From the least to the most informed: the nearest cell by a distance on hierarchies; any cell that holds the person's
-values; of those the one that fewest people match; and, knowing the rule, only cells that the rule gives people with
-these values.
-
 Distinct tuples are compared with distinct cells. A distance is a sum over attributes; cells that agree in all but one
 are compared at once, by the least distance in that one for each of its values.
 """
@@ -108,8 +104,8 @@ def matching_linkage(files: GeneralizedFiles) -> Linkage:
 def likely_linkage(files: GeneralizedFiles, people: Counts) -> Linkage:
     """Guess the record of which fewest people can be the owner, knowing the population and not the rule.
 
-    ``people``, of shape (n_tuples,), is n_p of each tuple's cell in the known attributes (``people_matching``), equal
-    for tuples in one cell; below 1 counts as 1. A record is the individual's with probability 1/n_p.
+    A record is the individual's with probability 1/n_p; ``people``, (n_tuples,), is n_p of each tuple's cell, at least
+    1.
     """
     released = np.flatnonzero(files.cell_of >= 0)
     n_p = np.zeros(len(files.cells))
@@ -129,14 +125,11 @@ class OwnCells:
 def own_cell_linkage(
     files: GeneralizedFiles, population: OwnCells | None = None, *, likeliest: bool = False
 ) -> Linkage:
-    """Guess among the records in cells that the rule gives people with the known values.
+    """Guess among the records in cells that the rule gives people with the known values, of the data or the population.
 
-    The rule is deterministic: all quasi-identifiers of a person give the cell, and its class is left; with some known,
-    the cells of everybody in the data or the ``population`` who agrees in them. ``likeliest`` prefers the cell with the
-    largest share of people who agree: each of the n_T people whose own cell it is may be a record's owner.
-
-    Transparency attack after Torra 2016, slides 49–60: B(x) holds the masked records that the method can have made of
-    x.
+    ``likeliest`` prefers the cell with the largest share of such people: each of the n_T people whose own cell it is
+    may be a record's owner. Transparency attack after Torra 2016, slides 49–60: B(x) holds the masked records that the
+    method can have made of x.
     """
     release = files.release
     released, of = np.unique(cell_numbers(release.cells[release.kept], release.axis_sizes), return_inverse=True)

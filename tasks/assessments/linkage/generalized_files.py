@@ -113,8 +113,7 @@ def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats
 def _mean_difference(groups: AxisGroups, numbers: Floats, leaves: Codes, positions: Codes) -> Floats:
     """Mean |leaf − y| over the numbers y of the group, over the range of the domain.
 
-    Between single values, the distance of ordinal and numeric values of Domingo-Ferrer and Torra 2002. It may be less
-    to a narrow group near by than to a wide one that holds the leaf.
+    Between single values, the distance of ordinal and numeric values of Domingo-Ferrer and Torra 2002.
     """
     spread = np.ptp(numbers)
     table = np.empty((len(leaves), len(positions)))
@@ -201,8 +200,7 @@ def generalized_files(
 ) -> GeneralizedFiles:
     """Keep what the intruder knows: positions of quasi-identifiers, all where not given.
 
-    ``persons``, of shape (n_tuples,), are the individuals of each tuple whose records are looked for, no more than are
-    released; where not given, all whose records are released.
+    ``persons``, (n_tuples,), are the attacked individuals, no more than are released; all of these where not given.
     """
     axes = list(range(len(release.groups)) if attributes is None else attributes)
     available = np.where(release.kept, release.records, 0)
@@ -254,11 +252,7 @@ def containing_pairs(
 def people_matching(
     groups: Sequence[AxisGroups], cells: Codes, codes: Codes, people: Counts, attributes: Sequence[int] | None = None
 ) -> Counts:
-    """n_p of each tuple's cell in some attributes: the people of a population whose values are in it; (n_tuples,).
-
-    ``cells`` are axis positions, (n_tuples, n_attributes); ``codes`` the leaf codes of each population tuple,
-    ``people`` its people.
-    """
+    """n_p, (n_tuples,): people of a population, by leaf codes, whose values are in each cell, in some attributes."""
     axes = list(range(len(groups)) if attributes is None else attributes)
     known = [groups[axis] for axis in axes]
     asked, cell_of = _distinct(cells[:, axes], [group.n_positions for group in known])

@@ -33,8 +33,7 @@ def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
 class Holdings:
     """The original file and the released one, in the known attributes.
 
-    ``parts`` are the known masked attributes, one a masking; those that are the same in all masked records are left
-    out. ``groups`` are of all quasi-identifiers. ``narrowed`` keeps parts with fewer attributes known.
+    A part a masking; attributes of one masked value are left out. ``narrowed`` keeps parts with fewer attributes known.
     """
 
     candidate: Candidate

@@ -74,8 +74,7 @@ def scaled_to_marginals(
 ) -> Floats:
     """Weights of pairs, above 0, scaled so that each row and each point has its count in all (Sinkhorn 1967).
 
-    Rows sum to their counts; points, whose counts have the same sum, within a thousandth, or as near as 200 rounds
-    come. Where no assignment of all rows to points exists, there is nothing to converge to.
+    Rows sum to their counts; points within a thousandth, or as near as 200 rounds come, if there is any assignment.
     """
     plan, tiny = weight.copy(), np.finfo(np.float64).tiny
     for _ in range(_ROUNDS):

@@ -32,11 +32,9 @@ class GeneralizedPart:
 class MixedFiles:
     """Files of an intruder with attributes of both kinds; made by ``mixed_files``.
 
-    ``truth`` is the distinct released record of each individual, which only scores an attack. Each of ``tables`` holds
-    the components of a generalized attribute; ``leaf``, (n_individuals, n_generalized), is the row of each individual
-    in it, ``position``, (n_cells, n_generalized), the column of each distinct cell, ``cell`` the cell of each distinct
-    released record. ``original``, (n_individuals, q), and ``masked``, (n_distinct, q), are numbers scaled so that the
-    squared difference is the component; ``counts`` are the released records of each distinct one.
+    A table a generalized attribute holds its components: ``leaf`` is the row of each individual, ``position`` the
+    column of each distinct cell, ``cell`` the cell of each distinct released record, of which ``counts`` are released.
+    Numbers are scaled so that the squared difference is the component; ``truth`` only scores an attack.
     """
 
     truth: Positions
@@ -54,9 +52,8 @@ def mixed_files(
 ) -> MixedFiles:
     """Attributes of both kinds side by side; the generalized part may have no attributes where numbers are given.
 
-    ``truth`` is the released record of each individual. With ``matching``, whether groups hold the known values comes
-    before all else, in place of a distance. ParameterError if an attribute has too many values to compare, or a number
-    does not vary.
+    ``truth`` is each own record. With ``matching``, whether groups hold the known values comes first, in place of a
+    distance. ParameterError if an attribute has too many values to compare, or a number does not vary.
     """
     n_released, distinct = len(part.cells), distinct_rows(part.cells.astype(np.float64))
     tables, leaf, position = [], [], []

@@ -31,8 +31,7 @@ _CHANGE = 1e-8
 class LevelComparison:
     """How two values of an attribute are compared: a level for each threshold, and one for what is beyond the last.
 
-    A threshold is the largest difference of its level, in standard deviations of the masked attribute; 0 is equality.
-    ParameterError if they do not grow from 0 or above.
+    Thresholds are in standard deviations of the masked attribute; ParameterError if they do not grow from 0 or above.
     """
 
     thresholds: tuple[float, ...] = (0.05, 0.2)
@@ -61,8 +60,7 @@ class FittedLevels:
 def probabilistic_linkage(files: Files, comparison: LevelComparison | None = None) -> Linkage:
     """Link each record to the masked record of the greatest weight; ties are shared.
 
-    All pairs of distinct records are compared; EM is told that each of the intruder's records has one match.
-    ParameterError if levels and attributes make more than 2²² patterns.
+    EM is told that each record has one match. ParameterError if levels and attributes make more than 2²² patterns.
     """
     compared = _compare(files, comparison or LevelComparison())
     fitted = compared.fitted()

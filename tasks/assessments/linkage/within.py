@@ -130,11 +130,7 @@ def candidate_pairs(points: Floats, bounds: MaskedRange) -> Iterator[tuple[Posit
 
 @dataclass(frozen=True)
 class _Boxes:
-    """Points and bounds as ranks of the distinct values; attributes in order of how few points their bounds leave.
-
-    ``codes``, (n_attributes, n_points), in order of the first attribute; ``points``, their numbers; ``low`` and
-    ``high``, (n_attributes, n_rows).
-    """
+    """Points (in order of the first axis) and bounds as ranks, (n_attributes, n); the most telling attributes first."""
 
     codes: NDArray[np.int32]
     points: Positions

@@ -26,8 +26,7 @@ _NUMBERS = 4_000_000
 class Components:
     """Distances by attribute of all pairs of records: hierarchies, numbers and words weighed together.
 
-    ``distances``, (n_known_records, n_records, n_attributes), over the attribute's mean of all pairs, 0 where nothing
-    differs; ``truth``, the masked record that each of the intruder's became.
+    Shape (n_known_records, n_records, n_attributes), 1 on average; ``truth`` is the masked record of each known one.
     """
 
     distances: Floats
@@ -36,11 +35,7 @@ class Components:
 
 
 def scaled_components(distances: Floats, names: tuple[str, ...]) -> Components:
-    """Bring distances to one scale, on which each attribute's mean over all pairs is 1, or 0 where nothing differs.
-
-    Shape (n_records, n_records, n_attributes), from 0, in any units; [i, j, k] is how far the intruder's record i is
-    from the masked record of j in attribute k.
-    """
+    """Bring distances of record i and j's masked one at [i, j], in any units, to a mean of 1 an attribute, or 0."""
     mean = distances.mean(axis=(0, 1))
     # An attribute whose distances are too small for doubles to divide says nothing either.
     scaled = distances / np.where(mean > np.finfo(float).tiny, mean, np.inf)

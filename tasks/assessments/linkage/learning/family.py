@@ -18,20 +18,19 @@ MOST_CHOQUET_ATTRIBUTES = 8
 
 
 class Kind(StrEnum):
-    """A family of distances."""
+    """A family of distances.
+
+    AM is plain distance-based linkage, in which nothing is learned. MD is the inverse of Cov(A − B), differences of a
+    record and its own masked one. WM has one weight an attribute, OWA one a rank of the difference, smallest first,
+    both from 0. CI has a monotone measure of every set of attributes, SB any symmetric matrix.
+    """
 
     ARITHMETIC_MEAN = "arithmetic mean"
-    """AM: all attributes count the same. Nothing is learned; equals plain distance-based linkage."""
     MAHALANOBIS = "Mahalanobis"
-    """MD: the inverse of Cov(A − B), differences of a record and its own masked one. Nothing is searched for."""
     WEIGHTED_MEAN = "weighted mean"
-    """WM: one weight an attribute, from 0."""
     OWA = "OWA"
-    """Ordered weighted average: one weight a rank of the difference, smallest first, from 0."""
     CHOQUET = "Choquet"
-    """CI: a monotone measure of every set of attributes."""
     BILINEAR = "bilinear"
-    """SB: any symmetric matrix."""
 
 
 ADDITIVE = {Kind.ARITHMETIC_MEAN, Kind.WEIGHTED_MEAN}
