@@ -59,10 +59,7 @@ class GameSearch:
 
 
 def search_games(table: CountIndex, payoffs: Payoffs, weights: Floats, name: str) -> tuple[GameSearch, ...]:
-    """Solve each variant of the game that the named one of ``SOLVERS`` supports.
-
-    Raises ParameterError if an exhaustive search would compute more than ``MOST_EVALUATIONS`` payoffs.
-    """
+    """Solve each variant of the game that the named one of ``SOLVERS`` supports; errors are those of the search."""
     solver, found = SOLVERS[name], []
     problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
     codes, records, total = table.data.codes, table.data.counts, table.data.total
@@ -90,10 +87,7 @@ def search_games(table: CountIndex, payoffs: Payoffs, weights: Floats, name: str
 
 
 def backward_induction(problem: Problem, codes: Codes, rule: Rule = Rule.BASIC, floor: Codes | None = None) -> Search:
-    """Best strategy of each tuple by exhaustive search; parameters and results as of ``exact.search``.
-
-    Raises ParameterError if there are more than ``MOST_EVALUATIONS`` payoffs to compute.
-    """
+    """``exact.search`` by exhaustive search; ParameterError above ``MOST_EVALUATIONS`` payoffs."""
     n_nodes = len(problem.lattice)
     if n_nodes * len(codes) > MOST_EVALUATIONS:
         raise ParameterError(
