@@ -78,8 +78,7 @@ class AdversaryProfile:
     def detection(self, attempts: ArrayLike) -> Floats:
         """Probability that an exploit is detected, by the number of exploits made before it (eq. 4)."""
         made = np.asarray(attempts, dtype=np.float64)
-        chances: Floats = scipy.special.expit(self.detection_intercept + self.detection_slope * made)
-        return chances
+        return scipy.special.expit(self.detection_intercept + self.detection_slope * made)
 
 
 def _refused(name: str, expected: str, got: object) -> ParameterError:

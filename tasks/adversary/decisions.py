@@ -26,8 +26,7 @@ def linked_worth(profile: AdversaryProfile, start: Start) -> Floats:
 
 def access_pays(profile: AdversaryProfile, linked: Floats) -> NDArray[np.bool_]:
     """Whether the (expected) linked value, one step later, is more than access costs."""
-    pays: NDArray[np.bool_] = profile.discount * linked * WORTHWHILE > profile.access_cost
-    return pays
+    return profile.discount * linked * WORTHWHILE > profile.access_cost
 
 
 def access_worth(profile: AdversaryProfile, linked: Floats) -> Floats:

@@ -169,8 +169,7 @@ def expected_linked_values(profile: AdversaryProfile, densities: ArrayLike, exte
 def baseline_payoff(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
     """Expected payoff of the adversary who exploits one candidate, once, and recognises success (eq. 7)."""
     sizes = checked_sizes(group_sizes)
-    payoff: Floats = profile.gain * (profile.prior / sizes) - _baseline_costs(profile)
-    return payoff
+    return profile.gain * (profile.prior / sizes) - _baseline_costs(profile)
 
 
 def baseline_risk(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:

@@ -67,8 +67,7 @@ def expected_candidates(prior: float, people: Integers) -> Integers:
 
     Rounded down, so that N = g/π never exceeds the people of the group; 1e-9: 0.29·100 is to be 29.
     """
-    listed: Integers = np.maximum(np.floor(prior * np.maximum(people, 1) + 1e-9), 1).astype(np.int64)
-    return listed
+    return np.maximum(np.floor(prior * np.maximum(people, 1) + 1e-9), 1).astype(np.int64)
 
 
 def expected_listed(prior: float, people: int) -> int:
@@ -190,8 +189,7 @@ def _around_anchor(values: Floats, densities: Floats, anchor: float, furthest: f
             total += values[size] * ratio
             if (size - mode) * step > 0 and np.all(ratio * values[1] <= _NEGLIGIBLE * total):
                 break
-    anchored: Floats = total * scipy.stats.binom.pmf(anchor, external_size, densities)
-    return anchored
+    return total * scipy.stats.binom.pmf(anchor, external_size, densities)
 
 
 def worthwhile_densities(values: Floats, threshold: float, external_size: int) -> tuple[float, float] | None:

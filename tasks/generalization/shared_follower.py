@@ -85,10 +85,9 @@ class SharedFollower:
         return replace(self, benefit=self.benefit * benefit, members=members)
 
     def _weighted(self, figures: Sequence[Floats]) -> Floats:
-        total: Floats = sum(
+        return sum(
             (weight * figure for weight, figure in zip(self.weights, figures, strict=True)), start=np.zeros(1)
         ).reshape(np.shape(figures[0]))
-        return total
 
 
 def _refused(where: str, expected: str, got: str) -> ParameterError:

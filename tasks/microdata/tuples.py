@@ -75,8 +75,7 @@ def leaf_keys(codes: Codes, hierarchies: Sequence[Hierarchy]) -> Counts:
 def leaf_codes(keys: Counts, hierarchies: Sequence[Hierarchy]) -> Codes:
     """Leaf codes that some keys stand for: what ``leaf_keys`` numbered, shape (n_keys, n_attributes)."""
     sizes = [hierarchy.n_leaves for hierarchy in hierarchies]
-    codes: Codes = (keys[:, None] // radix_strides(sizes) % sizes).astype(np.int32)
-    return codes
+    return (keys[:, None] // radix_strides(sizes) % sizes).astype(np.int32)
 
 
 def distinct_tuples(

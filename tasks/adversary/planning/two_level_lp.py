@@ -189,8 +189,7 @@ def _numbers(profile: AdversaryProfile, size: int) -> Integers:
 def _success_chances(profile: AdversaryProfile, size: int) -> Floats:
     """Probability that an exploit succeeds, by the number of exploits made before it (eq. 3)."""
     tried = np.arange(size, dtype=np.float64)
-    chances: Floats = profile.confirmation / (size / profile.prior - profile.confirmation * tried)
-    return chances
+    return profile.confirmation / (size / profile.prior - profile.confirmation * tried)
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,7 @@ def game_means(table: CountIndex, problem: Problem, stakes: StakesPoints) -> dic
 def even_factors(decades: float = 1.5, steps_a_decade: int = 40) -> Floats:
     """Factors around 1, evenly spaced in the logarithm, 1 among them."""
     number = round(decades * steps_a_decade)
-    factors: Floats = 10.0 ** (np.arange(-number, number + 1) / steps_a_decade)
-    return factors
+    return 10.0 ** (np.arange(-number, number + 1) / steps_a_decade)
 
 
 def _factors(method: Method) -> Floats:
