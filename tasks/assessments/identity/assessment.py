@@ -12,7 +12,8 @@ from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_inte
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.fact import Fact, Interval
-from tasks.request.model import Measure, Method
+from tasks.generalization.methods.registry import compared_with
+from tasks.request.model import Measure
 
 UNCERTAINTY = "uncertain terms"
 
@@ -38,14 +39,14 @@ class IdentityAssessment(Assessment[IdentityFact]):
         With less than the full effort other generalizations and other stakes are left out, and nothing is drawn for
         uncertain terms: what is known of them is taken from the candidate.
         """
-        full = effort is Effort.FULL
+        full, method = effort is Effort.FULL, candidate.generalization.method
         found = score(
             candidate.index,
             candidate.generalization,
             candidate.request,
             candidate.recipient,
             candidate.prepared.distinct_values,
-            compare=tuple(Method) if full else (candidate.generalization.method,),
+            compare=compared_with(method) if full else (method,),
         )
         known = candidate.known.get(UNCERTAINTY)
         other: dict[str, Any] = {"uncertainty": known if isinstance(known, UncertaintyFact) else None}

@@ -30,6 +30,7 @@ from tasks.core.errors import ParameterError, StageFailed
 from tasks.core.fact import Interval
 from tasks.generalization.count_index import Generalization
 from tasks.generalization.generalize import generalize, overlapping
+from tasks.generalization.methods.registry import compared_with
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Method
 
@@ -215,7 +216,8 @@ class LinkageAssessment(Assessment[LinkageFact]):
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[LinkageFact]:
         """Attack a candidate; people and samples are drawn from its randomness."""
         generator = candidate.randomness(f"record linkage {candidate.recipient.id}")
-        methods = tuple(Method) if effort is Effort.FULL else (candidate.generalization.method,)
+        method = candidate.generalization.method
+        methods = compared_with(method) if effort is Effort.FULL else (method,)
         fact = attack(candidate, generator, methods=methods)
         return Finding(fact, gate_figures(fact))
 

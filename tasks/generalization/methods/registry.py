@@ -6,6 +6,7 @@ from tasks.generalization.methods.partitions import BASIC_PARTITION, NO_ATTACK_P
 from tasks.generalization.methods.per_record import BASIC, NO_ATTACK, SH_FRIENDLY
 from tasks.generalization.methods.remainder import NO_ATTACK_REMAINDER
 from tasks.generalization.methods.safe_harbor import SAFE_HARBOR
+from tasks.request.model import Method
 
 METHODS = {
     method.name: method
@@ -21,3 +22,11 @@ METHODS = {
         NO_ATTACK_REMAINDER,
     )
 }
+
+
+def compared_with(chosen: Method) -> tuple[Method, ...]:
+    """Methods that a release is compared with: all but remainder classes, whose search takes as long as all others.
+
+    ``assess game`` compares those as well.
+    """
+    return tuple(method for method in Method if method is chosen or method is not Method.NO_ATTACK_REMAINDER)
