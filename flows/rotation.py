@@ -18,16 +18,24 @@ from tasks.ledger.entry import Event
 
 @dataclass(frozen=True)
 class Rotated:
-    """Result of a rotation; shows no key."""
+    """Result of a rotation; shows no key.
+
+    Attributes
+    ----------
+    key
+        Public name of the new key.
+    manifests
+        Manifests that were sealed again.
+    kept
+        Old keys that are still in the key file.
+    dropped
+        Old keys that were taken out of it.
+    """
 
     key: str
-    """Public name of the new key."""
     manifests: int
-    """Manifests that were sealed again."""
     kept: int
-    """Old keys that are still in the key file."""
     dropped: int
-    """Old keys that were taken out of it."""
 
 
 def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = utc_now) -> Rotated:

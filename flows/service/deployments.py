@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefect import flow
-from prefect.artifacts import create_markdown_artifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
 from prefect.client.schemas.objects import State as RunState
@@ -36,13 +35,13 @@ from prefect.types.entrypoint import EntrypointType
 from flows.actor import utc_now
 from flows.audit import month_before, run_audit
 from flows.engine import discard_foreign_results
-from flows.gate import Engine, Outcome
+from flows.gate import Engine
 from flows.pipeline.run import Take
 from flows.pipeline.workers import working
 from flows.server_process import end_with
 from flows.service.config import Service, of_environment
 from flows.service.intake import Arrival, Received, read_document, receive
-from flows.service.logs import log, log_problem
+from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
@@ -140,10 +139,7 @@ def release_request(request: str) -> RunState[None]:
         entry = service.queue.get(request)
         if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
             return Completed(message="nothing to do")
-        ended, outcome = decide(service, entry, _engine(service))
-        if outcome is not None:
-            _show(f"release-{request[:12]}", _outcome_page(outcome), "verdict")
-        return _final_state(ended)
+        return _final_state(decide(service, entry, _engine(service)))
 
 
 @flow(name="receive-request", persist_result=False, retries=0)
@@ -206,8 +202,6 @@ def audit() -> RunState[None]:
         except WorkspaceError as error:
             return Completed(message=error.in_one_line(), name="Refused")
         intact = audited.report.chain.intact
-        state = "is intact" if intact else "**has been altered**"
-        _show(f"audit-{first}", f"The ledger {state}: [audit]({audited.folder.as_uri()}).", "audit")
         if intact:
             return Completed(message="the ledger is intact")
         return Completed(message="THE LEDGER HAS BEEN ALTERED", name="Broken")
@@ -269,27 +263,3 @@ def _final_state(entry: QueuedRequest) -> RunState[None]:
     verdicts = ", ".join(f"{who}: {state}" for who, state in sorted(entry.verdicts.items()))
     message = verdicts or entry.reason.get("what", "") or entry.state.value
     return Completed(message=message, name=names.get(entry.state, "Completed"))
-
-
-def _outcome_page(outcome: Outcome) -> str:
-    """A release for operators: its bundle, verdicts, and gates as passed or failed; no figure."""
-    lines = [f"Release [`{outcome.release_id}`]({outcome.bundle.as_uri()})", ""]
-    lines += ["| recipient | state | valid until |", "|---|---|---|"]
-    for record in outcome.records:
-        who = record.recipient.id
-        state = "lapsed" if who in outcome.lapsed else outcome.standings[who].state.value
-        lines.append(f"| {who} | {state} | {record.valid_until} |")
-    lines += ["", "| recipient | gate | passed |", "|---|---|---|"]
-    for record in outcome.records:
-        for gate in record.gates:
-            passed = "overridden" if gate.overridden else "yes" if gate.passed else "no"
-            lines.append(f"| {record.recipient.id} | {gate.title} | {passed} |")
-    return "\n".join(lines)
-
-
-def _show(name: str, text: str, description: str) -> None:
-    """Show an artifact on Prefect's pages."""
-    try:
-        create_markdown_artifact(text, key=name, description=description)
-    except Exception as error:  # pages for operators never affect a release
-        log_problem("an artifact could not be shown", error)

@@ -26,17 +26,14 @@ _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 900.0
 
 
-def decide(
-    service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clock = utc_now
-) -> tuple[QueuedRequest, Outcome | None]:
+def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clock = utc_now) -> QueuedRequest:
     """Take a request to its verdict, or to its reviewers, and write the result to the queue.
 
     Only transient errors are tried again, later and as often as the settings allow: a busy database or workspace, a
-    full disk, lack of memory. A decision is never tried again. Returns the request as it is in the queue now, and the
-    outcome if there was one.
+    full disk, lack of memory. A decision is never tried again. Returns the request as it is in the queue now.
     """
     started = time.monotonic()
-    before, outcome, usable = service.ledger_end(), None, False
+    before, usable = service.ledger_end(), False
     try:
         with guarded("service"):
             usable = _was_decided(service.workspace, entry)
@@ -60,7 +57,7 @@ def decide(
         if "state" in changes:
             changes["recorded"] = _is_recorded(service.workspace, error, before)
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
-    return write(service, entry, changes) or entry, outcome
+    return write(service, entry, changes) or entry
 
 
 def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:

@@ -25,23 +25,33 @@ _FREE_TEXT_LENGTH = 40
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """A column in figures."""
+    """A column in figures.
+
+    Attributes
+    ----------
+    missing
+        Records without a value.
+    distinct
+        Different values.
+    alone
+        Records whose value no other record has.
+    zip_share
+        Share of the records with a value where it has the form of a US ZIP code.
+    free_text_share
+        Share of the records with a value where it is longer than 40 characters.
+    patterns
+        Share of the records with a value in which a direct identifier's pattern was found; found ones only.
+    """
 
     name: str
     records: int
     missing: int
-    """Records without a value."""
     distinct: int
-    """Different values."""
     alone: int
-    """Records whose value no other record has."""
     type: ValueType
     zip_share: float
-    """Share of the records with a value where it has the form of a US ZIP code."""
     free_text_share: float
-    """Share of the records with a value where it is longer than 40 characters."""
     patterns: Mapping[PatternName, float]
-    """Share of the records with a value in which a direct identifier's pattern was found; found ones only."""
 
     @property
     def distinct_ratio(self) -> float:

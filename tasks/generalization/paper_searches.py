@@ -39,23 +39,34 @@ class GameSolver:
 
 @dataclass(frozen=True)
 class GameSearch:
-    """A search of one variant of the game over a whole file."""
+    """A search of one variant of the game over a whole file.
+
+    Attributes
+    ----------
+    payoff
+        Publisher's mean payoff a record, of the records that have a strategy; None where none has.
+    optimal_share
+        Share of the records that pay as much as by the exact search.
+    without_strategy
+        Records to which the variant allows no strategy.
+    nodes_a_record
+        Strategies evaluated for a record, mean over the records.
+    nodes_a_tuple
+        The same over the distinct tuples.
+    strategies
+        Strategies of the lattice.
+    seconds
+        Time of the search on all distinct tuples, people counted before.
+    """
 
     method: Method
     payoff: float | None
-    """Publisher's mean payoff a record, of the records that have a strategy; None where none has."""
     optimal_share: float
-    """Share of the records that pay as much as by the exact search."""
     without_strategy: int
-    """Records to which the variant allows no strategy."""
     nodes_a_record: float
-    """Strategies evaluated for a record, mean over the records."""
     nodes_a_tuple: float
-    """The same over the distinct tuples."""
     strategies: int
-    """Strategies of the lattice."""
     seconds: float
-    """Time of the search on all distinct tuples, people counted before."""
 
 
 def search_games(table: CountIndex, payoffs: Payoffs, weights: Floats, name: str) -> tuple[GameSearch, ...]:

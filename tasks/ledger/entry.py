@@ -165,15 +165,22 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntryFilter:
-    """Terms that entries are searched by; None for any."""
+    """Terms that entries are searched by; None for any.
+
+    Attributes
+    ----------
+    release
+        First digits of the release id.
+    first
+        First day, in UTC.
+    last
+        Last day, in UTC, included.
+    """
 
     release: str | None = None
-    """First digits of the release id."""
     event: Event | None = None
     first: date | None = None
-    """First day, in UTC."""
     last: date | None = None
-    """Last day, in UTC, included."""
 
 
 def new_row(

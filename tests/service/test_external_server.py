@@ -167,9 +167,8 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
     with monkeypatch.context() as patch:
         another = code_fact().model_copy(update={"commit": "another"})
         patch.setattr("flows.service.intake.code_fact", lambda: another)
-        after, outcome = decide(service_of(world.workspace.root), entry, ending, clock=lambda: NOW)
-    assert outcome is not None
-    assert outcome.release_id == entry.id
+        after = decide(service_of(world.workspace.root), entry, ending, clock=lambda: NOW)
+    assert after.release_id == entry.id
     assert (after.state, after.verdicts) == (RequestState.DECIDED, {"university": "released"})
     assert world.run(in_process).repeated  # the original decides nothing anew, either
 

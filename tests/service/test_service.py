@@ -201,17 +201,6 @@ def test_what_is_scheduled_is_done_when_it_is_due(serving: Serving) -> None:
     assert audited.name.startswith("audit-")
 
 
-def test_operators_see_verdicts_and_gates_without_figures(serving: Serving, names: dict[str, str]) -> None:
-    key = f"release-{names['handed'][:12]}"
-    found = {one["key"]: one for one in serving.prefect("/artifacts/latest/filter", {}) if one["key"].startswith(key)}
-    assert set(found) == {key}
-    shown = found[key]["data"]
-    assert "| university | released |" in shown
-    assert "| yes |" in shown
-    assert f"releases/{names['handed']}" in shown
-    assert "0." not in shown, "no figure"
-
-
 def test_decisions_are_events(serving: Serving, names: dict[str, str]) -> None:
     wanted = {"filter": {"event": {"prefix": ["releasegate.release."]}}}
 

@@ -32,18 +32,26 @@ class Program:
 
     *terminate* gives V(x) ≥ R(x, terminate), a bound; every other action a row,
     V(x) − γ Σ P(x' | x, a) V(x') ≥ R(x, a) = R(x, terminate) − C_a. Money is in units of the gain.
+
+    Attributes
+    ----------
+    bounds
+        Array of shape (n_states,).
+    origin
+        Array of shape (n_rows,): the state in which each row's action is taken.
+    follow
+        Array of shape (n_rows, n_states): where it leads.
+    costs
+        Array of shape (n_rows,): C_a.
+    discount
+        γ.
     """
 
     bounds: Floats
-    """Array of shape (n_states,)."""
     origin: Integers
-    """Array of shape (n_rows,): the state in which each row's action is taken."""
     follow: sparse.csr_array
-    """Array of shape (n_rows, n_states): where it leads."""
     costs: Floats
-    """Array of shape (n_rows,): C_a."""
     discount: float
-    """γ."""
 
     def solved(self) -> Floats:
         """V, shape (n_states,); raises ``StageFailed`` if the solver does not report an optimum.

@@ -36,18 +36,27 @@ from tasks.request.model import Method, PenaltyGrid, Recipient, ReleaseRequest
 
 @dataclass(frozen=True)
 class FileMeans:
-    """Means over the records that came in, against a recipient who knows the rule; suppressed ones count as nothing."""
+    """Means over the records that came in, against a recipient who knows the rule; suppressed ones count as nothing.
+
+    Attributes
+    ----------
+    publisher_payoff
+        Units a record.
+    recipient_payoff
+        Units a record.
+    information_kept
+        Share of information, 0 to 1.
+    attacked_share
+        Share of the records that are released and attacked, 0 to 1.
+    reidentifications
+        Expected, in records: a sum.
+    """
 
     publisher_payoff: float
-    """Units a record."""
     recipient_payoff: float
-    """Units a record."""
     information_kept: float
-    """Share of information, 0 to 1."""
     attacked_share: float
-    """Share of the records that are released and attacked, 0 to 1."""
     reidentifications: float
-    """Expected, in records: a sum."""
 
 
 @dataclass(frozen=True)

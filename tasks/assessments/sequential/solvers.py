@@ -34,18 +34,27 @@ MOST_STATES = 100_000
 
 @dataclass(frozen=True)
 class RecordCases:
-    """Records that differ for an adversary who decides record by record, smallest groups first."""
+    """Records that differ for an adversary who decides record by record, smallest groups first.
+
+    Attributes
+    ----------
+    sizes
+        Candidates in the external data, from 1, shape (n_cases,).
+    densities
+        Share of the population that has the record's quasi-identifiers, same shape.
+    records
+        Records of each case, same shape.
+    external_size
+        People in the external data.
+    known
+        Whether the adversary knows the group's size before access; else the belief is binomial.
+    """
 
     sizes: Integers
-    """Candidates in the external data, from 1, shape (n_cases,)."""
     densities: Floats
-    """Share of the population that has the record's quasi-identifiers, same shape."""
     records: NDArray[np.float64]
-    """Records of each case, same shape."""
     external_size: int
-    """People in the external data."""
     known: bool
-    """Whether the adversary knows the group's size before access; else the belief is binomial."""
 
     def belief(self, case: int) -> Belief:
         """The adversary's belief about a case's group size before access."""
@@ -57,39 +66,58 @@ class RecordCases:
 
 @dataclass(frozen=True)
 class SolvedCases:
-    """Solutions of the first cases, and the work that they took."""
+    """Solutions of the first cases, and the work that they took.
+
+    Attributes
+    ----------
+    values
+        V(x_0) in money, shape (n_solved,).
+    risks
+        P_reid, same shape.
+    """
 
     values: Floats
-    """V(x_0) in money, shape (n_solved,)."""
     risks: Floats
-    """P_reid, same shape."""
     work: dict[str, int]
 
 
 @dataclass(frozen=True)
 class PlanSolution:
-    """A solver's result for one belief, with that of another solver for comparison."""
+    """A solver's result for one belief, with that of another solver for comparison.
+
+    Attributes
+    ----------
+    groups
+        Distinct records that the adversary plans for: group sizes or, where these are not known, also densities.
+    solved
+        Those of them that were solved.
+    records_share
+        Share of the records that belong to them.
+    expected_reidentifications
+        Of the records that were solved.
+    work
+        Work by kind, such as variables or sweeps.
+    compared_with
+        The solver that the differences are taken from.
+    compared
+        Distinct records that both solved.
+    value_difference
+        Largest difference of V(x_0), in money.
+    risk_difference
+        Largest difference of P_reid.
+    """
 
     belief: str
     groups: int
-    """Distinct records that the adversary plans for: group sizes or, where these are not known, also densities."""
     solved: int
-    """Those of them that were solved."""
     records_share: float
-    """Share of the records that belong to them."""
     expected_reidentifications: float
-    """Of the records that were solved."""
     work: dict[str, int]
-    """Work by kind, such as variables or sweeps."""
     seconds: float
     compared_with: str
-    """The solver that the differences are taken from."""
     compared: int
-    """Distinct records that both solved."""
     value_difference: float
-    """Largest difference of V(x_0), in money."""
     risk_difference: float
-    """Largest difference of P_reid."""
 
 
 def solve_plans(profile: AdversaryProfile, groups: Groups, name: str) -> tuple[PlanSolution, ...]:

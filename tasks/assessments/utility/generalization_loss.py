@@ -66,14 +66,20 @@ class Released:
 
 @dataclass(frozen=True)
 class GeneralizationLoss:
-    """Loss of a generalized file, by attribute and overall."""
+    """Loss of a generalized file, by attribute and overall.
+
+    Attributes
+    ----------
+    records
+        Of the original file.
+    suppressed
+        Records that are not released.
+    """
 
     attributes: tuple[AttributeLoss, ...]
     file: FileLoss
     records: int
-    """Of the original file."""
     suppressed: int
-    """Records that are not released."""
 
 
 def released(table: CountIndex, played: Generalization, kept: NDArray[np.bool_]) -> Released:

@@ -24,16 +24,24 @@ _MOVES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """Options of all groups one after the other; every group has at least one."""
+    """Options of all groups one after the other; every group has at least one.
+
+    Attributes
+    ----------
+    payoffs
+        Publisher's payoff at each option, shape (n_options,).
+    usage
+        Use of each limit at each option, at least 0; shape (n_limits, n_options).
+    starts
+        First option of each group, shape (n_groups,).
+    label
+        Label of each option, shape (n_options,).
+    """
 
     payoffs: Floats
-    """Publisher's payoff at each option, shape (n_options,)."""
     usage: Floats
-    """Use of each limit at each option, at least 0; shape (n_limits, n_options)."""
     starts: Places
-    """First option of each group, shape (n_groups,)."""
     label: Counts
-    """Label of each option, shape (n_options,)."""
 
     @cached_property
     def group(self) -> Places:
@@ -65,17 +73,25 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """The option of each group."""
+    """The option of each group.
+
+    Attributes
+    ----------
+    options
+        Shape (n_groups,).
+    bound
+        No assignment within the limits pays more.
+    prices
+        Payoff that one more of each limit is worth in the relaxation, shape (n_limits,).
+    used
+        Use of each limit, shape (n_limits,).
+    """
 
     options: Places
-    """Shape (n_groups,)."""
     payoff: float
     bound: float
-    """No assignment within the limits pays more."""
     prices: Floats
-    """Payoff that one more of each limit is worth in the relaxation, shape (n_limits,)."""
     used: Floats
-    """Use of each limit, shape (n_limits,)."""
 
 
 def relax(options: Options, limits: tuple[Limit, ...]) -> Relaxation:

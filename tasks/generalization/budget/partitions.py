@@ -65,14 +65,20 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class MixedPartition:
-    """Partitions that agree from the top down to some regions, and for each region the one that is taken there."""
+    """Partitions that agree from the top down to some regions, and for each region the one that is taken there.
+
+    Attributes
+    ----------
+    regions
+        Numbers of the regions' cells, growing.
+    taken
+        Partition taken in each region.
+    """
 
     hierarchies: tuple[Hierarchy, ...]
     parts: tuple[Partition, ...]
     regions: Counts
-    """Numbers of the regions' cells, growing."""
     taken: Counts
-    """Partition taken in each region."""
 
     def walk(self, codes: Codes) -> tuple[Codes, Bools]:
         """Levels at which leaf codes are released, and whether they are withheld instead."""

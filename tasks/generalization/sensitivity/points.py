@@ -21,16 +21,24 @@ _LARGEST = 2.0**52
 
 @dataclass(frozen=True, eq=False)
 class StakesPoints:
-    """Stakes of many points; all arrays of shape (n_points,), greater than 0, in one currency."""
+    """Stakes of many points; all arrays of shape (n_points,), greater than 0, in one currency.
+
+    Attributes
+    ----------
+    benefit
+        V.
+    loss
+        L.
+    gain
+        G.
+    cost
+        c.
+    """
 
     benefit: Floats
-    """V."""
     loss: Floats
-    """L."""
     gain: Floats
-    """G."""
     cost: Floats
-    """c."""
 
     def __post_init__(self) -> None:
         """Refuse (ParameterError) stakes at which group sizes cannot be told apart."""

@@ -26,22 +26,33 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Staircases:
-    """Distinct staircases, one after the other; a step is a strategy."""
+    """Distinct staircases, one after the other; a step is a strategy.
+
+    Attributes
+    ----------
+    starts
+        First step of each staircase, and the number of all steps last; shape (n_staircases + 1,).
+    kept
+        Share of information kept by each step, not rising along a staircase; shape (n_steps,).
+    people
+        Group of each step, rising along a staircase, from 1 to the largest safe group; shape (n_steps,).
+    nodes
+        Lattice node of each step.
+    intensity
+        Generalization intensity GI of each step, 0 to 1.
+    records
+        Records of each staircase, shape (n_staircases,).
+    of_tuple
+        Staircase of each tuple of the data, shape (n_tuples,).
+    """
 
     starts: Places
-    """First step of each staircase, and the number of all steps last; shape (n_staircases + 1,)."""
     kept: Floats
-    """Share of information kept by each step, not rising along a staircase; shape (n_steps,)."""
     people: Counts
-    """Group of each step, rising along a staircase, from 1 to the largest safe group; shape (n_steps,)."""
     nodes: Places
-    """Lattice node of each step."""
     intensity: Floats
-    """Generalization intensity GI of each step, 0 to 1."""
     records: Floats
-    """Records of each staircase, shape (n_staircases,)."""
     of_tuple: Places
-    """Staircase of each tuple of the data, shape (n_tuples,)."""
 
     @cached_property
     def owner(self) -> Places:
