@@ -75,6 +75,9 @@ class Workers:
         self._idle = list(self._all)
         self._changed = threading.Condition()
         self._waiting = 0
+        """Blocks that wait for a worker …"""
+        self._in_blocks = 0
+        """… and stages of blocks that do, which go before other stages."""
         self._held: ContextVar[_Held | None] = ContextVar("held_worker", default=None)
 
     @contextmanager
@@ -118,11 +121,16 @@ class Workers:
         """The worker for one stage, once there is one."""
         held = self._held.get()
         with self._changed:
-            self._changed.wait_for(lambda: (held and not held.busy) or (self._idle and not self._waiting))
+            self._in_blocks += held is not None
+            self._changed.wait_for(
+                lambda: (held and not held.busy) or (self._idle and not self._waiting and (held or not self._in_blocks))
+            )
+            self._in_blocks -= held is not None
             own = held if held and not held.busy else None
             if own:
                 own.busy = True
             worker = own.worker if own else self._idle.pop(0)
+            self._changed.notify_all()  # stages that have waited for this one
         try:
             yield worker
         finally:
