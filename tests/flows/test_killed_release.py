@@ -43,13 +43,9 @@ if point == "after the ledger":
 """Lets a command kill itself at a point: the beginning of a step, or one of two moments between steps."""
 
 STEPS = {
-    "generalizing": {
-        "prepared.npz",
-        "masked.npz",
-        "collected.json",
-    },
+    "generalizing": {"prepared.npz", "masked.npz"},
     "writing": {f"{stage}-university.json" for stage in ("identity", "sequential", "combined", "linkage", "utility")}
-    | {"generalization-university.npz", "validation-fact.json", "validation-positions.json"},
+    | {"collected.json", "generalization-university.npz", "validation-fact.json", "validation-positions.json"},
     "deciding": {"released-university.csv"},
     "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},
     "after sealing": set(),

@@ -154,7 +154,7 @@ def test_a_service_asks_the_ledger_and_never_decides_again_what_awaits_review(wa
 
     def decided_now() -> Request:
         service = service_of(waiting.workspace.root, (waiting.world.folder,))
-        return decide(service, entry, lambda *_: pytest.fail("a flow ran"), clock=lambda: LATER)[0]
+        return decide(service, entry, lambda *_: pytest.fail("a flow ran"), clock=lambda: LATER)
 
     assert decided_now().state is Queued.AWAITING_REVIEW
     before = waiting.events().count("decided")

@@ -75,7 +75,9 @@ class UtilityAssessment(Assessment[UtilityFact]):
 
 
 def _measures(loss: GeneralizationLoss) -> dict[Measure, float]:
-    return {Measure.UTILITY_LOSS: loss.file.loss}
+    return {
+        Measure.UTILITY_LOSS: loss.file.loss,
+    }
 
 
 def _loss(candidate: Candidate) -> GeneralizationLoss:
