@@ -197,8 +197,9 @@ def case_of(workspace: Workspace, ledger: Ledger, release_id: str, recipient: st
     try:
         content = path.read_bytes()
         record = DecisionRecord.model_validate_json(content)
-    except (FileNotFoundError, ValidationError) as error:
-        raise _altered(path, "no file" if isinstance(error, OSError) else "no valid decision record") from None
+    except (OSError, ValidationError) as error:
+        missing = "no file that can be read" if isinstance(error, OSError) else "no valid decision record"
+        raise _altered(path, missing) from None
     if (record.release_id, record.recipient.id) != (release_id, recipient):
         raise _altered(path, "the decision of another release or recipient")
     sha256 = hashlib.sha256(content).hexdigest()

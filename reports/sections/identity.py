@@ -167,7 +167,7 @@ def tests(view: RecordView) -> Iterator[Block]:
 
 
 def transparency(view: RecordView) -> Iterator[Block]:
-    """What knowing the rule gains, for this file, in coalitions, by every method, and under other stakes."""
+    """What knowing the rule gains, for this file, in coalitions, by method, and under other stakes."""
     risk, game, informed = view.risk, view.risk.game, view.risk.transparent
     yield text(
         "Whoever knows the rule of generalization can keep, among the n_p people who match a released cell, only those "
@@ -215,7 +215,7 @@ def transparency(view: RecordView) -> Iterator[Block]:
         )
         rows_by_method.append(tuple(map(strong, row)) if one.chosen else row)
     yield Table(
-        "The same test for every method: payoffs in units per record, records worth attacking and expected "
+        "The same test by method: payoffs in units per record, records worth attacking and expected "
         "re-identifications, naive → informed",
         "Method 36 | Publisher's payoff 12r | Recipient's payoff 12r | Worth attacking 19r | Expected "
         "re-identifications 21r",
