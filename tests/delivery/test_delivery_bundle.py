@@ -567,9 +567,11 @@ def test_a_planted_bundle_does_not_cost_the_staged_one(workspace: Workspace) -> 
     assert workspace.staged().exists()
 
 
-def test_sealing_keeps_the_modes_of_the_staged_files(workspace: Workspace) -> None:
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+def test_sealed_files_are_for_the_owner_and_the_group_to_read(workspace: Workspace, mode: int) -> None:
     workspace.stage()
     data = workspace.staged() / "delivery/university/data.csv"
-    data.chmod(0o600)
+    data.chmod(mode)
     seal(workspace.staged())
-    assert stat.S_IMODE(data.stat().st_mode) == 0o600
+    assert stat.S_IMODE(data.stat().st_mode) == 0o640
+    assert stat.S_IMODE(data.parent.stat().st_mode) == 0o750
