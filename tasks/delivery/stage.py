@@ -44,6 +44,17 @@ class RecipientFiles:
     """Sealed data for re-assessment."""
 
 
+def no_file(files: RecipientFiles) -> StageFailed:
+    """The error for a file that may be delivered, and is missing or other than the record says."""
+    return StageFailed(
+        "a release that may be delivered has no file, or a different one from the one decided on",
+        where=files.record.recipient.id,
+        expected="the file that was written and scored again, and what was sealed with it",
+        got="none" if files.released is None or files.kept is None else "other bytes",
+        fix="nothing is released; run the release again",
+    )
+
+
 def lay_out(
     folder: Path,
     request: ReleaseRequest,
