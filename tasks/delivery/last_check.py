@@ -19,20 +19,15 @@ from numpy.typing import NDArray
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
+from tasks.delivery.columns import column_names, columns_of
 from tasks.delivery.formula_marks import harmless
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
-from tasks.delivery.released_file import column_names, is_marked, read_columns, read_numbers, released_rows
+from tasks.delivery.released_file import is_marked, read_columns, read_numbers, released_rows
 from tasks.delivery.write import decoys_as_sealed
-from tasks.request.model import Role
 from tasks.validation.suite import scanned
 from tasks.validation.tables import matches
 
 Flags = NDArray[np.bool_]
-
-
-def columns_of(record: DecisionRecord) -> list[str]:
-    """Columns that a copy has by its record, in their order."""
-    return [field.name for field in record.fields if field.role != Role.DIRECT.value]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ order of collection nor the record id can be learned. In CSV, text that a spread
 (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.delivery.formula_marks import as_collected, harmless, marked
-from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, types_in, write_parquet
+from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
 
@@ -151,18 +149,6 @@ def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
         ).rename_columns(list(names))
     except (pa.ArrowException, OSError) as error:
         raise _not_as_written(path, type(error).__name__) from None
-
-
-def column_names(source: Source) -> list[str]:
-    """Names of the columns of a released file in their order, marks aside; StageFailed where it cannot be read."""
-    try:
-        if is_parquet(source):
-            return list(types_in(source))
-        stream = source.open("rb") if isinstance(source, Path) else io.BytesIO(source)
-        with io.TextIOWrapper(stream, encoding="utf-8", newline="") as lines:
-            return [as_collected(name) for name in next(csv.reader(lines), [])]
-    except (pa.ArrowException, OSError, UnicodeError, csv.Error) as error:
-        raise _not_as_written(source, type(error).__name__) from None
 
 
 def as_read(path: Source) -> tuple[Callable[[str], str], Callable[[str, str], str]]:

@@ -8,6 +8,7 @@ from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, DeliveryFact, Verdict
+from tasks.delivery.columns import DICTIONARY_FILE
 from tasks.delivery.encryption import SUFFIX
 from tasks.microdata.build import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
@@ -105,7 +106,7 @@ def lay_out_delivery(
         )
     folder.mkdir()
     shutil.copyfile(released, folder / record.delivery.file)
-    (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, record.fields, record.delivery)))
+    (folder / DICTIONARY_FILE).write_bytes(canonical_json(dictionary(request, record.fields, record.delivery)))
     _write_hierarchies(folder / "hierarchies", hierarchies)
 
 
