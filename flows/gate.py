@@ -213,7 +213,7 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
         finished = take(run, terms)
     decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
     step("sealing and publishing the bundle")
-    publish_release(workspace, call.ledger, call.loaded.request, finished, context)
+    publish_release(workspace, call.ledger, run, finished, context)
 
 
 def _drop_undecided(call: _GateCall) -> None:

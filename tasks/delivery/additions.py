@@ -27,6 +27,7 @@ from tasks.core.files import file_sha256, make_folder_for_group, sync_folder
 from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
+from tasks.delivery.columns import column_faults
 from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, seal_folder
 from tasks.ledger.entry import Entry, Event
 
@@ -135,6 +136,15 @@ def stage_addition(
             where=f"release to {record.recipient.id}",
             expected="the SHA-256 in the decision record",
             got="another" if data else "no file",
+            fix="nothing is released; revoke this release and make a new request",
+        )
+    faults = list(column_faults(delivery, record))
+    if faults:
+        raise StageFailed(
+            "what was kept for delivery does not fit its record",
+            where=f"release to {record.recipient.id}",
+            expected="the columns of the record, in file and dictionary",
+            got="; ".join(faults),
             fix="nothing is released; revoke this release and make a new request",
         )
     approval = Approval(
