@@ -16,16 +16,18 @@ have in the bundle; an entry of the ledger names their files by SHA-256 (`record
 import os
 from collections.abc import Sequence
 from datetime import date, datetime
+from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.fact import Fact, Sha256
-from tasks.core.files import file_sha256, sync_folder
-from tasks.core.people import same_person
+from tasks.core.files import file_sha256, make_folder_for_group, sync_folder
+from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
+from tasks.delivery.columns import column_faults
 from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, seal_folder
 from tasks.ledger.entry import Entry, Event
 
@@ -68,9 +70,10 @@ def follows(approval: Approval, record: DecisionRecord, record_sha256: str) -> b
         and approval.output_sha256 == record.dataset.output_sha256
         and approval.valid_until == record.valid_until
         and len(reviewers) == len(set(reviewers)) >= max(record.reviews_required, 1)
+        and not any(may_be_same_person(*pair) for pair in combinations(reviewers, 2))
         and all(review.vote == "approve" and review.record_sha256 == record_sha256 for review in approval.reviews)
         and set(reviewers) <= set(record.reviewers)
-        and not any(same_person(name, other) for name in reviewers for other in barred)
+        and not any(may_be_same_person(name, other) for name in reviewers for other in barred)
     )
 
 
@@ -135,6 +138,15 @@ def stage_addition(
             got="another" if data else "no file",
             fix="nothing is released; revoke this release and make a new request",
         )
+    faults = list(column_faults(delivery, record))
+    if faults:
+        raise StageFailed(
+            "what was kept for delivery does not fit its record",
+            where=f"release to {record.recipient.id}",
+            expected="the columns of the record, in file and dictionary",
+            got="; ".join(faults),
+            fix="nothing is released; revoke this release and make a new request",
+        )
     approval = Approval(
         release_id=record.release_id,
         recipient=record.recipient.id,
@@ -192,7 +204,7 @@ def finish(staging: Path, bundle: Path, entries: Sequence[Entry]) -> None:
             for moved in moves.values():
                 target = bundle / moved
                 if os.path.lexists(staging / moved) and not os.path.lexists(target):
-                    target.parent.mkdir(parents=True, exist_ok=True)
+                    make_folder_for_group(target.parent)
                     (staging / moved).rename(target)
                 for folder in (target.parent, target.parent.parent, bundle):
                     sync_folder(folder)

@@ -10,6 +10,7 @@ from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, DeliveryFact, Verdict
+from tasks.delivery.columns import DICTIONARY_FILE
 from tasks.delivery.encryption import SUFFIX
 from tasks.microdata.build import arx_bytes, arx_file
 from tasks.microdata.hierarchy import Hierarchy
@@ -46,6 +47,17 @@ class RecipientFiles:
     """Sealed data for re-assessment."""
     hashes: Mapping[Path, str]
     """SHA-256 of each of these files, as the stage that wrote it says."""
+
+
+def no_file(files: RecipientFiles) -> StageFailed:
+    """The error for a file that may be delivered, and is missing or other than the record says."""
+    return StageFailed(
+        "a release that may be delivered has no file, or a different one from the one decided on",
+        where=files.record.recipient.id,
+        expected="the file that was written and scored again, and what was sealed with it",
+        got="none" if files.released is None or files.kept is None else "other bytes",
+        fix="nothing is released; run the release again",
+    )
 
 
 def lay_out(
@@ -116,7 +128,7 @@ def delivered_files(
         )
     return {
         record.delivery.file: released,
-        "dictionary.json": canonical_json(dictionary(request, record.fields, record.delivery)),
+        DICTIONARY_FILE: canonical_json(dictionary(request, record.fields, record.delivery)),
         **_hierarchy_files(hierarchies),
     }
 
