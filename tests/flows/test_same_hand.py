@@ -1,6 +1,9 @@
 """Copies that come into one hand, one release after the other: at release they are judged as re-assessment does."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.reassessing import Reassessed, reassess
 from flows.reviewing import cast_vote
+from tasks.core.errors import StageFailed
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.reassessment.record import TodaysVerdict
