@@ -18,9 +18,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import ReleaseCase, drop, opened, settle
+from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
+from flows.departures import copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
@@ -183,6 +185,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 recipients=call.recipients,
                 decided=call.decided,
                 decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
+                earlier=_earlier_copies(call),
                 context=CONTEXT.dump_python(context, mode="json"),
             )
             _take(call, terms, context, engine, dask)
@@ -195,6 +198,14 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
             workspace.clear_run(name)
             _drop_undecided(call)
         raise shown from None
+
+
+def _earlier_copies(call: _GateCall) -> dict[str, Any]:
+    """Earlier copies in the hands of the recipients; what others are still delivering is waited for."""
+    found = copies_in_hand(call.ledger, call.loaded.request, call.release_id)
+    for release in sorted({copy["release"] for one in found.values() for copy in one["copies"]}):
+        wait_and_settle(call.workspace, call.ledger, release)
+    return found
 
 
 def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:

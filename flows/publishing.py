@@ -9,6 +9,7 @@ from typing import Any
 
 from flows.actor import actor
 from flows.cases import pending_key
+from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.identity import check_unused
 from flows.last_check import check_copies
@@ -72,6 +73,7 @@ def publish_release(
             change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
             check_still_apart(ledger, name)
             supersede(workspace, ledger, record, at)
+            check_hand(ledger, record)
         body = bodies.published(manifest.sha256)
         ledger.append(Event.PUBLISHED, release_id=name, recipient=None, actor=actor(), body=body, at=at)
         check_sealed(staged, manifest.sha256)

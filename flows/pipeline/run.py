@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.workspace import INPUTS
+from flows.workspace import INPUTS, Workspace
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,11 @@ class Run:
         return Path(self.key_file)
 
     @property
+    def workspace(self) -> Workspace:
+        """The workspace that the key is of."""
+        return Workspace(self.key.parent.parent)
+
+    @property
     def snapshot(self) -> Path:
         """Folder of the inputs' private copies."""
         return self.path / INPUTS
@@ -52,6 +57,8 @@ class RunTerms:
     """Those to decide for: all of them, but under overrides those whose gates were overridden."""
     decoys: Mapping[str, str] | None
     """``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none."""
+    earlier: Mapping[str, Any]
+    """By recipient, the earlier copies in the same hands (``flows.departures.copies_in_hand``)."""
     context: Mapping[str, Any]
     """The decision's context as JSON: identity, program, time and ledger head."""
 
