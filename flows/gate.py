@@ -165,6 +165,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     requested_at = _requested(call)
     try:
         with guarded("release"):
+            decided_at = _time_of_decision(call, requested_at)
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
             context = DecisionContext(
@@ -175,11 +176,11 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 code=code_fact(),
                 seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
                 requested_at=requested_at,
-                decided_at=call.clock(),
+                decided_at=decided_at,
                 prev_record_sha256=ledger.head().sha256,
                 inputs_id=call.named.inputs if call.named.overrides else None,
                 overrides=call.named.overrides,
-                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, call.clock()),
+                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
             )
             terms = RunTerms(
                 recipients=call.recipients,
@@ -307,6 +308,20 @@ def _check_overrides(call: _GateCall) -> None:
                     got="a different override",
                     fix="release nothing; find out who wrote this entry",
                 )
+
+
+def _time_of_decision(call: _GateCall, requested_at: datetime) -> datetime:
+    """The time now; StageFailed if it is before the request's, since agreements that have ended would hold again."""
+    now = call.clock()
+    if now < requested_at:
+        raise StageFailed(
+            "the clock was set back while the gate was at work",
+            where="clock of this machine",
+            expected=f"{requested_at:%Y-%m-%d %H:%M:%S} UTC, the time of the request, or later",
+            got=f"{now:%Y-%m-%d %H:%M:%S}",
+            fix="set the clock right, and run the command again",
+        )
+    return now
 
 
 def _requested(call: _GateCall) -> datetime:
