@@ -4,7 +4,6 @@ The fonts are the DejaVu files that matplotlib ships. The versions of Pango and 
 the digest of the decision record is a report's identity, and the hash of its PDF belongs to one environment.
 """
 
-import gc
 import logging
 import os
 import threading
@@ -20,6 +19,7 @@ from typing import Any
 from reports import numbers
 from reports.document import Document
 from reports.templating import TEMPLATES, document_html
+from tasks.core.collector import collector_paused
 from tasks.core.errors import StageFailed
 
 SCHEME = "asset:"
@@ -76,7 +76,7 @@ def write_pdf(
         )
         for one in sorted(attachments, key=lambda one: one.name)
     ]
-    with _one_at_a_time, _collector_paused(), _epoch(moment), _failures() as failures:
+    with _one_at_a_time, collector_paused(), _epoch(moment), _failures() as failures:
         try:
             document: bytes = weasyprint.HTML(string=html, url_fetcher=_fetcher(assets)).write_pdf(
                 pdf_variant="pdf/a-3a",
@@ -150,18 +150,6 @@ def _fetcher(assets: Mapping[str, bytes]) -> Any:
             return URLFetcherResponse(url, assets[name], {"Content-Type": _TYPES[Path(name).suffix]})
 
     return Assets()
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Leave the boxes of the document, which all live until it is written, out of the search for reference cycles."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from flows.workspace import Workspace
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.people import same_person
+from tasks.core.people import may_be_same_person, same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
@@ -84,7 +84,7 @@ class IndexedRelease:
 
     def needs_vote_of(self, name: str) -> bool:
         """Whether somebody's vote is missing: a reviewer of its policy, not its requester, who has not voted."""
-        if not self.awaits or self.is_by(name):
+        if not self.awaits or may_be_same_person(self.requested_by, name):
             return False
         named = any(same_person(name, one) for one in self.case.kept.reviewers)
         return named and not any(same_person(name, one) for one in self.voted)

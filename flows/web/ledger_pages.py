@@ -144,14 +144,15 @@ def search(visitor: CurrentVisitor) -> Response:
 def _found(workspace: Workspace, terms: EntryFilter, person: str, before: int | None) -> tuple[list[Entry], int | None]:
     """A page of matching entries, and the number of the last one searched if there may be more before it."""
     matching: list[Entry] = []
-    wanted, looked = person_key(person), 0
+    wanted, looked = person_key(person).split(), 0
     size = _READ_AT_ONCE if person else _ROWS + 1
     with open_ledger(workspace) as ledger:
         while looked < _READ_AT_MOST:
             read = ledger.latest(terms, before=before, limit=size)
             for entry in read:
                 names = (entry.actor, entry.signer, *(text(entry, name) for name in _PEOPLE))
-                if person and not any(wanted in person_key(name) for name in names if name):
+                keys = [person_key(name) for name in names if name]
+                if not any(all(word in key for word in wanted) for key in keys):
                     continue
                 if len(matching) == _ROWS:
                     return matching, matching[-1].sequence

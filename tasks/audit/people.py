@@ -10,7 +10,7 @@ from tasks.audit.cases import AuditCase
 from tasks.audit.figures import gate_figure
 from tasks.audit.history import History, Period, day, text, texts
 from tasks.audit.report import AuditPolicyRow, Duties, ExceptionRow, InterventionRow, KeyRow, SignedRow
-from tasks.core.people import person_key, same_person
+from tasks.core.people import may_be_same_person, person_key, same_person
 from tasks.decision.overrides import is_gate_override, used_by
 from tasks.decision.record import Verdict
 from tasks.ledger.entry import Entry, Event
@@ -144,19 +144,19 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
 
 
 def _exceptions(case: AuditCase, answering: Mapping[str, str]) -> Iterator[ExceptionRow]:
-    officers = {person_key(answering[one]) for one in used_by(case.decided) if one in answering}
+    officers = {answering[one] for one in used_by(case.decided) if one in answering}
     approving: set[str] = set()
     approved = False
     for entry in case.entries:
         if entry.event is Event.VOTED:
             who = text(entry, "reviewer") or _NOT_RECORDED
             yield from _not_of(case, entry, who, case.kept.reviewers, "vote")
-            if person_key(who) in officers:
+            if any(may_be_same_person(who, one) for one in officers):
                 yield _row(case, entry, "vote by an officer who answers for an override of the release", who)
         elif entry.event is Event.OVERRIDDEN:
             who = text(entry, "by") or _NOT_RECORDED
             yield from _not_of(case, entry, who, case.kept.officers, "override")
-            officers.add(person_key(who))
+            officers.add(who)
             approving, approved = set(), False
         elif entry.event is Event.DECIDED:
             approving, approved = set(), text(entry, "decision") == Verdict.APPROVED.value
@@ -176,7 +176,7 @@ def _figures(entry: Entry, case: AuditCase | None) -> tuple[str, ...]:
 
 
 def _not_of(case: AuditCase, entry: Entry, who: str, named: Sequence[str], what: str) -> Iterator[ExceptionRow]:
-    if same_person(who, case.kept.requested_by):
+    if may_be_same_person(who, case.kept.requested_by):
         yield _row(case, entry, f"{what} by the requester", who)
     if not any(same_person(who, one) for one in named):
         yield _row(case, entry, f"{what} by a person whom the policy does not name", who)

@@ -1,10 +1,14 @@
-"""People by name: when two spellings are taken for one person, and the roles in which people and the gate act.
+"""People by name: when two spellings are one name or may be, and the roles in which people and the gate act.
 
-A name is a claim; only a signature shows whose it is.
+A name is a claim; only a signature shows whose it is. Two comparisons serve two ends: `same_person` finds the person
+whom a spelling means, `may_be_same_person` refuses whoever may be barred, and errs on that side.
 """
 
+import re
 import unicodedata
+from collections import Counter
 from enum import StrEnum
+from functools import lru_cache
 
 
 class WorkflowRole(StrEnum):
@@ -19,23 +23,105 @@ class WorkflowRole(StrEnum):
     """Named in the policy; answers for overrides and revocations."""
 
 
+Words = tuple[str, ...]
+
 _LEFT_OUT = frozenset("'`´‘’‛′ʹʻʼʽˈ＇") | {chr(0x34F), *map(chr, range(0xFE00, 0xFE10))}
 """Apostrophes in all their forms, and marks that only choose how a character is drawn."""
+_TITLES = re.compile(
+    "dr|doctor|prof|professor|mr|mrs|ms|miss|mx|sir|dame|rev|herr|frau|ing|dipl|esq|phd|ph|dphil|md|mph|mba|jd|llm|bsc|msc"
+)
+"""Titles and degrees; those that are also family names are not among them."""
+_ACCENT = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
+_LATIN = re.compile(r"LATIN (?:SMALL LETTER|LETTER SMALL CAPITAL) (?:[A-Z]{3,} )*([A-Z]{1,2})(?: WITH .*)?")
+"""Unicode's names of letters that are a Latin letter, or two, with a stroke, a hook or another form."""
+_LOOK_ALIKE = str.maketrans(
+    "авеһіјкӏмнорсѕтуүѵхԁԛԝгпьαβγεζηικμνοπρστυχωςϲϳðŋɑɩ", "abehijklmhopcstyyvxdqwrnbabyeznikuvonpotuxwccjdnai"
+) | {ord("þ"): "th"}
+"""Small letters of Cyrillic, Greek and some others, and the Latin ones that they are read as (Unicode TS 39)."""
+_READ_AS = str.maketrans("ΗΜΝΥI1|0", "hmnylllo")
+"""Capitals, digits and signs that are read as another letter than their small form."""
+_SPELT = ((re.compile("([aou])e"), r"\1"), (re.compile("m"), "rn"), (re.compile("w"), "vv"))
+"""Letters that are written as two, or look like two."""
 
 
 def person_key(name: str) -> str:
-    """A name without what two spellings of it may differ in: case, spaces, punctuation, forms of a character.
+    """A name without what two spellings of it may differ in: case, accents, punctuation, titles, order of its words.
 
-    Invisible characters and apostrophes are left out; other punctuation separates words. A name of nothing else is its
-    own key.
+    Letters of other alphabets count as the Latin ones that they look like. Invisible characters and apostrophes are
+    left out; other punctuation separates words. A name of nothing else is its own key.
     """
-    seen = "".join(character for character in name if character not in _LEFT_OUT)
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
-    kinds = [(character, unicodedata.category(character)) for character in folded]
-    shown = ["" if kind == "Cf" else " " if kind == "Cc" or kind[0] == "P" else one for one, kind in kinds]
-    return " ".join("".join(shown).split()) or " ".join(folded.split())
+    return " ".join(sorted(_words(name))) or " ".join(name.casefold().split())
 
 
 def same_person(one: str, other: str) -> bool:
-    """Whether two names are taken for one person's."""
+    """Whether two spellings are one name."""
     return person_key(one) == person_key(other)
+
+
+def may_be_same_person(one: str, other: str) -> bool:
+    """Whether two names may be one person's: the same letters, or one is part of the other, initials included."""
+    return same_person(one, other) or any(
+        _is_part(left, right) or _is_part(right, left) or sorted("".join(left)) == sorted("".join(right))
+        for left in _readings(one)
+        for right in _readings(other)
+    )
+
+
+def alphabets(name: str) -> frozenset[str]:
+    """Alphabets of a name's letters, in Unicode's words; a name in several may be made to look like another's."""
+    return frozenset(
+        unicodedata.name(one, "UNKNOWN").split()[0] for one in unicodedata.normalize("NFKC", name) if one.isalpha()
+    )
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> Words:
+    """Words of a name in their order, folded; without titles, unless there is nothing else."""
+    seen = "".join(character for character in name if character not in _LEFT_OUT)
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", seen).casefold()).casefold()
+    letters = "".join(map(_letter, _ACCENT.sub("", folded).translate(_LOOK_ALIKE)))
+    words = tuple(letters.split())
+    return tuple(word for word in words if not _TITLES.fullmatch(word)) or words
+
+
+def _letter(character: str) -> str:
+    if character.isascii() and character.isalnum():
+        return character
+    kind = unicodedata.category(character)
+    if kind == "Cf":
+        return ""
+    if kind == "Cc" or kind[0] in "PZ":
+        return " "
+    latin = _LATIN.fullmatch(unicodedata.name(character, ""))
+    return latin[1].lower() if latin else character
+
+
+@lru_cache(maxsize=4096)
+def _readings(name: str) -> frozenset[Words]:
+    """The words that a name may consist of: as written or as it looks, with what follows its first comma or without."""
+    found = set[Words]()
+    for text in (name, name.translate(_READ_AS)):
+        for part in (text, text.partition(",")[0]):
+            words = _words(part)
+            if part is text or len(words) > 1:
+                found |= {words, tuple(map(_spelt, words))}
+    return frozenset(found - {()})
+
+
+def _spelt(word: str) -> str:
+    for letters, one in _SPELT:
+        word = letters.sub(one, word)
+    return word
+
+
+def _is_part(some: Words, words: Words) -> bool:
+    """Whether each of some words equals one of the others, or one is the other's initial; each is used once."""
+    whole, others = (Counter(word for word in each if len(word) > 1) for each in (some, words))
+    for letter in {word[0] for word in some}:
+        left, spare = (
+            sum(count for word, count in each.items() if word[0] == letter) for each in (whole - others, others - whole)
+        )
+        initials, offered = some.count(letter), words.count(letter)
+        if left > offered or initials + left > offered + spare:
+            return False
+    return bool(some)

@@ -12,7 +12,7 @@ from typing import Self
 
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
-from tasks.core.people import same_person
+from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, GateOverride, GateResult
 from tasks.decision.verdict import is_excused, is_over, utc_day
 from tasks.ledger.entry import Entry, Event
@@ -216,5 +216,5 @@ def _is_recorded(record: DecisionRecord, gate: GateResult, found: Iterable[GateO
         gate.id in record.overridable
         and is_excused(gate)
         and any(gate.overridden == one.fact(gate.id) and one.officer in record.officers for one in given)
-        and not any(same_person(name, record.requested_by) for name in record.answering)
+        and not any(may_be_same_person(name, record.requested_by) for name in record.answering)
     )

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tasks.core.errors import BadInput, StageFailed
-from tasks.core.people import WorkflowRole, same_person
+from tasks.core.people import WorkflowRole, may_be_same_person, same_person
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.record import DecisionRecord, Review, Verdict
 from tasks.decision.states import State, StateChange, after, can_follow
@@ -283,8 +283,8 @@ def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = 
     BadInput
         If the policy names no such reviewer, or the person may not review this release.
     """
-    answers = any(same_person(name, officer) for officer in answering)
-    if answers or same_person(name, record.requested_by):
+    answers = any(may_be_same_person(name, officer) for officer in answering)
+    if answers or may_be_same_person(name, record.requested_by):
         raise BadInput(
             "an officer who answers for an override may not review the release"
             if answers
@@ -293,7 +293,7 @@ def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = 
             expected="one of the policy's reviewers who has not overridden anything for this release"
             if answers
             else "one of the policy's reviewers who did not ask for this release",
-            got="the name of such an officer" if answers else "the name of the requester",
+            got="a name that may be such an officer's" if answers else "a name that may be the requester's",
             fix="ask a different reviewer",
         )
     return _named(record, name, record.reviewers, "a reviewer", "policy.review.reviewers")
@@ -301,12 +301,12 @@ def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = 
 
 def officer_of(record: DecisionRecord, name: str) -> str:
     """The officer with a given name, as the policy spells it; ``BadInput`` for none, or for the requester."""
-    if same_person(name, record.requested_by):
+    if may_be_same_person(name, record.requested_by):
         raise BadInput(
             "the requester of a release may not override its gates or reviewers",
             where=f"release to {record.recipient.id}",
             expected="an officer who did not ask for this release",
-            got="the name of the requester",
+            got="a name that may be the requester's",
             fix="ask a different officer",
         )
     return _named(record, name, record.officers, "an officer", "policy.review.officers")

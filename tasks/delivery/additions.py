@@ -16,6 +16,7 @@ have in the bundle; an entry of the ledger names their files by SHA-256 (`record
 import os
 from collections.abc import Sequence
 from datetime import date, datetime
+from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +24,7 @@ from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.fact import Fact, Sha256
 from tasks.core.files import file_sha256, sync_folder
-from tasks.core.people import same_person
+from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
 from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, seal_folder
@@ -68,9 +69,10 @@ def follows(approval: Approval, record: DecisionRecord, record_sha256: str) -> b
         and approval.output_sha256 == record.dataset.output_sha256
         and approval.valid_until == record.valid_until
         and len(reviewers) == len(set(reviewers)) >= max(record.reviews_required, 1)
+        and not any(may_be_same_person(*pair) for pair in combinations(reviewers, 2))
         and all(review.vote == "approve" and review.record_sha256 == record_sha256 for review in approval.reviews)
         and set(reviewers) <= set(record.reviewers)
-        and not any(same_person(name, other) for name in reviewers for other in barred)
+        and not any(may_be_same_person(name, other) for name in reviewers for other in barred)
     )
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, StageFailed
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.read import check_columns, no_records, text_frame, unreadable_parquet
+from tasks.microdata.parquet import CELL_BYTES, check_size, read_parquet, unreadable_parquet
+from tasks.microdata.read import check_columns, no_records, text_frame
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.model import ReleaseRequest
 
@@ -119,6 +120,7 @@ def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tup
     check_columns(names, request, path)
     if metadata.num_rows == 0:
         raise no_records(path)
+    check_size(path, metadata.num_rows, metadata.num_rows * CELL_BYTES)
     cut: list[Piece] = []
     for group in range(metadata.num_row_groups):
         held = metadata.row_group(group).num_rows
@@ -135,13 +137,9 @@ def read_piece(path: Path, groups: Sequence[int], names: Sequence[str], missing:
     Raises
     ------
     DataError
-        If they cannot be read.
+        If they cannot be read, or do not fit in memory.
     """
-    try:
-        table = pq.ParquetFile(path).read_row_groups(list(groups), columns=list(names))
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable_parquet(path, error) from None
-    return text_frame(table, path, names, missing)
+    return text_frame(read_parquet(path, names, groups), path, names, missing)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
 from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
+from tasks.microdata.parquet import read_parquet, too_large
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 
 _BLOCK_BYTES = 64 * 1024 * 1024
@@ -85,6 +85,8 @@ def text_frame(table: pa.Table, path: Path, names: Sequence[str], missing: Seque
             if pc.any(empty).as_py():
                 column = pc.if_else(empty, pa.scalar(None, type=column.type), column)
             columns[name] = pd.array(column, dtype=_TEXT)
+    except MemoryError:
+        raise too_large(path, "more than is free") from None
     except (pa.ArrowException, KeyError):
         raise DataError(
             "a column of the file cannot be read as text, or its name occurs twice",
@@ -127,10 +129,7 @@ def _read_table(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pa
         raise DataError("the file is empty", where=path.name, expected="a header and records", fix="export it again")
     if not is_parquet(path):
         return _read_csv(path, delimiter, encoding)
-    try:
-        return pq.read_table(path, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable_parquet(path, error) from None
+    return read_parquet(path)
 
 
 def is_parquet(path: Path) -> bool:
@@ -159,6 +158,8 @@ def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
                 ),
             )
             names = table.column_names
+    except MemoryError:
+        raise too_large(path, "more than is free") from None
     except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError) as error:
         raise DataError(
             "the file cannot be read as CSV",
@@ -218,17 +219,6 @@ def _kind(error: Exception) -> str:
         return words["UTF8"]
     unknown = "an encoding that is not known" if isinstance(error, LookupError) else type(error).__name__
     return next((told for sign, told in words.items() if sign in str(error)), unknown)
-
-
-def unreadable_parquet(path: Path, error: Exception) -> DataError:
-    """The error for a Parquet file that is damaged, naming its kind of fault only."""
-    return DataError(
-        "the file cannot be read as Parquet",
-        where=path.name,
-        expected="an undamaged Parquet file",
-        got=type(error).__name__,
-        fix="export it again",
-    )
 
 
 def check_columns(found: Sequence[str], request: ReleaseRequest, path: Path) -> None:

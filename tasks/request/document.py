@@ -8,25 +8,31 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent, DocumentStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.tag import Tag
 
 Location = tuple[str | int, ...]
 Position = tuple[int, int]
 
 MAXIMUM_BYTES = 1_000_000
-_MAXIMUM_NODES = 200_000
+_MAXIMUM_NODES = 100_000
 _MAXIMUM_DEPTH = 32
 _MAXIMUM_DIGITS = 40
 _TAG = "tag:yaml.org,2002:"
 _AS_WRITTEN = {_TAG + "str", _TAG + "timestamp"}
-_AS_TYPED = {_TAG + "int", _TAG + "float", _TAG + "bool", _TAG + "null"}
+_INTEGER = _TAG + "int"
+_PLAIN_INTEGER = re.compile("[-+]?[0-9]{1,18}")
+_AS_TYPED = {_INTEGER, _TAG + "float", _TAG + "bool", _TAG + "null"}
 _OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029\ufeff]")
 """Characters that libyaml and ruamel count as line breaks or blanks in different ways."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SYNTAX = (
     ("\\t", "a tab where YAML wants spaces", "indent with spaces"),
     ("mapping values are not allowed", "a second “: ” on one line", "put the text in quotes, or begin a new line"),
@@ -127,7 +133,7 @@ def _composed(text: str) -> Node | None:
 def _root(text: str, *, pure: bool) -> Node | None:
     """The only value of a document; composed only where its nesting and size are known to be small."""
     depth = 0
-    for count, event in enumerate(YAML(typ="safe", pure=pure).parse(text)):
+    for count, event in enumerate(_yaml(pure).parse(text)):
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         if depth > _MAXIMUM_DEPTH + 1:
             raise NotYaml(_TOO_DEEP)
@@ -137,8 +143,34 @@ def _root(text: str, *, pure: bool) -> Node | None:
             raise NotYaml(
                 Mistake((), "wrong version of YAML", "YAML 1.2", "a %YAML line with 1.1", "remove the %YAML line")
             )
-    root: Node | None = YAML(typ="safe", pure=pure).compose(text)
+    root: Node | None = _yaml(pure).compose(text)
     return root
+
+
+def _yaml(pure: bool) -> YAML:
+    yaml = YAML(typ="safe", pure=pure)
+    yaml.Resolver = _Resolver
+    return yaml
+
+
+class _Resolver(VersionedResolver):
+    """Resolves plain scalars as ruamel does, which looks up the version and spells out the tag for every one."""
+
+    processing_version = (1, 2)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._tags: dict[str, Tag] = {}
+
+    @cached_property
+    def versioned_resolver(self) -> Any:
+        """The rules, by first character."""
+        return super().versioned_resolver
+
+    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> Tag:
+        """The tag of a node: one object for all nodes of the same tag."""
+        tag = super().resolve(kind, value, implicit)
+        return self._tags.setdefault(tag.suffix, tag)
 
 
 class _Builder:
@@ -167,6 +199,8 @@ class _Builder:
             return result
         if isinstance(node, SequenceNode) and node.tag == _TAG + "seq":
             return [self.build(item, (*location, index), item) for index, item in enumerate(node.value)]
+        if node.tag == _INTEGER and _PLAIN_INTEGER.fullmatch(node.value):
+            return int(node.value)
         if node.tag in _AS_TYPED:
             with suppress(ValueError, KeyError, YAMLError):
                 if len(node.value) <= _MAXIMUM_DIGITS:
@@ -218,7 +252,7 @@ _FAULTS: dict[str, tuple[str, str, str, str]] = {
 
 
 def _fault_of_text(node: Node) -> str:
-    return "surrogate" if any("\ud800" <= mark <= "\udfff" for mark in node.value) else ""
+    return "surrogate" if _SURROGATE.search(node.value) else ""
 
 
 def _position(node: Node) -> Position:

@@ -1,12 +1,12 @@
 """The policy of the organization: how to generalize and score, what a release must pass, and who must agree."""
 
 from enum import StrEnum
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tasks.core.people import person_key
+from tasks.core.people import may_be_same_person
 from tasks.request.part import (
     Cost,
     EachOnce,
@@ -470,9 +470,11 @@ class ReviewPolicy(RequestPart):
     rules: ClassVar[tuple[Rule["ReviewPolicy"], ...]] = (
         Rule(
             "policy.review does not name one person twice",
-            lambda one: any(len(set(map(person_key, names))) != len(names) for names in (one.reviewers, one.officers)),
-            got="two names that differ in case or spaces at most",
-            fix="name each person once",
+            lambda one: any(
+                may_be_same_person(*pair) for names in (one.reviewers, one.officers) for pair in combinations(names, 2)
+            ),
+            got="two names that may be one person's",
+            fix="name each person once; write names in full where two people have similar ones",
         ),
         Rule(
             "gates that may be overridden need an officer who answers for it",

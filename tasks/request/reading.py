@@ -8,13 +8,14 @@ import difflib
 import json
 from datetime import date
 from enum import StrEnum
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from tasks.core.collector import collector_paused
 from tasks.core.errors import RequestError, RequestProblem
 from tasks.request.document import (
     MAXIMUM_BYTES,
@@ -228,6 +229,7 @@ def _decoded(content: bytes, path: Path, form: Form[Any]) -> str:
         ) from None
 
 
+@collector_paused()
 def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlDocument]:
     """The document as an instance of its form's model, and with the positions of its values.
 
@@ -238,11 +240,12 @@ def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlD
     try:
         document = read_document(text)
     except NotYaml as unreadable:
-        raise _error(path, form, NOTHING, [unreadable.mistake]) from None
+        raise _error(path, form, NOTHING, [((1, 1), unreadable.mistake)]) from None
     foreign = _foreign(document.data, form)
     if foreign is not None:
-        raise _error(path, form, document, [foreign])
-    found, places = list[Found](document.mistakes), {mistake.location for mistake in document.mistakes}
+        raise _error(path, form, document, [((1, 1), foreign)])
+    found: list[tuple[Position, Found]] = [(mistake.position, mistake) for mistake in document.mistakes]
+    places = {mistake.location for mistake in document.mistakes}
     try:
         model = form.model.model_validate_json(json.dumps(document.data), strict=True)
     except ValidationError as error:
@@ -250,7 +253,7 @@ def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlD
             location = placed(details, document)  # of several errors at one place, the first
             if location not in places and not follows_from_others(details, document.data):
                 places.add(location)
-                found.append(details)
+                found.append((document.position_of(location), details))
     if found:
         raise _error(path, form, document, found)
     return model, document
@@ -267,12 +270,11 @@ def _foreign(data: Any, form: Form[Any]) -> Mistake | None:
     return None
 
 
-def _error(path: Path, form: Form[Any], document: YamlDocument, found: list[Found]) -> RequestError:
-    """The error of all mistakes, of which the first of the document are explained."""
-    found.sort(
-        key=lambda one: one.position if isinstance(one, Mistake) else document.position_of(placed(one, document))
-    )
-    mistakes = [one if isinstance(one, Mistake) else explained(one, form, document) for one in found[:_MOST_SHOWN]]
+def _error(path: Path, form: Form[Any], document: YamlDocument, found: list[tuple[Position, Found]]) -> RequestError:
+    """The error of all mistakes, given with their positions, of which the first of the document are explained."""
+    found.sort(key=itemgetter(0))
+    shown = [one for _, one in found[:_MOST_SHOWN]]
+    mistakes = [one if isinstance(one, Mistake) else explained(one, form, document) for one in shown]
     problems = [
         RequestProblem(
             one.what, form.written_path(one.location, document.data), *one.position, one.expected, one.got, one.fix

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tasks.core.people import same_person
+from tasks.core.people import may_be_same_person
 from tasks.request.model import PARTITIONS, KAnonymity, Measure, Method, ReleaseRequest, Role
 
 OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith("sequential.")) | {
@@ -135,7 +135,7 @@ def _of_sensitivity(request: ReleaseRequest) -> _Notes:
 
 def _of_review(request: ReleaseRequest) -> _Notes:
     review = request.policy.review
-    able = [name for name in review.reviewers if not same_person(name, request.requested_by)]
+    able = [name for name in review.reviewers if not may_be_same_person(name, request.requested_by)]
     return [
         (
             review.required > len(able),
@@ -148,7 +148,7 @@ def _of_review(request: ReleaseRequest) -> _Notes:
             "policy.review.override_days is not used; policy.review.overridable lists no gate",
         ),
         (
-            review.overridable and all(same_person(name, request.requested_by) for name in review.officers),
+            review.overridable and all(may_be_same_person(name, request.requested_by) for name in review.officers),
             "policy.review.overridable is not used; the only officer is the requester",
         ),
         (

@@ -312,3 +312,32 @@ def test_a_person_goes_by_one_name_however_it_is_spelled() -> None:
     assert revoking_roles(both, RECORD.requested_by) == {WorkflowRole.OFFICER, WorkflowRole.REQUESTER}
     with pytest.raises(BadInput, match="may not override"):
         officer_of(both, RECORD.requested_by)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "Dana Whitfield",
+        "Dr. Dana Whitfield",
+        "Whitfield, Dana",
+        "D. Whitfield",
+        "D\u0430na Whitfield",
+        "Dána Whitfield",
+        "Dana WhitfieId",
+    ],
+)
+def test_a_requester_neither_reviews_nor_overrides_under_another_spelling(spelling: str) -> None:
+    own = records.changed(
+        RECORD,
+        requested_by="Dana Whitfield, data steward",
+        reviewers=(spelling, SECOND),
+        officers=(spelling, OFFICER),
+    )
+    with pytest.raises(BadInput, match="may not review"):
+        reviewer_of(own, spelling)
+    with pytest.raises(BadInput, match="may not override"):
+        officer_of(own, spelling)
+    assert reviewer_of(own, SECOND) == SECOND
+    vote = ballot(spelling)
+    with pytest.raises(StageFailed, match="contradict each other"):
+        told((Event.DECIDED, bodies.decided(own)), voted(vote), record=own)

@@ -238,7 +238,7 @@ def killed(*_: object, **__: object) -> None:
     ("changes", "told"),
     [
         ({"by": REVIEWER}, "not an officer"),
-        ({"by": "a. steward"}, "the name of the requester"),
+        ({"by": "a. steward"}, "a name that may be the requester's"),
         ({"reason": " "}, "reason cannot be recorded"),
         ({"gates": ["validation.passed"]}, "not closed"),
         ({"gates": ["released.suppressed_share"]}, "not closed"),

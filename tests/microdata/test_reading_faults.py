@@ -1,15 +1,21 @@
 """Files that cannot be used are refused with their place and their kind of fault, and never with what they hold."""
 
 import gzip
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tasks.core.errors import DataError
+from tasks.microdata import parquet as parquet_files
 from tasks.microdata import read
-from tasks.microdata.read import read_microdata
+from tasks.microdata.parts import pieces, read_piece
+from tasks.microdata.read import read_microdata, read_text
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import DATA, Change, changed, tiny_request
 
@@ -198,3 +204,84 @@ def test_an_index_that_pandas_wrote_is_an_undeclared_column(tmp_path: Path) -> N
     columns = {name: pa.array(["x"]) for name in HEADER.split(",")} | {"__index_level_0__": pa.array([1])}
     error = refused(tmp_path, parquet(tmp_path, pa.table(columns)), name="data.parquet")
     assert error.got == "undeclared: columns 6"
+
+
+def repeated(text: str | bytes | None, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int8), pa.array([text], pa.string()))
+
+
+def bomb(folder: Path, column: pa.Array, *, times: int = 1, name: str = "data.parquet") -> Path:
+    """A small file of which every column would be as large as this one so many times."""
+    table = pa.table(dict.fromkeys(HEADER.split(","), column))
+    with pq.ParquetWriter(folder / name, table.schema, compression="zstd", store_schema=False) as writer:
+        for _ in range(times):
+            writer.write_table(table)
+    assert (folder / name).stat().st_size < 2_000_000
+    return folder / name
+
+
+def peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a tenth of a gigabyte."""
+    monkeypatch.setattr(parquet_files, "machine_memory", lambda: 10**8)
+
+
+@pytest.mark.usefixtures("small_memory")
+@pytest.mark.parametrize(
+    ("text", "rows", "times"), [("x", 1_000_000, 10), ("x" * 1_000_000, 5_000, 1)], ids=["records", "long texts"]
+)
+def test_a_small_parquet_file_that_would_fill_the_memory_is_refused_before_it_does(
+    tmp_path: Path, text: str, rows: int, times: int
+) -> None:
+    path = bomb(tmp_path, repeated(text, rows), times=times)
+    request, before, got = tiny_request(tmp_path / "elsewhere").request, peak_megabytes(), []
+    for read_it in (
+        lambda: read_microdata(path, request),
+        lambda: read_text(path),
+        lambda: read_piece(path, range(times), ["sex", "diagnosis"], []),
+    ):
+        with pytest.raises(DataError) as caught:
+            read_it()
+        assert caught.value.what == "the file is too large for the memory of this machine"
+        assert caught.value.expected == "at most 0.1 GB once it is read"
+        got.append(caught.value.got)
+    assert got[0] == ("10,000,000 records, at least 0.4 GB" if times > 1 else "texts of 25.0 GB")
+    assert peak_megabytes() - before < 200
+
+
+def test_a_file_is_not_cut_into_pieces_whose_records_would_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = bomb(tmp_path, repeated("x", 1_000_000), times=3)
+    request = tiny_request(tmp_path / "elsewhere").request
+    assert len(pieces(path, request)) == 3
+    monkeypatch.setattr(parquet_files, "machine_memory", lambda: 2 * 10**7)
+    with pytest.raises(DataError, match="too large for the memory"):
+        pieces(path, request)
+
+
+def test_texts_that_repeat_and_fit_are_read_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_files, "machine_memory", lambda: 10**7)
+    path = bomb(tmp_path, repeated("x" * 100, 10_000))
+    frame = read_microdata(path, tiny_request(tmp_path / "elsewhere").request)
+    assert frame.shape == (10_000, 5)
+    assert set(frame["sex"]) == {"x" * 100}
+
+
+def test_memory_that_runs_out_is_named_as_such(tmp_path: Path) -> None:
+    """In a process that may not have more memory than a file needs."""
+    path = bomb(tmp_path, repeated("x" * 1_000, 1_000_000))
+    script = (
+        "import resource; from pathlib import Path; from tasks.core.errors import DataError\n"
+        "import tasks.microdata.parquet as p\n"
+        "from tasks.microdata.read import read_text\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9)); p.machine_memory = lambda: 10**12\n"
+        f"try: read_text(Path({str(path)!r}))\n"
+        "except DataError as error: print(error.what)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "the file is too large for the memory of this machine", done.stderr

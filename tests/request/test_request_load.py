@@ -138,7 +138,7 @@ def test_a_byte_order_mark_and_aliases_are_fine(tmp_path: Path, good: str) -> No
         (
             ('version: "3"', 'version: "3"\n  review: {reviewers: [M. Okafor, " m.  okafor"]}'),
             "policy.review",
-            ("one person twice", "differ in case or spaces", "once"),
+            ("one person twice", "may be one person's", "once"),
         ),
         (
             ("purpose: research", "purpose: [research]"),
@@ -276,11 +276,9 @@ def test_every_rule_of_the_models_has_its_words() -> None:
 
 
 def test_the_first_hundred_of_many_mistakes_are_reported(refused: Refused, good: str) -> None:
-    started = time.process_time()
     error = refused(
         changed(good, "{flu: 0.1}", "{" + ", ".join(f"{CANARY}{number}: 7" for number in range(45_000)) + "}")
     )
-    assert time.process_time() - started < 8, "1 s on a machine that does nothing else"
     assert error.what == "the request has 45000 mistakes, of which the first 100 are shown"
     assert [problem.path for problem in error.problems] == [
         f"attributes.diagnosis.sensitivity.values.<key {number}>" for number in range(1, 101)
@@ -288,6 +286,28 @@ def test_the_first_hundred_of_many_mistakes_are_reported(refused: Refused, good:
     assert CANARY not in everything_said(error)
     keys = refused(changed(good, "{flu: 0.1}", "{" + "a: 1, " * 1000 + "}"))
     assert (len(keys.problems), keys.what.split(",")[0]) == (100, "the request has 1000 mistakes")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{flu: 0.1}", "{" + ", ".join(f"v{number}: 7" for number in range(45_000)) + "}"),
+        ("{flu: 0.1}", "{a: 1" + ", a: 1" * 45_000 + "}"),
+        ("attributes:\n", "attributes:\n" + "".join(f"  a{number}: 1\n" for number in range(45_000))),
+        ("attributes:\n", "attributes:\n" + "".join(f"  a{number}: {{b: 1}}\n" for number in range(22_500))),
+        ("recipients:\n", "recipients:\n" + "  - {a: 1}\n" * 7_500),
+    ],
+    ids=["values", "repeated", "attributes", "parts", "recipients"],
+)
+def test_many_mistakes_are_reported_within_a_second(refused: Refused, good: str, old: str, new: str) -> None:
+    text, seconds = changed(good, old, new), []
+    for _ in range(3):  # the machine may be busy meanwhile
+        started = time.process_time()
+        error = refused(text)
+        seconds.append(time.process_time() - started)
+    assert "of which the first 100 are shown" in error.what
+    assert int(error.what.split()[3]) >= 45_000
+    assert min(seconds) < 1
 
 
 def test_a_choice_of_kinds_is_one_mistake_at_its_place(refused: Refused, good: str) -> None:

@@ -144,7 +144,7 @@ def test_fines_out_of_order_are_explained(tmp_path: Path) -> None:
         load_request(path)
     assert "policy.sensitivity.penalties" in str(caught.value)
     assert "give each value once, the smallest first" in str(caught.value)
-    assert "77" not in str(caught.value)
+    assert "77" not in str(caught.value).replace(str(tmp_path), "")
 
 
 def test_a_budget_leaves_room_for_few_games() -> None:
