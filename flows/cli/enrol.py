@@ -34,8 +34,9 @@ AsOption = Annotated[str, typer.Option("--as", help="Enrolled officer who answer
 
 enrol = typer.Typer(
     no_args_is_help=True,
-    help="Enrol policies, populations and persons, which requests may then name. The first enrolment of a workspace is "
-    "`releasegate enrol request`; from then on an enrolled officer makes each, and signs it if they have a key.",
+    help="Enrol policies, populations and persons, which requests may then name.\n\n"
+    "The first enrolment of a workspace is `releasegate enrol request`; from then on an enrolled "
+    "officer makes each, and signs it if they have a key.",
 )
 
 
