@@ -271,7 +271,7 @@ def test_the_bundle_and_the_ledger_verify(published: Published, releasegate: Any
     assert unknown.code == 2
     assert "there is no such release" in unknown.err
     ledger = releasegate("verify", "ledger", "--workspace", published.workspace.root, "--json").document
-    assert ledger["entries"] == 5
+    assert ledger["entries"] == 6
 
 
 @contextmanager
