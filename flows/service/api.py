@@ -5,7 +5,6 @@ need no token.
 """
 
 import hmac
-import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
 from flows.web.site import bounded
 from tasks.core.errors import ReleasegateError, WorkspaceError
+from tasks.core.secret_variables import secret
 from tasks.request.document import MAXIMUM_BYTES
 
 TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
@@ -30,7 +30,7 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 def requests_router(service: Service, token: str | None = None) -> APIRouter:
     """``POST /api/requests`` and ``GET /api/requests/{id}``; the token of callers is by default the environment's."""
-    expected = token if token is not None else os.environ.get(TOKEN, "")
+    expected = token if token is not None else secret(TOKEN)
     router = APIRouter(prefix="/api/requests", dependencies=[Depends(_bearing(expected))])
 
     @router.post("")
