@@ -213,6 +213,7 @@ def assemble(
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,
         requested_by=request.requested_by,
+        handed_in_by=circumstances.handed_in_by,
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,
         expert=request.expert,

@@ -233,6 +233,7 @@ class DecisionRecord(Fact):
     not_assessed: tuple[NotAssessed, ...]
     decoys: DecoyFact | None = None
     requested_by: str
+    handed_in_by: str = Field(default="", description="Login, account or token that the request came from.")
     requested_at: datetime
     decided_at: datetime
     expert: str | None = None
