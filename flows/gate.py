@@ -29,6 +29,7 @@ from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.files import owner_only
 from tasks.core.guard import disk_full, guarded
 from tasks.core.seed import seed_commitment
 from tasks.decision.context import CONTEXT, DecisionContext
@@ -108,6 +109,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
         yield partial(take_with, workers)
 
 
+@owner_only()
 def run_release(
     request_path: Path,
     workspace_root: Path,
@@ -212,7 +214,7 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
         finished = take(run, terms)
     decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
     step("sealing and publishing the bundle")
-    publish_release(workspace, call.ledger, call.loaded.request, finished, context)
+    publish_release(workspace, call.ledger, run, finished, context)
 
 
 def _drop_undecided(call: _GateCall) -> None:

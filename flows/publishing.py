@@ -1,4 +1,4 @@
-"""Publishing what a run has made: lay out and seal the bundle, record it in one transaction, move it to its place."""
+"""Publishing what a run has made: check the files, seal the bundle, record it in one transaction, move it in place."""
 
 import json
 import shutil
@@ -11,10 +11,11 @@ from flows.actor import actor
 from flows.cases import pending_key
 from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.identity import check_unused
+from flows.last_check import check_copies
+from flows.pipeline.run import Run
 from flows.workspace import Workspace
 from reports.validation_page import render_validation_page
 from tasks.core.canonical import digest
-from tasks.core.errors import StageFailed
 from tasks.core.files import checked, file_sha256, written
 from tasks.decision import bodies
 from tasks.decision.changes import Author, change
@@ -22,7 +23,7 @@ from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import publish, seal
 from tasks.delivery.pending import seal_folder
-from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery
+from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery, no_file
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -32,18 +33,19 @@ from tasks.request.model import ReleaseRequest
 
 
 def publish_release(
-    workspace: Workspace, ledger: Ledger, request: ReleaseRequest, finished: Mapping[str, Any], context: DecisionContext
+    workspace: Workspace, ledger: Ledger, run: Run, finished: Mapping[str, Any], context: DecisionContext
 ) -> None:
     """Publish a bundle with the decisions of a run.
 
     `finished`: result of the pipeline.
-    Raises StageFailed if a file is not the one that was decided on, or what the decision rests on has changed
-    meanwhile; nothing is recorded then.
+    Raises StageFailed if a file is not the one that was decided on or does not follow from the inputs, or what the
+    decision rests on has changed meanwhile; nothing is recorded then.
     """
     name, at = context.release_id, context.decided_at
     staged = workspace.staging / name
     recipients = [_recipient_files(files) for files in finished["recipients"].values()]
     records = [files.record for files in recipients]
+    request = check_copies(run, context, recipients, {who: one["copy"] for who, one in finished["recipients"].items()})
     page = render_validation_page(records[0].validation, request.title, request.policy.small_cell)
     hierarchies = load(checked(finished["prepared"])).hierarchies
     with _fresh(staged):
@@ -84,13 +86,7 @@ def _keep(
     record = files.record
     name, who = record.release_id, record.recipient.id
     if files.released is None or files.kept is None or file_sha256(files.released) != record.delivered_sha256:
-        raise StageFailed(
-            "a release that may be delivered has no file, or a different one from the one decided on",
-            where=who,
-            expected="the file that was written and scored again, and what was sealed with it",
-            got="none" if files.released is None or files.kept is None else "other bytes",
-            fix="nothing is released; run the release again",
-        )
+        raise no_file(files)
     if record.decision is Verdict.AWAITING_REVIEW:
         delivery = workspace.run(name) / f"delivery-{who}"
         with _fresh(delivery):
@@ -114,6 +110,7 @@ def _fresh(folder: Path) -> Iterator[None]:
 
 
 def _recipient_files(files: Mapping[str, Any]) -> RecipientFiles:
-    paths = {name: checked(stored) if stored else None for name, stored in files.items()}
+    names = "certificate", "released", "kept"
+    paths = {name: checked(files[name]) if files[name] else None for name in names}
     record = DecisionRecord.model_validate_json(checked(files["record"]).read_bytes())
     return RecipientFiles(record, checked(files["report"]), paths["certificate"], paths["released"], paths["kept"])

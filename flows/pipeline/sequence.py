@@ -46,7 +46,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``prepared`` and ``validation`` artifacts, and by recipient the artifacts of its record, reports and file.
+        ``prepared`` and ``validation`` artifacts, and by recipient the artifacts of its record, reports and file, and
+        of what the file was made of, for the last check of its bytes.
 
     Raises
     ------
@@ -170,6 +171,7 @@ def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, 
         "kept": written["kept"],
         "report": report,
         "certificate": certificate,
+        "copy": {**_copy(found), "decoys": found["decoys"]} if found["written"] else None,
     }
 
 

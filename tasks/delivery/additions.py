@@ -23,10 +23,11 @@ from typing import Literal
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.fact import Fact, Sha256
-from tasks.core.files import file_sha256, sync_folder
+from tasks.core.files import file_sha256, make_folder_for_group, sync_folder
 from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
+from tasks.delivery.columns import column_faults
 from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, seal_folder
 from tasks.ledger.entry import Entry, Event
 
@@ -137,6 +138,15 @@ def stage_addition(
             got="another" if data else "no file",
             fix="nothing is released; revoke this release and make a new request",
         )
+    faults = list(column_faults(delivery, record))
+    if faults:
+        raise StageFailed(
+            "what was kept for delivery does not fit its record",
+            where=f"release to {record.recipient.id}",
+            expected="the columns of the record, in file and dictionary",
+            got="; ".join(faults),
+            fix="nothing is released; revoke this release and make a new request",
+        )
     approval = Approval(
         release_id=record.release_id,
         recipient=record.recipient.id,
@@ -194,7 +204,7 @@ def finish(staging: Path, bundle: Path, entries: Sequence[Entry]) -> None:
             for moved in moves.values():
                 target = bundle / moved
                 if os.path.lexists(staging / moved) and not os.path.lexists(target):
-                    target.parent.mkdir(parents=True, exist_ok=True)
+                    make_folder_for_group(target.parent)
                     (staging / moved).rename(target)
                 for folder in (target.parent, target.parent.parent, bundle):
                     sync_folder(folder)

@@ -20,10 +20,11 @@ SUFFIX = ".age"
 """Ending of the name of an encrypted file."""
 
 
-def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> None:
+def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> str:
     """Encrypt bytes into a new file, which the holder of any one of some keys can read; on disk on return.
 
-    StageFailed says that it cannot be encrypted, or what is on disk is not what was written.
+    Returns the SHA-256 of the ciphertext as it was made, whatever is on disk by then. StageFailed says that it cannot
+    be encrypted, or what is on disk is not what was written.
     """
     try:
         sealed = pyrage.encrypt(content.to_pybytes(), [encryption_key(key) for key in keys])
@@ -33,8 +34,10 @@ def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> None:
         stream.write(sealed)
         stream.flush()
         os.fsync(stream.fileno())
-    if file_sha256(target) != hashlib.sha256(sealed).hexdigest():
+    made = hashlib.sha256(sealed).hexdigest()
+    if file_sha256(target) != made:
         raise _failed(target, "other bytes on disk than were written")
+    return made
 
 
 def _failed(target: Path, got: str) -> StageFailed:

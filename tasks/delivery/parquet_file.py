@@ -99,19 +99,28 @@ def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:
     return pa.table({name: pc.cast(found[name], pa.large_string()) for name in names})
 
 
+def types_in(source: Source) -> dict[str, pa.DataType]:
+    """Type of each column of a Parquet file, in their order. Raises ArrowException or OSError."""
+    schema = pq.read_schema(_opened(source))
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def rewritten(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Texts as collected as they are read back from a column of a type; unchanged where it does not hold them."""
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return texts
+    try:
+        return pc.cast(converted(texts, kind), pa.large_string())
+    except pa.ArrowException:
+        return texts
+
+
 def spelling(source: Source) -> Callable[[str, str], str]:
     """Function from a column and the text as collected to the text as read back. Raises ArrowException or OSError."""
-    schema = pq.read_schema(_opened(source))
+    types = types_in(source)
 
     def spelled(name: str, text: str) -> str:
-        kind = schema.field(name).type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return text
-        try:
-            value = converted(pa.array([text], type=pa.large_string()), kind)
-        except pa.ArrowException:
-            return text
-        return str(pc.cast(value, pa.large_string())[0].as_py())
+        return str(rewritten(pa.array([text], type=pa.large_string()), types[name])[0].as_py())
 
     return spelled
 

@@ -1,12 +1,11 @@
 """The released file: outbound columns, generalized, in an order that says nothing; and reading it back.
 
 Direct identifiers are left out, suppressed records too. Rows are put in an order drawn from a key, so that neither the
-order of collection nor the record id can be learned. In CSV, text cells that a spreadsheet would run as a formula get a
-leading apostrophe, and so do those that look as if they had one, so that every cell can be distinguished and recovered.
-Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
+order of collection nor the record id can be learned. In CSV, text that a spreadsheet would run as a formula is marked
+(``tasks.delivery.formula_marks``): names of columns, generalized cells, and the cells of text columns. Parquet
+(``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -14,19 +13,17 @@ from typing import IO
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
+from tasks.delivery.formula_marks import as_collected, harmless, marked
 from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import DeliveryFormat, ValueType
+from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
 
 _BLOCK_BYTES = 64 * 1024 * 1024
-_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
-_NEGATIVE_NUMBER = r"^-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
@@ -67,19 +64,16 @@ def delivered_table(
             column = pa.array(texts.array.take(rows), type=pa.large_string())
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
         whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)
-        as_text = name not in axis_of and name not in masked.names and form is DeliveryFormat.CSV
-        columns[name] = _harmless(whole) if as_text and request.attributes[name].type is ValueType.TEXT else whole
+        columns[name] = harmless(whole) if form is DeliveryFormat.CSV and is_marked(name, request) else whole
     released = pa.table(columns)
-    return typed(released, request) if form is DeliveryFormat.PARQUET else released
+    if form is DeliveryFormat.PARQUET:
+        return typed(released, request)
+    return released.rename_columns([marked(name) for name in released.column_names])
 
 
-def _harmless(column: pa.Array) -> pa.Array:
-    """Put an apostrophe before text that a spreadsheet would run; it runs ``-2+3+cmd|…`` too, but not a number."""
-    number = pc.match_substring_regex(column, _NEGATIVE_NUMBER)
-    risky = pc.and_not(pc.match_substring_regex(column, _FORMULA), number)
-    empty = pa.scalar("", column.type)
-    marked = pc.binary_join_element_wise(pa.scalar("'", column.type), column, empty)
-    return pc.if_else(risky, marked, column)
+def is_marked(name: str, request: ReleaseRequest) -> bool:
+    """Whether the cells of a column are marked in CSV: those of generalized and of text columns; numbers are not."""
+    return name in request.quasi_identifiers or request.attributes[name].type is ValueType.TEXT
 
 
 def write_released(released: pa.Table, stream: IO[bytes] | pa.NativeFile, form: DeliveryFormat) -> None:
@@ -105,11 +99,11 @@ def read_cells(path: Source, names: Sequence[str], axis_labels: Sequence[Sequenc
     `axis_labels` are the labels of each position of each axis. StageFailed says that the file cannot be read, or a
     label is none of these.
     """
-    released = read_columns(path, names)
+    released, (recovered, _) = read_columns(path, names), as_read(path)
     cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
     for axis, name in enumerate(names):
         codes, labels = pd.factorize(released[name].to_pandas())
-        positions = positions_of(labels, axis_labels[axis])
+        positions = positions_of(map(recovered, labels), axis_labels[axis])
         if (positions < 0).any():
             raise _not_as_written(path, f"unknown labels in column {name}")
         cells[:, axis] = positions[codes]
@@ -135,8 +129,9 @@ def read_numbers(source: Source, names: Sequence[str]) -> NDArray[np.float64]:
 def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
     """Some columns of a released file as text, read back from its bytes; StageFailed where it cannot be read.
 
-    In CSV, an empty cell without quotes is a missing value.
+    In CSV, an empty cell without quotes is a missing value; marks stay on cells.
     """
+    written = [marked(name) for name in names]
     try:
         if is_parquet(path):
             return read_parquet_text(path, names)
@@ -145,13 +140,13 @@ def read_columns(path: Source, names: Sequence[str]) -> pa.Table:
             read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES),
             parse_options=pacsv.ParseOptions(newlines_in_values=True),
             convert_options=pacsv.ConvertOptions(
-                include_columns=list(names),
-                column_types=dict.fromkeys(names, pa.large_string()),
+                include_columns=written,
+                column_types=dict.fromkeys(written, pa.large_string()),
                 strings_can_be_null=True,
                 null_values=[""],
                 quoted_strings_can_be_null=False,
             ),
-        )
+        ).rename_columns(list(names))
     except (pa.ArrowException, OSError) as error:
         raise _not_as_written(path, type(error).__name__) from None
 
@@ -166,13 +161,6 @@ def as_read(path: Source) -> tuple[Callable[[str], str], Callable[[str, str], st
         return (str, spelling(path)) if is_parquet(path) else (as_collected, lambda _name, text: text)
     except (pa.ArrowException, OSError) as error:
         raise _not_as_written(path, type(error).__name__) from None
-
-
-def as_collected(text: str) -> str:
-    """A text cell without the apostrophe that was put before it."""
-    rest = text.removeprefix("'")
-    marked = rest != text and re.match(_FORMULA, rest) and not re.fullmatch(_NEGATIVE_NUMBER, rest)
-    return rest if marked else text
 
 
 def _not_as_written(path: Source, got: str) -> StageFailed:

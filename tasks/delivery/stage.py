@@ -8,6 +8,7 @@ from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, DeliveryFact, Verdict
+from tasks.delivery.columns import DICTIONARY_FILE
 from tasks.delivery.encryption import SUFFIX
 from tasks.microdata.build import arx_file, write_arx
 from tasks.microdata.hierarchy import Hierarchy
@@ -42,6 +43,17 @@ class RecipientFiles:
     released: Path | None
     kept: Path | None
     """Sealed data for re-assessment."""
+
+
+def no_file(files: RecipientFiles) -> StageFailed:
+    """The error for a file that may be delivered, and is missing or other than the record says."""
+    return StageFailed(
+        "a release that may be delivered has no file, or a different one from the one decided on",
+        where=files.record.recipient.id,
+        expected="the file that was written and scored again, and what was sealed with it",
+        got="none" if files.released is None or files.kept is None else "other bytes",
+        fix="nothing is released; run the release again",
+    )
 
 
 def lay_out(
@@ -94,7 +106,7 @@ def lay_out_delivery(
         )
     folder.mkdir()
     shutil.copyfile(released, folder / record.delivery.file)
-    (folder / "dictionary.json").write_bytes(canonical_json(dictionary(request, record.fields, record.delivery)))
+    (folder / DICTIONARY_FILE).write_bytes(canonical_json(dictionary(request, record.fields, record.delivery)))
     _write_hierarchies(folder / "hierarchies", hierarchies)
 
 

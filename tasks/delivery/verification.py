@@ -28,6 +28,7 @@ from tasks.delivery.additions import (
     recorded_files,
     since_publication,
 )
+from tasks.delivery.columns import column_faults
 from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -92,7 +93,8 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
 
     1. Every file is as the manifest says; none is missing, none is extra; so too in each recipient's delivery.
     2. Each ``decision/<recipient>.json`` is a decision record of one and the same release.
-    3. Only an approved recipient has a delivery, and its data file is the one that was decided on.
+    3. Only an approved recipient has a delivery, and its data file is the one that was decided on. The file, unless it
+       is encrypted, and its dictionary have the columns of the record.
     4. What was added for a recipient who awaited review is an approval of this record, which names the delivery and
        the certificate that came with it. A determination below ``signed/`` is the bundle's own, byte for byte, and
        after it one signature that fits these bytes. Nothing else is added.
@@ -228,6 +230,8 @@ class _Verification:
                 yield f"{place} holds {len(data)} data files instead of one"
             elif record is not None and data != [record.delivered_sha256]:
                 yield f"{place} holds another data file than the one decided on"
+            if record is not None:
+                yield from (f"{place}: {told}" for told in column_faults(self.folder / place, record))
         yield from filter(None, (self._signed_fault(path, recipient) for path, recipient in self.signed.items()))
 
     def _signed_fault(self, path: str, recipient: str) -> str:

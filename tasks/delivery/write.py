@@ -20,7 +20,7 @@ from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.sequential.assessment import beliefs
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
-from tasks.core.files import Written, artifact, written
+from tasks.core.files import Artifact, Written, artifact, written
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.gates import flat_figures
 from tasks.decoys.copy_statistics import statistics_of_copy
@@ -31,6 +31,7 @@ from tasks.delivery.pending import seal_members
 from tasks.delivery.released_file import (
     as_read,
     delivered_table,
+    is_marked,
     read_cells,
     read_columns,
     read_numbers,
@@ -43,7 +44,7 @@ from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import CodedColumn, code_column, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest, ValueType
+from tasks.request.model import ReleaseRequest
 from tasks.request.public_key import fingerprint, kind_of
 
 
@@ -80,13 +81,14 @@ def write_release(
     figures = None
     if decoys_as_sealed(clear, own, rows >= 0, request):
         figures = figures_of_file(clear, candidate, rows)
+    ciphertext = ""
     if isinstance(clear, pa.Buffer):
         with written(target) as partial:
-            encrypt(clear, partial, keys)
+            ciphertext = encrypt(clear, partial, keys)
     statistics = folder / f"statistics-{recipient.id}.json"
     with written(statistics) as partial:
         save_figure(statistics_of_copy(candidate.frame, request, candidate.masked, rows[rows >= 0], own), partial)
-    file = artifact(target)
+    file = Artifact(path=str(target), sha256=ciphertext) if ciphertext else artifact(target)
     again = folder / f"kept-{recipient.id}.sealed"
     made = Kept.of(candidate, loaded.content, key_file, clear.to_pybytes() if isinstance(clear, pa.Buffer) else None)
     seal_members(packed(made), again, kept_key(key_file, release_id, recipient.id))
@@ -159,8 +161,7 @@ def decoys_as_sealed(
     found = read_columns(path, request.outbound)
     if found.num_rows != len(real):
         return False
-    marked = [name for name in request.outbound if name not in request.quasi_identifiers]
-    texts = {name for name in marked if request.attributes[name].type is ValueType.TEXT}
+    texts = {name for name in request.outbound if is_marked(name, request)}
     rows = found.filter(pa.array(~real)).to_pylist()
     recovered, spelled = as_read(path)
     read = Counter(

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from tasks.decision.record import SkippedCheck
-from tasks.request.model import Attribute, ReleaseRequest, Role, SafeHarborRule, ValueType
+from tasks.request.model import Attribute, PatternName, ReleaseRequest, Role, SafeHarborRule, ValueType
 from tasks.validation.patterns import (
     DATE_AND_TIME,
     NUMBER,
@@ -137,6 +137,18 @@ def is_age(column: str, attribute: Attribute) -> bool:
     return attribute.type is not ValueType.DATE and (attribute.safe_harbor is SafeHarborRule.AGE or "age" in words)
 
 
+def scanned(request: ReleaseRequest, attribute: Attribute, *, labels: bool = False) -> dict[PatternName, str]:
+    """Patterns that no cell of an attribute may match, none where the request opts out.
+
+    Those of the values as collected, or of the ``labels`` that stand for them once generalized, which are text.
+    """
+    patterns = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(
+        attribute.type, TEXT_PATTERNS if labels else NUMBER_PATTERNS
+    )
+    asked = request.policy.validation.patterns if attribute.scan else ()
+    return {name: patterns[name] for name in asked if name in patterns}
+
+
 def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
     yield Check(
         "release columns",
@@ -180,11 +192,9 @@ def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute)
     if is_text:
         words, longest = f"text of at most {policy.maximum_text_length:,} characters", policy.maximum_text_length
         yield Check("text length", words, column, "text", "ExpectColumnValueLengthsToBeBetween", {"max_value": longest})
-    if attribute.scan:
-        patterns = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(attribute.type, NUMBER_PATTERNS)
-        for name in (pattern for pattern in policy.patterns if pattern in patterns):
-            found = {"regex": patterns[name]}
-            yield Check(name.value, PATTERN_TITLES[name], column, "text", "ExpectColumnValuesToNotMatchRegex", found)
+    for name, regex in scanned(request, attribute).items():
+        found = {"regex": regex}
+        yield Check(name.value, PATTERN_TITLES[name], column, "text", "ExpectColumnValuesToNotMatchRegex", found)
     if attribute.role is Role.QUASI:  # generalization treats its identifiers and its ages
         return
     none, most = {"min_value": 0, "max_value": 0}, _rest(COPY_SHARE)

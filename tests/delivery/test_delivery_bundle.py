@@ -28,6 +28,7 @@ NAME = sha256(b"release").hexdigest()
 OTHER = sha256(b"other release").hexdigest()
 CANARY = "canary7731"
 DATA = f"age,zip\n20-29,{CANARY}\n".encode()
+DICTIONARY = b'{"columns": [{"name": "age"}, {"name": "zip"}]}'
 
 
 @dataclass
@@ -56,9 +57,10 @@ class Workspace:
         made = (records.approved(), records.blocked(), records.awaiting_review())
         changed = [records.changed(record, **common) for record in made]
         dataset = changed[0].dataset.model_copy(update={"output_sha256": sha256(DATA).hexdigest()})
+        fields = tuple(field for field in changed[0].fields if field.name in {"age", "zip"})
         third = changed[2].recipient.model_copy(update={"id": "hospital"})
         return [
-            records.changed(changed[0], dataset=dataset),
+            records.changed(changed[0], dataset=dataset, fields=fields),
             changed[1],
             records.changed(changed[2], recipient=third),
         ]
@@ -72,7 +74,7 @@ class Workspace:
             (folder / "decision" / f"{record.recipient.id}.json").write_bytes(canonical_json(record))
             (folder / "report" / f"{record.recipient.id}.pdf").write_bytes(b"%PDF " + record.recipient.id.encode())
         (folder / "delivery/university/data.csv").write_bytes(DATA)
-        (folder / "delivery/university/dictionary.json").write_text("{}")
+        (folder / "delivery/university/dictionary.json").write_bytes(DICTIONARY)
         (folder / "delivery/university/hierarchies/age.csv").write_text("20;20-29;*\n")
         (folder / "evidence" / "validation.json").write_text("{}")
         return decided
@@ -168,7 +170,7 @@ def test_the_manifest_lists_every_file_and_the_delivery_has_its_own(workspace: W
         {"path": path, "size": size, "sha256": sha256(content).hexdigest()}
         for path, size, content in (
             ("data.csv", len(DATA), DATA),
-            ("dictionary.json", 2, b"{}"),
+            ("dictionary.json", len(DICTIONARY), DICTIONARY),
             ("hierarchies/age.csv", 11, b"20;20-29;*\n"),
         )
     ]
@@ -248,6 +250,7 @@ def test_an_altered_delivery_is_found_even_without_the_bundle_around_it(bundle: 
         "delivery/university/dictionary.json was altered",
         "delivery/university/manifest.json is missing",
         "delivery/university: manifest.json is missing",
+        "delivery/university: dictionary.json describes other columns than the record",
     ]
 
 
@@ -332,6 +335,26 @@ def test_another_data_file_than_decided_is_found_behind_new_manifests(workspace:
     assert problems(bundle, None) == ["delivery/university holds another data file than the one decided on"]
     told = problems(bundle, workspace.ledger)
     assert "delivery/university is not what ledger entry 5 records as released" in told
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("data.csv", DATA.replace(b"age,zip", b"age,ssn"), "data.csv has other columns than the record"),
+        ("data.csv", DATA.replace(b"age,zip", b"zip,age"), "data.csv has other columns than the record"),
+        ("dictionary.json", DICTIONARY.replace(b"zip", b"ssn"), "dictionary.json describes other columns"),
+        ("dictionary.json", b"{}", "dictionary.json describes other columns"),
+    ],
+)
+def test_columns_that_the_record_does_not_list_are_found_behind_new_manifests_and_hashes(
+    bundle: Path, file: str, content: bytes, told: str
+) -> None:
+    (bundle / "delivery/university" / file).write_bytes(content)
+    record = json.loads((bundle / "decision/university.json").read_bytes())
+    data = sha256((bundle / "delivery/university/data.csv").read_bytes()).hexdigest()
+    edit_record(bundle / "decision/university.json", dataset=record["dataset"] | {"output_sha256": data})
+    reseal(bundle)
+    assert any(told in clause for clause in problems(bundle, None))
 
 
 def test_a_second_data_file_is_found(bundle: Path) -> None:
@@ -567,9 +590,11 @@ def test_a_planted_bundle_does_not_cost_the_staged_one(workspace: Workspace) -> 
     assert workspace.staged().exists()
 
 
-def test_sealing_keeps_the_modes_of_the_staged_files(workspace: Workspace) -> None:
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+def test_sealed_files_are_for_the_owner_and_the_group_to_read(workspace: Workspace, mode: int) -> None:
     workspace.stage()
     data = workspace.staged() / "delivery/university/data.csv"
-    data.chmod(0o600)
+    data.chmod(mode)
     seal(workspace.staged())
-    assert stat.S_IMODE(data.stat().st_mode) == 0o600
+    assert stat.S_IMODE(data.stat().st_mode) == 0o640
+    assert stat.S_IMODE(data.parent.stat().st_mode) == 0o750

@@ -9,7 +9,7 @@ import pytest
 
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
-from tasks.delivery.released_file import _harmless
+from tasks.delivery.formula_marks import harmless
 from tasks.request.model import DeliveryFormat
 from tests.support.released_files import write_to
 
@@ -22,7 +22,7 @@ NOT_RUN = ["-1", "-1.5", "-.5", "-1.", "-1e-9", "-1.5E+3", "", "a=1", "1-2", "'"
 
 def test_formulas_are_marked_and_nothing_else_is() -> None:
     column = pa.array(RUN + LIKE_MARKED + NOT_RUN, type=pa.large_string())
-    assert _harmless(column).to_pylist() == ["'" + cell for cell in RUN + LIKE_MARKED] + NOT_RUN
+    assert harmless(column).to_pylist() == ["'" + cell for cell in RUN + LIKE_MARKED] + NOT_RUN
 
 
 def test_what_is_written_is_read_back_by_another_reader(tmp_path: Path) -> None:

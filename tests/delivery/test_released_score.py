@@ -20,9 +20,8 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import flat_figures, rescored_gate
+from tasks.delivery.formula_marks import as_collected, harmless
 from tasks.delivery.released_file import (
-    _harmless,
-    as_collected,
     delivered_table,
     read_columns,
     released_rows,
@@ -140,7 +139,7 @@ def test_the_file_as_written_scores_what_was_judged(diagnoses: list[str | None],
 @given(cells=st.lists(st.sampled_from(CELLS) | st.text("'=-+@5.e\t\n ＝a", max_size=5), max_size=8))
 @settings(max_examples=examples(100), deadline=None)
 def test_no_two_texts_are_marked_alike_and_each_is_recovered(cells: list[str | None]) -> None:
-    marked = _harmless(pa.array(cells, type=pa.large_string())).to_pylist()
+    marked = harmless(pa.array(cells, type=pa.large_string())).to_pylist()
     assert [None if text is None else as_collected(text) for text in marked] == cells
 
 

@@ -1,0 +1,65 @@
+"""The last check of all files that a run would deliver, in the process that records the release.
+
+The microdata are read from their private copy once more, and masked once more. What is published later is compared by
+hash with the records, and so with the bytes that are checked here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from flows.pipeline.run import Run
+from flows.pipeline.workbench import Workbench
+from flows.progress import step
+from tasks.core.errors import StageFailed
+from tasks.core.seed import masking_generator
+from tasks.decision.context import DecisionContext
+from tasks.decision.record import Verdict
+from tasks.delivery.kept import decoys_and_order, kept_key, unpacked
+from tasks.delivery.last_check import LastCheck
+from tasks.delivery.pending import open_members
+from tasks.delivery.stage import RecipientFiles, no_file
+from tasks.masking.masked_columns import mask_columns
+from tasks.request.model import ReleaseRequest
+
+
+def check_copies(
+    run: Run,
+    context: DecisionContext,
+    recipients: Sequence[RecipientFiles],
+    copies: Mapping[str, Mapping[str, Any] | None],
+) -> ReleaseRequest:
+    """Check every file that may be delivered; ``copies`` are the artifacts that each was made of, by recipient.
+
+    Returns the request, which is the one that the release is named by. Raises StageFailed if a file is missing or does
+    not follow from the inputs that the release is named by.
+    """
+    bench = Workbench(run)
+    if (bench.loaded.sha256, bench.data_path.parent.name) != (context.request_sha256, context.dataset_sha256):
+        raise StageFailed(
+            "the private copies of the inputs are not those that the release is named by",
+            where="request, dataset.path",
+            expected="the SHA-256 of request and data at the start",
+            got="others",
+            fix="nothing is released; find out what wrote to the workspace's private folder, and run again",
+        )
+    leaving = [files for files in recipients if files.record.decision is not Verdict.BLOCKED]
+    if not leaving:
+        return bench.request
+    step("checking the files once more")
+    frame = bench.frame()
+    masked = mask_columns(bench.request, frame, partial(masking_generator, run.key))
+    for files in leaving:
+        record, who = files.record, files.record.recipient.id
+        parts = copies[who]
+        if files.released is None or files.kept is None or parts is None:
+            raise no_file(files)
+        clear = unpacked(open_members(files.kept, kept_key(run.key, record.release_id, who))).clear
+        decoys, order = decoys_and_order(run.key, record.release_id, who, record.decoys)
+        copy = replace(bench.candidate(who, parts), source=lambda: frame, masked=masked)
+        content = pa.py_buffer(files.released.read_bytes() if clear is None else clear)
+        LastCheck(content, copy, record, decoys, order).make()
+    return bench.request

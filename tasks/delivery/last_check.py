@@ -1,0 +1,144 @@
+"""The last check of a copy's bytes, before the ledger records it: every cell follows from the private copies of inputs.
+
+The stages before check what they hand on; this reads the bytes that leave, and the microdata, once more. It knows the
+columns and rows that the record states, the cell that each record is generalized to, the masked values, made anew, and
+the sealed decoys. What neither of them explains does not leave. Pure of files and ledger: it is given bytes.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import StageFailed
+from tasks.decision.record import DecisionRecord
+from tasks.delivery.columns import column_names, columns_of
+from tasks.delivery.formula_marks import harmless
+from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
+from tasks.delivery.released_file import is_marked, read_columns, read_numbers, released_rows
+from tasks.delivery.write import decoys_as_sealed
+from tasks.validation.suite import scanned
+from tasks.validation.tables import matches
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LastCheck:
+    """A clear file, and everything that it is to follow from.
+
+    `copy` has the microdata read anew, with masked values made anew from them.
+    """
+
+    content: pa.Buffer
+    copy: Candidate
+    record: DecisionRecord
+    decoys: Sequence[Mapping[str, str | None]]
+    order: bytes
+    """Seed of the order of its rows."""
+
+    def make(self) -> None:
+        """Raise StageFailed, with the columns concerned, where the file is not what it should be."""
+        faults = list(dict.fromkeys(self._faults()))
+        if faults:
+            raise StageFailed(
+                "the file that was to be delivered does not follow from the inputs by what its record states",
+                where=f"release to {self.record.recipient.id}",
+                expected="the recorded columns; the recorded generalization and masking of the records; no identifier",
+                got="; ".join(faults),
+                fix="nothing is released; find out what wrote to the workspace's private folder, and run again",
+            )
+
+    def _faults(self) -> Iterator[str]:
+        if hashlib.sha256(self.content).hexdigest() != self.record.dataset.output_sha256:
+            yield "other bytes than were scored"
+            return
+        in_clear = self.record.delivery is None or not self.record.delivery.encrypted_to
+        if in_clear and self.record.delivered_sha256 != self.record.dataset.output_sha256:
+            yield "other bytes than are delivered"
+        names = list(self.copy.request.outbound)
+        if not column_names(self.content) == columns_of(self.record) == names:
+            yield "other columns than recorded"
+            return
+        if not len(self._found) == len(self._rows) == self.record.dataset.rows_out:
+            yield f"{len(self._found)} rows"
+            return
+        if not decoys_as_sealed(self.content, self.decoys, self._real, self.copy.request):
+            yield "rows that are neither records nor the sealed decoys"
+        for name in names:
+            if not self._follows(name).all():
+                yield f"cells of {name}"
+            if self._identifying(name):
+                yield f"what looks like an identifier in {name}"
+
+    @cached_property
+    def _found(self) -> pa.Table:
+        return read_columns(self.content, self.copy.request.outbound)
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        """Position in the microdata of each row, −1 for a decoy."""
+        copy = self.copy
+        return released_rows(copy.prepared.tuple_of_record, copy.released, self.order, len(self.decoys))
+
+    @cached_property
+    def _real(self) -> Flags:
+        return self._rows >= 0
+
+    def _follows(self, name: str) -> Flags:
+        """Whether each record's cell of a column is what it should be."""
+        copy, places = self.copy, self._rows[self._real]
+        found = self._found[name].combine_chunks().filter(pa.array(self._real))
+        if name in copy.masked.names:
+            values = read_numbers(self.content, [name])[self._real, 0]
+            same: Flags = values == copy.masked.masked[places, copy.masked.names.index(name)]
+            return same
+        collected = pa.array(copy.frame[name].array.take(places), type=pa.large_string())
+        if name in copy.request.quasi_identifiers:
+            return self._generalizes(name, collected, found)
+        return _equal(self._as_written(name, collected), found)
+
+    def _as_written(self, name: str, texts: pa.Array) -> pa.Array:
+        if is_parquet(self.content):
+            return rewritten(texts, types_in(self.content)[name])
+        return harmless(texts) if is_marked(name, self.copy.request) else texts
+
+    def _generalizes(self, name: str, collected: pa.Array, found: pa.Array) -> Flags:
+        """Whether each cell is the one recorded for its record, and a group that holds the record's value."""
+        copy, axis = self.copy, self.copy.request.quasi_identifiers.index(name)
+        cells = copy.generalization.cells[copy.prepared.tuple_of_record[self._rows[self._real]], axis]
+        labels = self._as_written(name, pa.array(copy.index.axis_labels[axis], type=pa.large_string()))
+        tree, extra = copy.index.hierarchies[axis], copy.index.safe_harbor[axis]
+        values, of_row = _distinct(collected)
+        leaves = tree.encode(values.to_numpy(zero_copy_only=False))
+        pairs, pair_of_row = np.unique(np.column_stack([leaves[of_row], cells]), axis=0, return_inverse=True)
+        leaf, cell = pairs.T
+        groups = np.column_stack([tree.finest[tree.positions[leaf]], extra.positions[leaf]])
+        held = (leaf >= 0) & (groups == cell[:, None]).any(axis=1)
+        same: Flags = _equal(labels.take(pa.array(cells)), found) & held[pair_of_row.ravel()]
+        return same
+
+    def _identifying(self, name: str) -> bool:
+        request, distinct = self.copy.request, pd.Series(pc.unique(self._found[name]).to_pandas())
+        patterns = scanned(request, request.attributes[name], labels=name in request.quasi_identifiers)
+        return any(matches(distinct, regex).any() for regex in patterns.values())
+
+
+def _distinct(column: pa.Array) -> tuple[pa.Array, NDArray[np.intp]]:
+    """Distinct texts, and which of them each row has."""
+    encoded = column.dictionary_encode()
+    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+
+
+def _equal(one: pa.Array, other: pa.Array) -> Flags:
+    """Whether texts are equal, two missing ones too."""
+    missing = pc.and_(pc.is_null(one), pc.is_null(other))
+    same: Flags = pc.or_(pc.fill_null(pc.equal(one, other), False), missing).to_numpy(zero_copy_only=False)
+    return same
