@@ -18,16 +18,18 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import ReleaseCase, drop, opened, settle
+from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
+from flows.departures import copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
-from flows.workspace import Workspace, open_workspace
+from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
@@ -162,7 +164,7 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
 
 def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
-    requested_at = _requested(call)
+    requested_at, handed_in_by = _requested(call)
     try:
         with guarded("release"):
             _check_overrides(call)
@@ -175,6 +177,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 code=code_fact(),
                 seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
                 requested_at=requested_at,
+                handed_in_by=handed_in_by,
                 decided_at=call.clock(),
                 prev_record_sha256=ledger.head().sha256,
                 inputs_id=call.named.inputs if call.named.overrides else None,
@@ -185,6 +188,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 recipients=call.recipients,
                 decided=call.decided,
                 decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
+                earlier=_earlier_copies(call),
                 context=CONTEXT.dump_python(context, mode="json"),
             )
             _take(call, terms, context, engine, dask)
@@ -199,6 +203,14 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
         raise shown from None
 
 
+def _earlier_copies(call: _GateCall) -> dict[str, Any]:
+    """Earlier copies in the hands of the recipients; what others are still delivering is waited for."""
+    found = copies_in_hand(call.ledger, call.loaded.request, call.release_id)
+    for release in sorted({copy["release"] for one in found.values() for copy in one["copies"]}):
+        wait_and_settle(call.workspace, call.ledger, release)
+    return found
+
+
 def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
@@ -210,8 +222,8 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
     with engine(workspace.orchestrator, folder / "results") as take:
         from flows.publishing import publish_release  # noqa: PLC0415  imports much, while the engine starts
 
-        run = Run(call.release_id, call.named.inputs, str(folder), str(workspace.key_file), dask)
-        take_snapshot(call.loaded, call.inputs.by_place, run.snapshot)
+        snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
+        run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
     decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
     step("sealing and publishing the bundle")
@@ -300,12 +312,12 @@ def _check_overrides(call: _GateCall) -> None:
                 )
 
 
-def _requested(call: _GateCall) -> datetime:
-    """Time of the request: that of the first run, where this one goes on after an interruption."""
-    at, loaded = call.clock(), call.loaded
+def _requested(call: _GateCall) -> tuple[datetime, str]:
+    """Time and actor of the request: those of the first run, where this one goes on after an interruption."""
+    at, by, loaded = call.clock(), actor(), call.loaded
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
-        return earlier[-1].at
+        return earlier[-1].at, earlier[-1].actor
     body = {
         "title": loaded.request.title,
         "requested_by": loaded.request.requested_by,
@@ -317,8 +329,8 @@ def _requested(call: _GateCall) -> datetime:
         "overrides": [one.entry_sha256 for one in call.named.overrides],
         **what_was_asked(loaded.request, call.inputs),
     }
-    call.ledger.append(Event.REQUESTED, release_id=call.release_id, recipient=None, actor=actor(), body=body, at=at)
-    return at
+    call.ledger.append(Event.REQUESTED, release_id=call.release_id, recipient=None, actor=by, body=body, at=at)
+    return at, by
 
 
 def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:

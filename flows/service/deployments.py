@@ -152,7 +152,8 @@ def receive_request(request: str) -> RunState[None]:
         if path is None:
             return Completed(message="the event names no request below the roots", name="Refused")
         identifier = f"event-{flow_run.get_id()}"
-        arrival = Arrival(read_document(path), "event", path.name, (path.parent, *service.roots), identifier)
+        content, owner = read_document(path)
+        arrival = Arrival(content, "event", path.name, (path.parent, *service.roots), identifier, f"{owner} (event)")
         received = receive_with_retries(service, arrival)
         earlier = " earlier" if received.folded else ""
         return Completed(message=f"{received.entry.state.value}{earlier} as {received.entry.id}")

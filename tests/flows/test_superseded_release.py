@@ -15,12 +15,13 @@ from flows.cases import ReleaseAction
 from flows.earlier import what_is_superseded
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
-from flows.overruling import reopen, revoke
-from flows.reviewing import cast_vote, overview
+from flows.overruling import revoke
+from flows.reviewing import overview
 from tasks.core.errors import RequestError, StageFailed, TamperingFound
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event
 from tasks.request.load import load_request
+from tests.support.acting import cast_vote, reopen
 from tests.support.postgres import Server, running_server
 from tests.support.world import NOW, UNIVERSITY, World, make_world, recipient
 
@@ -111,8 +112,11 @@ def server() -> Iterator[Server]:
 
 
 def test_the_earlier_release_ends_with_the_vote_that_releases_the_later_one(office: Office, engine: Any) -> None:
-    first, second, _ = office.ids
+    first, unaware, _ = office.ids
     assert office.vote(first).standing.state is State.RELEASED
+    with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
+        office.vote(unaware)
+    second = office.ask(engine, "aware", recipients=[UNIVERSITY], policy=REVIEWED, supersedes=first).release_id
     assert office.vote(second).standing.state is State.RELEASED
     assert office.events()[-5:] == ["voted", "reviewed", "approved", "released", "superseded"]
     last = office.entries()[-1]

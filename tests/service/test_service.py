@@ -19,11 +19,11 @@ from flows.accounts import Accounts
 from flows.actor import utc_now
 from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
-from flows.reviewing import cast_vote
 from flows.service.queue import Queue
 from flows.workspace import open_workspace
 from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import Entry, Event
+from tests.support.acting import cast_vote
 from tests.support.postgres import PASSWORD, binaries, running_server
 from tests.support.search import files_holding_each, holds
 from tests.support.serving import AUTHORIZATION, TOKEN, Serving, descendants, kill
