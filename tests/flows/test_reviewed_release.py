@@ -15,8 +15,8 @@ import flows.reviewing
 from flows.cases import ReleaseAction, pending_key
 from flows.determination import sign_determination
 from flows.gate import Outcome
-from flows.overruling import reopen, revoke
-from flows.reviewing import cast_vote, overview
+from flows.overruling import revoke
+from flows.reviewing import overview
 from flows.service.config import service_of
 from flows.service.queue import Queue
 from flows.service.queue import QueuedRequest as Request
@@ -29,6 +29,7 @@ from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
+from tests.support.acting import cast_vote, reopen
 from tests.support.certificates import pki
 from tests.support.search import files_holding, holds, pdf_parts
 from tests.support.world import NOW, RECORDS, SENSITIVE_MARK, UNIVERSITY, World, make_world, recipient
@@ -546,7 +547,7 @@ def test_an_addition_that_the_ledger_does_not_record_is_found(
         ledger.append(
             Event.APPROVED, release_id=second.release_id, recipient="university", actor="x", body=body, at=LATER
         )
-    assert "contradict each other (ledger entry 5)" in second.problems()
+    assert "contradict each other (ledger entry 6)" in second.problems()
 
 
 def test_rewritten_reviews_are_found(approved: Waiting) -> None:
@@ -556,7 +557,7 @@ def test_rewritten_reviews_are_found(approved: Waiting) -> None:
     path.write_text(json.dumps(approval, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n")
     verify_bundle(approved.bundle, None)
     told = approved.problems()
-    assert "approval/university.json is not the one in ledger entry 10" in told
+    assert "approval/university.json is not the one in ledger entry 11" in told
     assert "tells other reviews than the ledger" in told
     approval["reviews"] = approval["reviews"][:1]
     path.write_text(json.dumps(approval))

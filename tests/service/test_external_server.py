@@ -18,7 +18,6 @@ from flows.engine import EmbeddedServer, prefect_server
 from flows.gate import run_release
 from flows.identity import code_fact
 from flows.pipeline.sequence import in_process
-from flows.reviewing import cast_vote
 from flows.service.config import VARIABLE, Service, service_of
 from flows.service.deployments import is_served, register
 from flows.service.intake import Arrival, receive
@@ -26,6 +25,7 @@ from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.queue import Queue, RequestState
 from flows.service.worker import decide
 from tasks.core.errors import WorkspaceError
+from tests.support.acting import cast_vote
 from tests.support.brief_reports import brief_reports
 from tests.support.serving import BRIEFLY, Serving
 from tests.support.world import NOW, QUICK_LINKAGE, World
@@ -122,6 +122,7 @@ def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdi
             assert serving.told("the runner was started") is None
             assert health_of_runner(serving) == "is not running"
             content = world.ask(title="Pooled", policy={"linkage": QUICK_LINKAGE, "review": REVIEW}).read_bytes()
+            world.enrol()
             (inbox / "pooled.yaml").write_bytes(content)
             with worker(server, "machines", tmp_path / "worker-1.log") as first:
                 (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
@@ -151,6 +152,7 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
 ) -> None:
     arrival = Arrival(world.request.read_bytes(), "inbox", "request.yaml", (world.folder,))
     entry = receive(service_of(world.workspace.root), arrival, clock=lambda: NOW).entry
+    world.enrol(lambda: NOW)
     queue = Queue(world.workspace)
     with brief_reports(), monkeypatch.context() as dying:
         # The run dies when all is in the ledger, and before bundle and queue say so.

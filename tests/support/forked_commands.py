@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.enrolled import enrol_before
 from tests.support.world import ROOT, command
 
 _FORKING = """
@@ -24,6 +25,7 @@ import json, os, select, sys, threading
 import flows.cli.app, flows.gate, flows.pipeline.work, flows.pipeline.sequence, flows.reviewing, great_expectations
 import reports.certificate, reports.determination, reports.validation_page
 import prefect, prefect.context, prefect.events.worker
+from tests.support.acting import by_arguments
 from tests.support.brief_reports import brief_reports
 assert threading.active_count() == 1, threading.enumerate()
 
@@ -36,7 +38,7 @@ def run(order):
     sys.stdin, sys.argv = open(0), ["releasegate", *order["arguments"]]
     code = 1
     try:
-        with brief_reports():
+        with brief_reports(), by_arguments(sys.argv):
             exec(order["before"], {})
             flows.cli.app.main()
     except SystemExit as left:
@@ -108,7 +110,8 @@ class Commands:
         self._heard.start()
 
     def start(self, *arguments: str | Path, environment: Mapping[str, str] | None = None, before: str = "") -> Running:
-        """Begin a command; Python that its process runs first may be given."""
+        """Begin a command, what its request needs enrolled; Python that its process runs first may be given."""
+        enrol_before(arguments)
         number = len(self._running)
         running = self._running[number] = Running(self._folder / f"{number}.out")
         order = {
