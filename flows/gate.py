@@ -43,7 +43,7 @@ from tasks.decision.verdict import lapsed, utc_day
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request, take_snapshot
+from tasks.request.load import LoadedRequest, load_request, open_snapshot, take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
@@ -222,7 +222,8 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
         run = Run(call.release_id, call.named.inputs, str(folder), str(workspace.key_file), dask)
         take_snapshot(call.loaded, call.inputs.by_place, run.snapshot)
         finished = take(run, terms)
-    decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
+    # Others may have been released meanwhile; and the people are those of the private copy.
+    decoys_to_continue(workspace, call.ledger, open_snapshot(run.snapshot), call.inputs)
     step("sealing and publishing the bundle")
     publish_release(workspace, call.ledger, run, finished, context)
 
