@@ -29,7 +29,7 @@ from flows.identity import Inputs, Named, code_fact, last_decided, named, read_i
 from flows.ledger import open_ledger
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
-from flows.workspace import Workspace, open_workspace
+from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.files import owner_only
 from tasks.core.guard import disk_full, guarded
@@ -219,8 +219,8 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
     with engine(workspace.orchestrator, folder / "results") as take:
         from flows.publishing import publish_release  # noqa: PLC0415  imports much, while the engine starts
 
-        run = Run(call.release_id, call.named.inputs, str(folder), str(workspace.key_file), dask)
-        take_snapshot(call.loaded, call.inputs.by_place, run.snapshot)
+        snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
+        run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
     # Others may have been released meanwhile; and the people are those of the private copy.
     decoys_to_continue(workspace, call.ledger, open_snapshot(run.snapshot), call.inputs)

@@ -19,6 +19,8 @@ class Run:
     answered for come out again."""
     folder: str
     """Private folder of the run's files, the snapshot of its inputs among them."""
+    snapshot_sha256: str
+    """Names the bytes of all inputs' private copies, so that none can be exchanged for others that fit each other."""
     key_file: str
     """File of the workspace's key; the key itself is never passed on."""
     dask: str | None = None
