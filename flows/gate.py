@@ -223,7 +223,7 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
         run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
     # Others may have been released meanwhile; and the people are those of the private copy.
-    decoys_to_continue(workspace, call.ledger, open_snapshot(run.snapshot), call.inputs)
+    decoys_to_continue(workspace, call.ledger, open_snapshot(run.snapshot, snapshot), call.inputs)
     step("sealing and publishing the bundle")
     publish_release(workspace, call.ledger, run, finished, context)
 
