@@ -49,8 +49,8 @@ def decoys_to_continue(
 ) -> dict[str, str] | None:
     """Release and commitment of the version that a request continues; empty for new decoys, None for none.
 
-    Raises RequestError if the version that is named cannot be continued, or copies of the same people were released that
-    the release would have to continue; TamperingFound if that version's bundle is not as recorded.
+    Raises RequestError if the version that is named cannot be continued, or copies of the same people were released
+    that the release would have to continue; TamperingFound if that version's bundle is not as recorded.
     """
     request, where = loaded.request, str(loaded.path)
     found = _Earlier.of(
