@@ -11,11 +11,11 @@ import pytest
 from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.reassessing import Reassessed, reassess
-from flows.reviewing import cast_vote
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.reassessment.record import TodaysVerdict
+from tests.support.acting import cast_vote
 from tests.support.world import NOW, Row, World, drawn_rows, recipient
 
 INFORMED = "transparent.maximum_risk"
