@@ -27,8 +27,8 @@ from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery, no_f
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import load
+from tasks.request.load import open_snapshot
 from tasks.request.model import ReleaseRequest
 
 
@@ -43,16 +43,17 @@ def publish_release(
     """
     name, at = context.release_id, context.decided_at
     staged = workspace.staging / name
-    recipients = [_recipient_files(files) for files in finished["recipients"].values()]
+    request, made = open_snapshot(run.snapshot).request, finished["recipients"]
+    written_files = [_recipient_files(files) for files in made.values()]
+    recipients = check_copies(run, context, written_files, {who: files["copy"] for who, files in made.items()})
     records = [files.record for files in recipients]
-    request = check_copies(run, context, recipients, {who: one["copy"] for who, one in finished["recipients"].items()})
     page = render_validation_page(records[0].validation, request.title, request.policy.small_cell)
     hierarchies = load(checked(finished["prepared"])).hierarchies
     with _fresh(staged):
         lay_out(staged, request, recipients, hierarchies, page)
         for files in recipients:
             if files.record.decision is not Verdict.BLOCKED:
-                _keep(workspace, request, files, hierarchies)
+                _keep(workspace, request, files)
         positions = checked(finished["validation"]["positions"])
         if any(json.loads(positions.read_bytes()).values()):
             # Row positions stay with the steward: in the private folder, never in the bundle.
@@ -79,9 +80,7 @@ def publish_release(
         forget_superseded(workspace, record)
 
 
-def _keep(
-    workspace: Workspace, request: ReleaseRequest, files: RecipientFiles, hierarchies: dict[str, Hierarchy]
-) -> None:
+def _keep(workspace: Workspace, request: ReleaseRequest, files: RecipientFiles) -> None:
     """Keep what it takes to assess a copy again and, encrypted, the delivery that reviewers may still approve."""
     record = files.record
     name, who = record.release_id, record.recipient.id
@@ -90,7 +89,7 @@ def _keep(
     if record.decision is Verdict.AWAITING_REVIEW:
         delivery = workspace.run(name) / f"delivery-{who}"
         with _fresh(delivery):
-            lay_out_delivery(delivery, request, record, hierarchies, files.released)
+            lay_out_delivery(delivery, request, files)
             seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
         shutil.rmtree(delivery)
     with written(workspace.kept(name, who)) as partial:

@@ -5,7 +5,8 @@ ARX's CSV form is ``leaf;level 1;…;top``, one row a leaf.
 
 import csv
 import hashlib
-from collections.abc import Iterable
+import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -177,11 +178,17 @@ def read_arx(name: str, path: Path, *, levels_may_cross: bool = False) -> Hierar
 
 def write_arx(hierarchy: Hierarchy, path: Path) -> None:
     """Write a hierarchy as an ARX CSV file."""
+    labels = hierarchy.labels
+    path.write_bytes(arx_csv([[labels[at][group] for at, group in enumerate(leaf)] for leaf in hierarchy.groups]))
+
+
+def arx_csv(rows: Sequence[Sequence[str]]) -> bytes:
+    """Labels, a row for each leaf, as the content of an ARX CSV file."""
     # The writer quotes line feeds by itself, but not a carriage return, which ends a row all the same.
-    returns = any("\r" in label for label in hierarchy.axis_labels)
-    with path.open("w", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(
-            lines, delimiter=DELIMITER, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-        )
-        for leaf in hierarchy.groups:
-            writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])
+    returns = any("\r" in label for row in rows for label in row)
+    lines = io.StringIO(newline="")
+    writer = csv.writer(
+        lines, delimiter=DELIMITER, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+    )
+    writer.writerows(rows)
+    return lines.getvalue().encode()
