@@ -14,9 +14,7 @@ import pyarrow as pa
 from flows.pipeline.run import Run
 from flows.pipeline.workbench import Workbench
 from flows.progress import step
-from tasks.core.errors import StageFailed
 from tasks.core.seed import masking_generator
-from tasks.decision.context import DecisionContext
 from tasks.decision.record import Verdict
 from tasks.delivery.kept import decoys_and_order, kept_key, unpacked
 from tasks.delivery.last_check import LastCheck
@@ -26,10 +24,7 @@ from tasks.masking.masked_columns import mask_columns
 
 
 def check_copies(
-    run: Run,
-    context: DecisionContext,
-    recipients: Sequence[RecipientFiles],
-    copies: Mapping[str, Mapping[str, Any] | None],
+    run: Run, recipients: Sequence[RecipientFiles], copies: Mapping[str, Mapping[str, Any] | None]
 ) -> list[RecipientFiles]:
     """The files, those that may be delivered checked, with the groups that go with them.
 
@@ -40,14 +35,6 @@ def check_copies(
         return list(recipients)
     step("checking the files once more")
     bench = Workbench(run)
-    if (bench.loaded.sha256, bench.data_path.parent.name) != (context.request_sha256, context.dataset_sha256):
-        raise StageFailed(
-            "the private copies of the inputs are not those that the release is named by",
-            where="request, dataset.path",
-            expected="the SHA-256 of request and data at the start",
-            got="others",
-            fix="nothing is released; find out what wrote to the workspace's private folder, and run again",
-        )
     frame = bench.frame()
     masked = mask_columns(bench.request, frame, partial(masking_generator, run.key))
 

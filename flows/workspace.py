@@ -18,7 +18,7 @@ from pathlib import Path
 
 from flows.locking import alone
 from tasks.core.errors import WorkspaceError
-from tasks.core.files import write_new
+from tasks.core.files import make_folder_for_group, write_new
 
 INPUTS = "inputs"
 """Folder of a run with private copies of its inputs."""
@@ -177,8 +177,7 @@ def open_workspace(root: Path) -> Workspace:
     """
     workspace = Workspace(root.resolve())
     try:
-        workspace.root.mkdir(parents=True, exist_ok=True)
-        workspace.releases.mkdir(mode=0o750, exist_ok=True)
+        make_folder_for_group(workspace.releases)
         for folder in (workspace.private, workspace.staging, workspace.private / "runs", workspace.orchestrator):
             folder.mkdir(mode=0o700, exist_ok=True)
         _sweep(workspace)

@@ -2,6 +2,7 @@
 
 import gc
 import io
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -105,6 +106,7 @@ def _root(
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
     gc.set_threshold(*_COLLECTOR)
+    os.umask(0o077)  # whatever a command writes is for its owner, unless it is opened to the group
     as_json = "--json" in sys.argv
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

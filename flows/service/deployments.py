@@ -45,6 +45,7 @@ from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
+from tasks.core.files import make_folder_for_group
 from tasks.core.guard import guarded
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def audit() -> RunState[None]:
         due = flow_run.get_scheduled_start_time()
         first, last = month_before(min(due.date(), utc_now().date()))
         output = service.workspace.root / "audits"
-        output.mkdir(mode=0o750, exist_ok=True)
+        make_folder_for_group(output)
         if (output / f"audit-{first}-{last}").exists():
             return Completed(message="this month was audited earlier")
         try:

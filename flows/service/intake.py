@@ -24,7 +24,7 @@ from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
-from tasks.core.files import sync_folder, write_whole
+from tasks.core.files import make_folder_for_group, sync_folder, write_whole
 from tasks.core.guard import guarded
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
@@ -208,7 +208,7 @@ class InboxWatcher:
     def prepare(self) -> None:
         """Create the folders that files are moved to."""
         for name in (ACCEPTED, REFUSED):
-            (self._folder / name).mkdir(mode=0o750, exist_ok=True)
+            make_folder_for_group(self._folder / name)
 
     def tick(self) -> list[Received]:
         """Take in the files that have settled. Raises OSError if the folder cannot be read."""

@@ -23,7 +23,7 @@ from typing import Literal
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.fact import Fact, Sha256
-from tasks.core.files import file_sha256, sync_folder
+from tasks.core.files import file_sha256, make_folder_for_group, sync_folder
 from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
@@ -204,7 +204,7 @@ def finish(staging: Path, bundle: Path, entries: Sequence[Entry]) -> None:
             for moved in moves.values():
                 target = bundle / moved
                 if os.path.lexists(staging / moved) and not os.path.lexists(target):
-                    target.parent.mkdir(parents=True, exist_ok=True)
+                    make_folder_for_group(target.parent)
                     (staging / moved).rename(target)
                 for folder in (target.parent, target.parent.parent, bundle):
                     sync_folder(folder)

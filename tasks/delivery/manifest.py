@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from tasks.core.canonical import canonical_json, digest
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.fact import Fact, Sha256
-from tasks.core.files import sync_folder
+from tasks.core.files import open_to_group, sync_folder
 
 MANIFEST_FILE = "manifest.json"
 
@@ -122,9 +122,10 @@ def seal_folder(folder: Path) -> Manifest:
 
 
 def flush(folder: Path) -> None:
-    """Put every file and folder below, and the folder itself, on disk."""
+    """Put every file and folder below, and the folder itself, on disk; the group may read them, and nobody else."""
     for root, _, names in os.walk(folder):
         for path in (*(Path(root, name) for name in names), Path(root)):
+            open_to_group(path)
             sync_folder(path)
 
 

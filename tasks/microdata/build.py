@@ -178,15 +178,20 @@ def read_arx(name: str, path: Path, *, levels_may_cross: bool = False) -> Hierar
 
 def write_arx(hierarchy: Hierarchy, path: Path) -> None:
     """Write a hierarchy as an ARX CSV file."""
+    path.write_bytes(arx_bytes(hierarchy))
+
+
+def arx_bytes(hierarchy: Hierarchy) -> bytes:
+    """A hierarchy as the bytes of an ARX CSV file."""
     labels = hierarchy.labels
-    path.write_bytes(arx_csv([[labels[at][group] for at, group in enumerate(leaf)] for leaf in hierarchy.groups]))
+    return arx_csv([[labels[at][group] for at, group in enumerate(leaf)] for leaf in hierarchy.groups])
 
 
 def arx_csv(rows: Sequence[Sequence[str]]) -> bytes:
-    """Labels, a row for each leaf, as the content of an ARX CSV file."""
+    """Labels, a row for each leaf, as the bytes of an ARX CSV file."""
     # The writer quotes line feeds by itself, but not a carriage return, which ends a row all the same.
     returns = any("\r" in label for row in rows for label in row)
-    lines = io.StringIO(newline="")
+    lines = io.StringIO()
     writer = csv.writer(
         lines, delimiter=DELIMITER, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     )
