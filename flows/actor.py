@@ -1,6 +1,7 @@
 """Actor and time, which every entry of the ledger carries."""
 
-import getpass
+import os
+import pwd
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,9 +19,9 @@ def utc_now() -> datetime:
 
 @contextmanager
 def acting_as(name: str) -> Iterator[None]:
-    """Set a person other than the process's own login as the actor, while the block runs.
+    """Set another actor than the process's own login while the block runs: for a service that acts for people.
 
-    For a service that acts for people whom it has signed in.
+    A login, account or token; where it was used may follow in parentheses.
     """
     token = _ACTING.set(name)
     try:
@@ -30,11 +31,13 @@ def acting_as(name: str) -> Iterator[None]:
 
 
 def actor() -> str:
-    """Login name under which the gate runs; a note for the ledger, not a proof of identity."""
-    acting = _ACTING.get()
-    if acting is not None:
-        return acting
+    """Login under which the gate runs, by the system and not by variables that its user may set."""
+    return _ACTING.get() or login_of_user(os.getuid())
+
+
+def login_of_user(number: int) -> str:
+    """Login of a user of the system, who may have no name."""
     try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"

@@ -31,8 +31,9 @@ from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
 from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
-from tasks.core.files import owner_only
 from tasks.core.guard import disk_full, guarded
+from tasks.core.modes import owner_only
+from tasks.core.secret_variables import secrets_taken
 from tasks.core.seed import seed_commitment
 from tasks.decision.context import CONTEXT, DecisionContext
 from tasks.decision.overrides import is_of
@@ -112,6 +113,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
 
 
 @owner_only()
+@secrets_taken()
 def run_release(
     request_path: Path,
     workspace_root: Path,
@@ -162,7 +164,7 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
 
 def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
-    requested_at = _requested(call)
+    requested_at, handed_in_by = _requested(call)
     try:
         with guarded("release"):
             _check_overrides(call)
@@ -175,6 +177,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 code=code_fact(),
                 seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
                 requested_at=requested_at,
+                handed_in_by=handed_in_by,
                 decided_at=call.clock(),
                 prev_record_sha256=ledger.head().sha256,
                 inputs_id=call.named.inputs if call.named.overrides else None,
@@ -309,12 +312,12 @@ def _check_overrides(call: _GateCall) -> None:
                 )
 
 
-def _requested(call: _GateCall) -> datetime:
-    """Time of the request: that of the first run, where this one goes on after an interruption."""
-    at, loaded = call.clock(), call.loaded
+def _requested(call: _GateCall) -> tuple[datetime, str]:
+    """Time and actor of the request: those of the first run, where this one goes on after an interruption."""
+    at, by, loaded = call.clock(), actor(), call.loaded
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
-        return earlier[-1].at
+        return earlier[-1].at, earlier[-1].actor
     body = {
         "title": loaded.request.title,
         "requested_by": loaded.request.requested_by,
@@ -326,8 +329,8 @@ def _requested(call: _GateCall) -> datetime:
         "overrides": [one.entry_sha256 for one in call.named.overrides],
         **what_was_asked(loaded.request, call.inputs),
     }
-    call.ledger.append(Event.REQUESTED, release_id=call.release_id, recipient=None, actor=actor(), body=body, at=at)
-    return at
+    call.ledger.append(Event.REQUESTED, release_id=call.release_id, recipient=None, actor=by, body=body, at=at)
+    return at, by
 
 
 def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:

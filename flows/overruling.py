@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from flows.actor import actor
 from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, forget
 from flows.identity import last_decided
 from flows.ledger import last_body
@@ -16,7 +17,7 @@ from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.overrides import overridable
 from tasks.decision.record import GateResult, Verdict
-from tasks.decision.standing import Standing, officer_of, revoking_roles
+from tasks.decision.standing import Standing, check_login, officer_of, revoking_roles
 from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
@@ -61,6 +62,7 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
         results = _checked(release, case, gates)
         last = utc_day(release.now) + timedelta(days=case.record.override_days)
         signer = action.signer(release, name)
+        check_login(case.record, actor(), signed=signer is not None)
         body = bodies.gates_overridden(name, reason, case.record, results, last)
         with release.ledger.transaction():
             latest = last_decided(release.ledger, case.record.of_inputs)[case.recipient]
@@ -91,7 +93,9 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
         after(case.standing.state, StateChange.REOPEN, WorkflowRole.OFFICER)
         _check_rejected(case, utc_day(release.now))
         step = (Event.OVERRIDDEN, bodies.overridden(name, reason))
-        standing = release.append(case, [step], action.signer(release, name))
+        signer = action.signer(release, name)
+        check_login(case.record, actor(), signed=signer is not None)
+        standing = release.append(case, [step], signer)
         return ChangedRelease(release.release_id, {case.recipient: standing})
 
 

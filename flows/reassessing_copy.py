@@ -276,6 +276,7 @@ class CopyReassessment:
             code=code_fact(),
             seed_commitment_sha256=decided.seed_commitment_sha256,
             requested_at=decided.requested_at,
+            handed_in_by=decided.handed_in_by,
             decided_at=self.now,
             prev_record_sha256=self.own.ledger.head().sha256,
             inputs_id=decided.inputs_id,

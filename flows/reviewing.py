@@ -3,7 +3,8 @@
 The steps of one vote:
 
 1. Open the release, which verifies it and finishes what was interrupted.
-2. Check that it awaits review, and that the policy names the reviewer, who did not ask for the release.
+2. Check that it awaits review, and that the policy names the reviewer, who did not ask for the release; the login that
+   the request came from needs the reviewer's signature.
 3. Seal the vote into the private folder. While votes are missing, record only that this reviewer has voted.
 4. With the last vote, open all of them and check each against its commitment. If all approve, stage delivery,
    certificate and approval; then record the last vote, all opened votes, the outcome and the release in one
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from flows.actor import Clock, utc_now
+from flows.actor import Clock, actor, utc_now
 from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, ballot_box, finish_additions, pending_key
 from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
@@ -24,7 +25,7 @@ from tasks.decision import bodies
 from tasks.decision.changes import Step
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.record import DecisionRecord, Review, Verdict
-from tasks.decision.standing import REVIEWER, Standing, reviewer_of
+from tasks.decision.standing import REVIEWER, Standing, check_login, reviewer_of
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce
@@ -80,6 +81,7 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
             nonce=new_nonce(),
         )
         signer = action.signer(release, ballot.reviewer)
+        check_login(case.record, actor(), signed=signer is not None)
         box = ballot_box(release.workspace, release.release_id, case.recipient)
         box.put(ballot)
         others = {name: sealed for name, sealed in case.standing.commitments.items() if name != ballot.reviewer}

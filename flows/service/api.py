@@ -1,11 +1,10 @@
 """The service's HTTP interface: submission and state of requests, health, metrics.
 
-Submitting a request takes the bearer token in the service's environment; without one, nobody can. Health and metrics
-need no token.
+Submitting a request takes a bearer token of the service's environment; without one, nobody can. The ledger names the
+login that the token belongs to. Health and metrics need no token.
 """
 
 import hmac
-import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -20,22 +19,27 @@ from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
 from flows.web.site import bounded
 from tasks.core.errors import ReleasegateError, WorkspaceError
+from tasks.core.secret_variables import secret
 from tasks.request.document import MAXIMUM_BYTES
 
 TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
+TOKENS = "RELEASEGATE_API_TOKENS"
+"""Tokens of people and systems, each as LOGIN:TOKEN, separated by spaces."""
+SHARED = "api"
+"""Login in whose name the token of `TOKEN` hands requests in."""
 SHORTEST_TOKEN = 24
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
 def requests_router(service: Service, token: str | None = None) -> APIRouter:
-    """``POST /api/requests`` and ``GET /api/requests/{id}``; the token of callers is by default the environment's."""
-    expected = token if token is not None else os.environ.get(TOKEN, "")
-    router = APIRouter(prefix="/api/requests", dependencies=[Depends(_bearing(expected))])
+    """``POST /api/requests`` and ``GET /api/requests/{id}``; the tokens of callers are by default the environment's."""
+    caller = Depends(_bearing(_tokens() if token is None else {SHARED: token}))
+    router = APIRouter(prefix="/api/requests", dependencies=[caller])
 
     @router.post("")
-    def submit(content: Annotated[bytes, Depends(_limited_body)]) -> JSONResponse:
-        arrival = Arrival(content, "http", "request", service.roots)
+    def submit(login: Annotated[str, caller], content: Annotated[bytes, Depends(_limited_body)]) -> JSONResponse:
+        arrival = Arrival(content, "http", "request", service.roots, handed_in_by=f"{login} (token)")
         try:
             received = receive(service, arrival)
         except WorkspaceError as error:
@@ -76,15 +80,24 @@ def status_router(health: Callable[[], tuple[bool, Mapping[str, str]]], metrics:
     return router
 
 
-def _bearing(expected: str) -> Callable[..., None]:
-    """Refuse callers without the token."""
+def _tokens() -> dict[str, str]:
+    """Tokens of the environment, by login."""
+    pairs = (one.partition(":") for one in secret(TOKENS).split())
+    return {login: token for login, _, token in pairs if login} | {SHARED: secret(TOKEN)}
 
-    def check(request: Request) -> None:
-        if len(expected) < SHORTEST_TOKEN:
+
+def _bearing(tokens: Mapping[str, str]) -> Callable[..., str]:
+    """The login whose token a caller has; others are refused."""
+    known = {login: token for login, token in tokens.items() if len(token) >= SHORTEST_TOKEN}
+
+    def check(request: Request) -> str:
+        if not known:
             raise HTTPException(403, f"{TOKEN} needs {SHORTEST_TOKEN} characters or more; nobody can submit requests")
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), expected.encode()):
+        own = [login for login, token in known.items() if hmac.compare_digest(given.encode(), token.encode())]
+        if scheme.lower() != "bearer" or not own:
             raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
+        return own[0]
 
     return check
 

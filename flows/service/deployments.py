@@ -45,8 +45,9 @@ from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
-from tasks.core.files import make_folder_for_group
 from tasks.core.guard import guarded
+from tasks.core.modes import make_folder_for_group
+from tasks.core.secret_variables import secrets_taken
 
 if TYPE_CHECKING:
     from flows.reassessing_copy import TodaysFiles
@@ -151,7 +152,8 @@ def receive_request(request: str) -> RunState[None]:
         if path is None:
             return Completed(message="the event names no request below the roots", name="Refused")
         identifier = f"event-{flow_run.get_id()}"
-        arrival = Arrival(read_document(path), "event", path.name, (path.parent, *service.roots), identifier)
+        content, owner = read_document(path)
+        arrival = Arrival(content, "event", path.name, (path.parent, *service.roots), identifier, f"{owner} (event)")
         received = receive_with_retries(service, arrival)
         earlier = " earlier" if received.folded else ""
         return Completed(message=f"{received.entry.state.value}{earlier} as {received.entry.id}")
@@ -225,7 +227,7 @@ def _run() -> Iterator[Service]:
         end_with(int(runner))
     service = of_environment()
     name = run_name(flow_run.get_id())
-    with service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
+    with secrets_taken(), service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
         if not claimed:
             raise WorkspaceError("another process works on this run", where=name)
         yield service

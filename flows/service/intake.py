@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from flows.actor import Clock, actor, utc_now
+from flows.actor import Clock, actor, login_of_user, utc_now
 from flows.identity import code_fact, named, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.service.config import Service
@@ -24,8 +24,9 @@ from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
-from tasks.core.files import make_folder_for_group, sync_folder, write_whole
+from tasks.core.files import sync_folder, write_whole
 from tasks.core.guard import guarded
+from tasks.core.modes import make_folder_for_group
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
@@ -63,6 +64,8 @@ class Arrival:
     """Folders that it may name files in; relative paths are tried in this order."""
     id: str = ""
     """Distinguishes this arrival from others of the same bytes; random if omitted."""
+    handed_in_by: str = ""
+    """Login or token that it comes from; the service's own if omitted."""
 
 
 def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Received:
@@ -114,7 +117,7 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
                 event,
                 release_id=entry.id if requested else None,
                 recipient=None,
-                actor=actor(),
+                actor=entry.handed_in_by or actor(),
                 body={**reason, "request_sha256": entry.request_sha256, "queued": entry.token},
                 at=entry.finished_at or entry.accepted_at,
             )
@@ -150,6 +153,7 @@ def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -
         state=RequestState.ACCEPTED,
         source=arrival.source,
         name=printable(arrival.name),
+        handed_in_by=arrival.handed_in_by or actor(),
         request_sha256=sha256,
         roots=tuple(str(folder.resolve()) for folder in arrival.folders),
         arrival=arrival.id or new_token(),
@@ -234,7 +238,9 @@ class InboxWatcher:
         """Take a file in and move it aside; None if that must be tried again."""
         identifier = "inbox-" + "-".join(map(str, identity))
         try:
-            arrival = Arrival(read_document(path), "inbox", path.name, (self._folder, *self._service.roots), identifier)
+            content, owner = read_document(path)
+            roots = (self._folder, *self._service.roots)
+            arrival = Arrival(content, "inbox", path.name, roots, identifier, f"{owner} (inbox)")
             received = receive(self._service, arrival)
             self._move(path, received.entry, identity)
         except (ReleasegateError, OSError) as error:
@@ -270,7 +276,7 @@ def _identity(path: Path) -> _Identity | None:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
-def read_document(path: Path) -> bytes:
-    """Read one byte more than a request may have, at most; no link is followed."""
+def read_document(path: Path) -> tuple[bytes, str]:
+    """Read one byte more than a request may have, at most, and the login of its owner; no link is followed."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-        return stream.read(MAXIMUM_BYTES + 1)
+        return stream.read(MAXIMUM_BYTES + 1), login_of_user(os.fstat(stream.fileno()).st_uid)

@@ -68,6 +68,8 @@ class QueuedRequest(BaseModel):
     source: Literal["inbox", "http", "event"]
     name: str
     """Name of the document as received."""
+    handed_in_by: str = ""
+    """Login or token that it came from."""
     request_sha256: str
     roots: tuple[str, ...] = ()
     """Folders that it may name files in."""

@@ -4,7 +4,7 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from flows.actor import Clock, utc_now
+from flows.actor import Clock, acting_as, utc_now
 from flows.cases import ReleaseAction
 from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
@@ -42,14 +42,15 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
             else:
                 check_inputs(service.queue, entry)
                 usable = True
-                outcome = run_release(
-                    service.queue.document(entry.request_sha256),
-                    service.workspace.root,
-                    [Path(root) for root in entry.roots],
-                    clock=clock,
-                    engine=engine,
-                    dask=_cluster(service, entry),
-                )
+                with acting_as(entry.handed_in_by):
+                    outcome = run_release(
+                        service.queue.document(entry.request_sha256),
+                        service.workspace.root,
+                        [Path(root) for root in entry.roots],
+                        clock=clock,
+                        engine=engine,
+                        dask=_cluster(service, entry),
+                    )
         changes = _result(entry, outcome, clock)
     except ReleasegateError as error:
         transient = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))

@@ -10,7 +10,7 @@ from tasks.audit.cases import AuditCase
 from tasks.audit.figures import gate_figure
 from tasks.audit.history import History, Period, day, text, texts
 from tasks.audit.report import AuditPolicyRow, Duties, ExceptionRow, InterventionRow, KeyRow, SignedRow
-from tasks.core.people import may_be_same_person, person_key, same_person
+from tasks.core.people import login_of, may_be_same_person, person_key, same_person
 from tasks.decision.overrides import is_gate_override, used_by
 from tasks.decision.record import Verdict
 from tasks.ledger.entry import Entry, Event
@@ -122,9 +122,9 @@ def key_rows(history: History, period: Period) -> tuple[KeyRow, ...]:
 def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duties:
     """Whether requester, reviewers and officers of what happened in the period were different people.
 
-    An exception is a vote or an override by the requester, or by a person whom the policy does not name; a vote on a
-    release by an officer who reopened it or answers for its gates; and a file that was delivered without the approvals
-    that its decision required.
+    An exception is a vote or an override by the requester, or without a signature from the login that the request came
+    from, or by a person whom the policy does not name; a vote on a release by an officer who reopened it or answers for
+    its gates; and a file that was delivered without the approvals that its decision required.
     """
     pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
     votes = [(case, entry) for case, entry in pairs if entry.event is Event.VOTED]
@@ -136,9 +136,7 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
         overrides=sum(entry.event is Event.OVERRIDDEN for _, entry in pairs),
         deliveries=sum(entry.event is Event.RELEASED for _, entry in pairs),
         unsigned_votes=len(unsigned),
-        votes_from_requesters_login=sum(
-            case.requested is not None and entry.actor == case.requested.actor for case, entry in unsigned
-        ),
+        votes_from_requesters_login=sum(_from_requesters_login(case, entry) for case, entry in unsigned),
         exceptions=tuple(sorted(found, key=lambda row: row.entry)),
     )
 
@@ -178,8 +176,15 @@ def _figures(entry: Entry, case: AuditCase | None) -> tuple[str, ...]:
 def _not_of(case: AuditCase, entry: Entry, who: str, named: Sequence[str], what: str) -> Iterator[ExceptionRow]:
     if may_be_same_person(who, case.kept.requested_by):
         yield _row(case, entry, f"{what} by the requester", who)
+    if _from_requesters_login(case, entry):
+        yield _row(case, entry, f"{what} from the login that the request came from, not signed", who)
     if not any(same_person(who, one) for one in named):
         yield _row(case, entry, f"{what} by a person whom the policy does not name", who)
+
+
+def _from_requesters_login(case: AuditCase, entry: Entry) -> bool:
+    asked = case.kept.handed_in_by or (case.requested.actor if case.requested else None)
+    return entry.signature is None and asked is not None and login_of(entry.actor) == login_of(asked)
 
 
 def _row(case: AuditCase, entry: Entry, what: str, who: str) -> ExceptionRow:

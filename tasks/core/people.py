@@ -74,6 +74,11 @@ def alphabets(name: str) -> frozenset[str]:
     )
 
 
+def login_of(actor: str) -> str:
+    """The login, account or token in the actor of a ledger entry, which may say after it where it was used."""
+    return actor.partition(" (")[0].casefold()
+
+
 @lru_cache(maxsize=4096)
 def _words(name: str) -> Words:
     """Words of a name in their order, folded; without titles, unless there is nothing else."""

@@ -235,6 +235,7 @@ def assemble(
         decoys=findings.decoys,
         earlier=findings.earlier,
         requested_by=request.requested_by,
+        handed_in_by=circumstances.handed_in_by,
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,
         expert=request.expert,

@@ -22,6 +22,8 @@ class DecisionContext:
     code: CodeFact
     seed_commitment_sha256: Sha256
     requested_at: datetime
+    handed_in_by: str
+    """Actor of the ledger's entry of the request."""
     decided_at: datetime
     prev_record_sha256: Sha256
     inputs_id: Sha256 | None = None

@@ -241,6 +241,7 @@ class DecisionRecord(Fact):
         default=None, description="Earlier copies in the same hand; None where they could not be compared."
     )
     requested_by: str
+    handed_in_by: str = Field(default="", description="Login, account or token that the request came from.")
     requested_at: datetime
     decided_at: datetime
     expert: str | None = None

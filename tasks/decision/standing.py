@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tasks.core.errors import BadInput, StageFailed
-from tasks.core.people import WorkflowRole, may_be_same_person, same_person
+from tasks.core.people import WorkflowRole, login_of, may_be_same_person, same_person
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.record import DecisionRecord, Review, Verdict
 from tasks.decision.states import State, StateChange, after, can_follow
@@ -71,6 +71,9 @@ def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: st
     decided = [place for place, entry in enumerate(own) if entry.event is Event.DECIDED]
     if not decided:
         raise _contradiction("release", "an entry of the decision", "none")
+    askers = [entry.actor for entry in entries if entry.event is Event.REQUESTED]
+    if record.handed_in_by and askers and record.handed_in_by not in askers:
+        raise _contradiction("request", "an entry of the request by the login in the record", "another login")
     check_open(own[: decided[-1]])
     fold = _Fold(record, record_sha256)
     for entry in own[decided[-1] :]:
@@ -142,6 +145,7 @@ class _Fold:
 
     def _voted(self, entry: Entry) -> None:
         self._awaiting()
+        check_login(self._record, entry.actor, signed=entry.signature is not None)
         name = reviewer_of(self._record, _text(entry, "reviewer"), [one.officer for one in self.now.overrides])
         in_place = not self.now.reviews and entry.body["record_sha256"] == self._record_sha256
         _expect(in_place, "a vote out of place", "a vote on this record, before any is opened")
@@ -198,6 +202,7 @@ class _Fold:
         self._change(StateChange.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {reason}")
 
     def _overridden(self, entry: Entry) -> None:
+        check_login(self._record, entry.actor, signed=entry.signature is not None)
         officer, reason = officer_of(self._record, _text(entry, "by")), _text(entry, "reason")
         if is_gate_override(entry):
             self._gates_overridden(entry, officer, reason)
@@ -310,6 +315,21 @@ def officer_of(record: DecisionRecord, name: str) -> str:
             fix="ask a different officer",
         )
     return _named(record, name, record.officers, "an officer", "policy.review.officers")
+
+
+def check_login(record: DecisionRecord, actor: str, *, signed: bool) -> None:
+    """Refuse (``BadInput``) votes and overrides from the login that the request came from.
+
+    Several people may share a login; whoever signs with their own registered key shows who they are.
+    """
+    if not signed and record.handed_in_by and login_of(actor) == login_of(record.handed_in_by):
+        raise BadInput(
+            "the login that a request came from may neither review nor override its release",
+            where=f"release to {record.recipient.id}",
+            expected="a login other than the requester's, or a signature with one's own registered key",
+            got="the login that the request came from, and no signature",
+            fix="act under your own login, or register a key: releasegate key create",
+        )
 
 
 def revoking_roles(record: DecisionRecord, name: str) -> frozenset[WorkflowRole]:

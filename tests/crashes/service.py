@@ -25,12 +25,12 @@ import numpy as np
 from flows.actor import utc_now
 from flows.cases import ReleaseAction, cases_of
 from flows.ledger import VARIABLE, open_ledger
-from flows.reviewing import cast_vote
 from flows.service.queue import Queue, RequestState
 from flows.workspace import open_workspace
 from tasks.core.errors import ReleasegateError
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
+from tests.support.acting import cast_vote
 from tests.support.postgres import Server, binaries, running_server
 from tests.support.search import files_holding_each
 from tests.support.serving import TOKEN, Serving, kill

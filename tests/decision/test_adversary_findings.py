@@ -27,7 +27,7 @@ from tests.support.tiny import DATA, Change, changed, tiny_request
 SHA = "0" * 64
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 CODE = CodeFact(version="1", commit="x", lock_sha256=SHA)
-CONTEXT = DecisionContext(SHA, SHA, SHA, SHA, CODE, SHA, AT, AT, SHA)
+CONTEXT = DecisionContext(SHA, SHA, SHA, SHA, CODE, SHA, AT, "steward", AT, SHA)
 VALIDATED = ValidationFact(
     passed=True,
     checks=(CheckFact(id="1", expectation="a check", column="", passed=True, checked=6, failed=0),),

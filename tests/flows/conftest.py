@@ -14,6 +14,7 @@ import pytest
 from flows.engine import prefect_server
 from flows.pipeline.run import Run
 from flows.pipeline.stages import Inputs, Stage, perform
+from tests.support.acting import by_arguments
 from tests.support.brief_reports import brief_reports
 from tests.support.engines import SharedEngine, in_process
 from tests.support.remembered import remembered
@@ -82,7 +83,7 @@ def releasegate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
         monkeypatch.setattr(sys, "argv", ["releasegate", *map(str, arguments)])
         monkeypatch.setattr(console, "width", 160)
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as left, by_arguments(sys.argv):
             main()
         printed = capsys.readouterr()
         assert isinstance(left.value.code, int)

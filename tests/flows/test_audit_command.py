@@ -17,13 +17,13 @@ import flows.audit
 from flows.audit import run_audit
 from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
-from flows.reviewing import cast_vote
 from flows.schemas import schema_files
 from flows.workspace import Workspace
 from tasks.audit.report import AuditReport
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.ledger import sqlite
+from tests.support.acting import cast_vote
 from tests.support.audited import NOW, Chronicle, busy_quarter, write_ledger
 from tests.support.postgres import PASSWORD, running_server
 from tests.support.search import files_holding

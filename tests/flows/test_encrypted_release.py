@@ -21,7 +21,6 @@ import flows.reviewing
 from flows.cases import ReleaseAction, pending_key
 from flows.gate import Outcome, run_release
 from flows.progress import listening
-from flows.reviewing import cast_vote
 from flows.workspace import INPUTS, Workspace
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.decision.gates import RESCORED_EQUAL
@@ -32,6 +31,7 @@ from tasks.delivery.pending import seal_folder
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tests.support.acting import cast_vote
 from tests.support.search import files_holding_each, holds
 from tests.support.world import (
     HARD_NOTES,

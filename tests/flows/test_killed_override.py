@@ -7,11 +7,11 @@ import pytest
 
 from flows.cases import ReleaseAction
 from flows.ledger import open_ledger
-from flows.overruling import override_gates
 from flows.reviewing import overview
 from tasks.decision.states import State
 from tasks.ledger.entry import Event
 from tests.flows.test_killed_release import killed_at
+from tests.support.acting import override_gates
 from tests.support.forked_commands import forked_commands
 from tests.support.world import BROKER, World, recipient
 

@@ -17,9 +17,9 @@ from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.identity import check_unused, named
 from flows.ledger import VARIABLE, open_ledger
-from flows.overruling import override_gates, reopen, revoke
+from flows.overruling import revoke
 from flows.reassessing import reassess
-from flows.reviewing import cast_vote, overview
+from flows.reviewing import overview
 from flows.signing import PASSPHRASE, create_key
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole
@@ -28,6 +28,7 @@ from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.reassessment.record import TodaysVerdict
+from tests.support.acting import cast_vote, override_gates, reopen
 from tests.support.postgres import Server, running_server
 from tests.support.search import files_holding
 from tests.support.world import BROKER, NOW, SENSITIVE_MARK, UNIVERSITY, World, make_world

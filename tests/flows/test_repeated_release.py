@@ -15,13 +15,13 @@ import pytest
 from flows.cases import ReleaseAction
 from flows.gate import run_release
 from flows.overruling import revoke
-from flows.reviewing import cast_vote
 from flows.workspace import Workspace
 from tasks.core.errors import StageCrashed
 from tasks.decision import bodies
 from tasks.decision.states import State
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tests.support.acting import cast_vote
 from tests.support.world import LAPSED, NOW, UNIVERSITY, World, drawn_rows, make_world
 
 REVIEWER, OFFICER = "M. Okafor", "P. Officer"

@@ -15,8 +15,8 @@ import flows.reviewing
 from flows.cases import ReleaseAction, pending_key
 from flows.determination import sign_determination
 from flows.gate import Outcome
-from flows.overruling import reopen, revoke
-from flows.reviewing import cast_vote, overview
+from flows.overruling import revoke
+from flows.reviewing import overview
 from flows.service.config import service_of
 from flows.service.queue import Queue
 from flows.service.queue import QueuedRequest as Request
@@ -29,6 +29,7 @@ from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
+from tests.support.acting import cast_vote, reopen
 from tests.support.certificates import pki
 from tests.support.search import files_holding, holds, pdf_parts
 from tests.support.world import NOW, RECORDS, SENSITIVE_MARK, UNIVERSITY, World, make_world, recipient

@@ -15,12 +15,13 @@ from flows.cases import ReleaseAction
 from flows.earlier import what_is_superseded
 from flows.gate import Outcome
 from flows.ledger import VARIABLE, open_ledger
-from flows.overruling import reopen, revoke
-from flows.reviewing import cast_vote, overview
+from flows.overruling import revoke
+from flows.reviewing import overview
 from tasks.core.errors import RequestError, StageFailed, TamperingFound
 from tasks.decision.states import State
 from tasks.ledger.entry import Entry, Event
 from tasks.request.load import load_request
+from tests.support.acting import cast_vote, reopen
 from tests.support.postgres import Server, running_server
 from tests.support.world import NOW, UNIVERSITY, World, make_world, recipient
 

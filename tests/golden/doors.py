@@ -28,6 +28,7 @@ import tasks
 from tasks.request.load import request_of_bytes
 from tasks.request.model import ReleaseRequest
 from tasks.request.part import RequestPart
+from tests.support.acting import by_arguments
 from tests.support.remembered import remembered
 
 __all__ = ["Door", "ReleaseRequest", "RequestPart", "Told", "opened", "request_from"]
@@ -72,7 +73,8 @@ class Door:
         code = 0
         with patch.object(sys, "argv", ["releasegate", *arguments]), redirect_stdout(out), redirect_stderr(err):
             try:
-                main()
+                with by_arguments(arguments):
+                    main()
             except SystemExit as left:
                 code = left.code if isinstance(left.code, int) else 1
         return Told(code, out.getvalue(), err.getvalue())

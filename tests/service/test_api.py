@@ -8,11 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from flows.ledger import open_ledger
-from flows.service.api import requests_router, status_router
+from flows.service.api import TOKENS, requests_router, status_router
 from flows.service.config import Service, service_of
 from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import Queue, RequestState
 from flows.web.app import create_app
+from tasks.core.people import login_of
 from tasks.ledger.entry import Event
 from tests.support.world import NOW, World
 
@@ -24,7 +25,9 @@ def service(world: World) -> Service:
     return service_of(world.workspace.root, (world.folder,))
 
 
-def client(service: Service, token: str = TOKEN, pulse: Pulse | None = None, *, answers: bool = True) -> TestClient:
+def client(
+    service: Service, token: str | None = TOKEN, pulse: Pulse | None = None, *, answers: bool = True
+) -> TestClient:
     beating = pulse or Pulse({"queue": time.monotonic()})
 
     def well() -> tuple[bool, Mapping[str, str]]:
@@ -69,6 +72,19 @@ def test_without_a_token_in_the_environment_nobody_is_let_in(service: Service) -
     for token in ("", "short"):
         answer = client(service, token).post("/api/requests", content=b"", headers=bearing(token))
         assert answer.status_code == 403
+
+
+def test_a_request_belongs_to_the_login_of_its_token(
+    service: Service, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TOKENS, f"ruiz:{TOKEN.replace(' ', '-')} short:abc")
+    page = client(service, None)
+    for given in ("abc", TOKEN):
+        assert page.post("/api/requests", content=b"", headers=bearing(given)).status_code == 401
+    answer = page.post("/api/requests", content=world.request.read_bytes(), headers=bearing(TOKEN.replace(" ", "-")))
+    assert answer.status_code == 202
+    (entry,) = Queue(service.workspace).open_entries()
+    assert login_of(entry.handed_in_by) == "ruiz"
 
 
 def test_a_body_that_is_too_long_is_refused(service: Service) -> None:

@@ -18,7 +18,6 @@ from flows.engine import EmbeddedServer, prefect_server
 from flows.gate import run_release
 from flows.identity import code_fact
 from flows.pipeline.sequence import in_process
-from flows.reviewing import cast_vote
 from flows.service.config import VARIABLE, Service, service_of
 from flows.service.deployments import is_served, register
 from flows.service.intake import Arrival, receive
@@ -26,6 +25,7 @@ from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.queue import Queue, RequestState
 from flows.service.worker import decide
 from tasks.core.errors import WorkspaceError
+from tests.support.acting import cast_vote
 from tests.support.brief_reports import brief_reports
 from tests.support.serving import BRIEFLY, Serving
 from tests.support.world import NOW, QUICK_LINKAGE, World

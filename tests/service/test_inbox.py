@@ -1,6 +1,7 @@
 """What is dropped into the inbox is taken in once it has settled, and moved aside."""
 
 import os
+import pwd
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from flows.service.config import Service, service_of
 from flows.service.intake import InboxWatcher, receive
 from flows.service.queue import Queue, RequestState
 from tasks.core.errors import WorkspaceError
+from tasks.core.people import login_of
 from tests.support.world import World
 
 
@@ -188,3 +190,16 @@ def test_folders_that_are_none_are_refused(world: World) -> None:
         service_of(world.workspace.root, (world.folder / "none",))
     with pytest.raises(WorkspaceError, match="private folder"):
         service_of(world.workspace.root, (), world.workspace.private)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
+def test_a_request_belongs_to_the_owner_of_its_file(
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds
+) -> None:
+    path = drop(world, service)
+    owner = pwd.getpwnam("nobody")
+    os.chown(path, owner.pw_uid, owner.pw_gid)
+    inbox.tick()
+    clock.now += 60
+    (taken,) = inbox.tick()
+    assert login_of(taken.entry.handed_in_by) == "nobody"

@@ -240,3 +240,11 @@ def test_an_audit_goes_by_the_clock_of_its_days(service: Service) -> None:
 def test_errors_of_the_gate_are_what_the_entry_tells(service: Service, entry: QueuedRequest) -> None:
     error: ReleasegateError = BadInput("what", where="where", expected="e", got="g", fix="f")
     assert work(service, entry, error).reason == error.fields()
+
+
+def test_the_run_of_a_request_is_recorded_under_the_login_that_it_came_from(service: Service, world: World) -> None:
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by="ruiz (token)")
+    work(service, receive(service, arrival, clock=lambda: NOW).entry, StageFailed("a stage has failed"))
+    with open_ledger(service.workspace) as ledger:
+        (asked,) = ledger.entries(event=Event.REQUESTED)
+    assert asked.actor == "ruiz (token)"

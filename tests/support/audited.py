@@ -133,7 +133,7 @@ class Chronicle:
             reason=f"{who} has recounted", nonce=sha(who + release),
         )  # fmt: skip
         self._ballots[key].append(ballot)
-        return self.add(Event.VOTED, bodies.voted(ballot), release, recipient, **options)
+        return self.add(Event.VOTED, bodies.voted(ballot), release, recipient, **{"actor": who.casefold()} | options)
 
     def open_votes(self, release: str, event: Event, recipient: str = "university") -> int:
         for ballot in self._ballots.pop((release, recipient)):
@@ -151,7 +151,8 @@ class Chronicle:
         return self.add(Event.REVOKED, bodies.revoked(by, role, "Agreement broken"), release, recipient)
 
     def override(self, release: str, by: str = OFFICER, recipient: str = "university") -> int:
-        return self.add(Event.OVERRIDDEN, bodies.overridden(by, "The purpose was amended"), release, recipient)
+        body = bodies.overridden(by, "The purpose was amended")
+        return self.add(Event.OVERRIDDEN, body, release, recipient, actor=by.casefold())
 
     def trace(self, release: str, verdict: str, named: Sequence[str] = (), **body: object) -> int:
         asked = {"kind": "rows", "incident_sha256": sha("incident"), "total": 7}

@@ -24,6 +24,7 @@ import json, os, select, sys, threading
 import flows.cli.app, flows.gate, flows.pipeline.work, flows.pipeline.sequence, flows.reviewing, great_expectations
 import reports.certificate, reports.determination, reports.validation_page
 import prefect, prefect.context, prefect.events.worker
+from tests.support.acting import by_arguments
 from tests.support.brief_reports import brief_reports
 assert threading.active_count() == 1, threading.enumerate()
 
@@ -36,7 +37,7 @@ def run(order):
     sys.stdin, sys.argv = open(0), ["releasegate", *order["arguments"]]
     code = 1
     try:
-        with brief_reports():
+        with brief_reports(), by_arguments(sys.argv):
             exec(order["before"], {})
             flows.cli.app.main()
     except SystemExit as left:

@@ -49,6 +49,8 @@ LOGINS = {
     OFFICER: ("officer", {Duty.OFFICER}),
     REGULATOR: ("inspector", {Duty.REGULATOR}),
 }
+DESK = "desk"
+"""The login that the requests came from."""
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """Hashes of passwords that take no time."""
 DATA = b"age,zip\n20-29,372**\n"
@@ -196,7 +198,8 @@ def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: dateti
     with open_ledger(workspace, create=True) as ledger, ledger.transaction():
 
         def enter(event: Event, body: dict[str, object], recipient: str | None, moment: datetime = at) -> None:
-            ledger.append(event, release_id=name, recipient=recipient, actor="gate", body=body, at=moment)
+            by = DESK if event is Event.REQUESTED else "gate"
+            ledger.append(event, release_id=name, recipient=recipient, actor=by, body=body, at=moment)
 
         asked = {
             "title": record.title,
@@ -212,6 +215,7 @@ def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: dateti
             release_id=name,
             dataset=record.dataset.model_copy(update={"output_sha256": sha256(DATA).hexdigest() if made else None}),
             requested_by=STEWARD,
+            handed_in_by=DESK,
             requested_at=at - timedelta(minutes=4),
             decided_at=at,
             valid_from=at.date(),

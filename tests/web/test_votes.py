@@ -16,12 +16,14 @@ from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tests.support.pages import (
+    DESK,
     FIRST,
     OFFICER,
     PASSPHRASE,
     PASSWORD,
     SECOND,
     STEWARD,
+    THIRD,
     WAITING,
     Pages,
     Visitor,
@@ -351,3 +353,17 @@ def test_others_do_not_revoke(pages: Pages) -> None:
         assert visitor.post(f"{RELEASE}/revoke", data | {"reason": "No"}).status_code == 403
     assert revoke(officer, sure="").status_code == 422
     assert pages.entries(event=Event.REVOKED) == ()
+
+
+def test_the_login_that_a_request_came_from_has_no_vote_but_with_a_key(pages: Pages) -> None:
+    Accounts(pages.workspace).add(DESK, THIRD, {Duty.REVIEWER}, PASSWORD)
+    visitor, colleague = pages.visitor(DESK), pages.visitor("okafor")
+    shown = visitor.get(f"{RELEASE}/vote")
+    assert shown.status_code == 403
+    assert "login that a request came from" in shown.text
+    sent = colleague.fields(f"{RELEASE}/vote") | visitor.fields("/releases", 0) | VOTE
+    assert visitor.post(f"{RELEASE}/vote", sent).status_code != 303
+    assert Event.VOTED.value not in events(pages)
+    key = pages.key(THIRD)
+    assert cast(visitor, key=key, passphrase=PASSPHRASE).status_code == 303
+    assert events(pages)[-1] == "voted"

@@ -1,0 +1,142 @@
+"""Who asks for a release neither reviews nor overrides it, whatever name is given: the login is remembered."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flows.overruling
+import flows.reviewing
+from flows.actor import acting_as, actor
+from flows.cases import ReleaseAction
+from flows.ledger import open_ledger
+from flows.signing import create_key
+from tasks.core.errors import BadInput, StageFailed, TamperingFound
+from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
+from tasks.decision.record import DecisionRecord
+from tasks.decision.states import State
+from tasks.decision.votes import Ballot, new_nonce
+from tasks.delivery.verification import verify_bundle
+from tasks.ledger.entry import Event
+from tasks.request.policy import DEFAULT_GATES
+from tests.support.world import BROKER, NOW, UNIVERSITY, World, make_world
+
+ONE, OTHER, OFFICER = "Mary Okafor", "Jan Brandt", "Paul Ortiz"
+DESK = "desk"
+PASSPHRASE = "ibex saiga marmot quoll"
+REVIEW = {
+    "required": 1,
+    "reviewers": [ONE, OTHER],
+    "officers": [OFFICER],
+    "overridable": [gate.measure.value for gate in DEFAULT_GATES],
+}
+
+
+@pytest.fixture(scope="module")
+def decided(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str]:
+    """A release that the desk has handed in: it awaits review for one recipient, and is blocked for the other."""
+    world = make_world(tmp_path_factory.mktemp("waiting") / "world")
+    world.ask(policy={"review": REVIEW}, recipients=[UNIVERSITY, BROKER])
+    with acting_as(DESK):
+        return world, world.run(engine).release_id
+
+
+@pytest.fixture
+def asked(decided: tuple[World, str], tmp_path: Path) -> Callable[..., ReleaseAction]:
+    """An action on a copy of the release."""
+    world, name = decided
+    shutil.copytree(world.folder.parent, tmp_path / "copy")
+    place = World(tmp_path / "copy" / "world").workspace
+
+    def action(by: str, recipient: str = "university", **terms: Any) -> ReleaseAction:
+        return ReleaseAction(
+            name, place, by=by, reason="Figures recounted.", recipient=recipient, clock=lambda: NOW, **terms
+        )
+
+    return action
+
+
+def record(action: ReleaseAction) -> DecisionRecord:
+    path = action.workspace.bundle(action.reference) / f"decision/{action.recipient}.json"
+    return DecisionRecord.model_validate_json(path.read_bytes())
+
+
+def events(action: ReleaseAction) -> list[Event]:
+    with open_ledger(action.workspace) as ledger:
+        return [entry.event for entry in ledger.entries(release_id=action.reference)]
+
+
+@pytest.mark.parametrize("login", [DESK, "Desk", "desk (inbox)", "desk (reviewer's page)"])
+def test_the_login_that_a_request_came_from_has_no_vote(asked: Callable[..., ReleaseAction], login: str) -> None:
+    assert record(asked(ONE)).handed_in_by == DESK
+    with acting_as(login), pytest.raises(BadInput, match="login that a request came from"):
+        flows.reviewing.cast_vote(asked(ONE), "approve")
+    assert Event.VOTED not in events(asked(ONE))
+    with acting_as("okafor"):
+        assert flows.reviewing.cast_vote(asked(ONE), "approve").standing.state is State.RELEASED
+
+
+def test_whoever_signs_shows_who_they_are(asked: Callable[..., ReleaseAction], tmp_path: Path) -> None:
+    action = asked(ONE)
+    place, roles = tmp_path / "key.pem", (WorkflowRole.REVIEWER,)
+    create_key(action.workspace, ONE, roles, place, lambda: PASSPHRASE, clock=lambda: NOW)
+    with acting_as(DESK), pytest.raises(BadInput, match="login that a request came from"):
+        flows.reviewing.cast_vote(asked(OTHER), "approve")
+    signed = asked(ONE, key=place, ask=lambda: PASSPHRASE)
+    with acting_as(DESK):
+        assert flows.reviewing.cast_vote(signed, "approve").standing.state is State.RELEASED
+    with open_ledger(action.workspace) as ledger:
+        verify_bundle(action.workspace.bundle(action.reference), ledger)
+
+
+def test_the_login_that_a_request_came_from_overrides_nothing(asked: Callable[..., ReleaseAction]) -> None:
+    action = asked(OFFICER, "broker")
+    closed = [gate.id for gate in record(action).gates if not gate.passed]
+    with acting_as(DESK), pytest.raises(BadInput, match="login that a request came from"):
+        flows.overruling.override_gates(action, closed)
+    with acting_as("okafor"):
+        flows.reviewing.cast_vote(asked(ONE), "reject")
+    with acting_as(DESK), pytest.raises(BadInput, match="login that a request came from"):
+        flows.overruling.reopen(asked(OFFICER))
+    assert Event.OVERRIDDEN not in events(action)
+    with acting_as("ortiz"):
+        flows.overruling.reopen(asked(OFFICER))
+        flows.overruling.override_gates(action, closed)
+
+
+def test_a_vote_that_was_written_past_the_gate_is_found(asked: Callable[..., ReleaseAction]) -> None:
+    action = asked(ONE)
+    with open_ledger(action.workspace) as ledger:
+        decision = next(one for one in ledger.entries(event=Event.DECIDED) if one.recipient == "university")
+        ballot = Ballot(
+            release_id=action.reference, recipient="university", record_sha256=str(decision.body["record_sha256"]),
+            reviewer=ONE, vote="approve", reason="because", nonce=new_nonce(),
+        )  # fmt: skip
+        for event, body in ((Event.VOTED, bodies.voted(ballot)), (Event.REVIEWED, bodies.reviewed(ballot))):
+            ledger.append(event, release_id=action.reference, recipient="university", actor=DESK, body=body, at=NOW)
+        with pytest.raises(TamperingFound):
+            verify_bundle(action.workspace.bundle(action.reference), ledger)
+    with acting_as("brandt"), pytest.raises(TamperingFound):
+        flows.reviewing.cast_vote(asked(OTHER), "approve")
+
+
+def test_another_login_in_the_record_than_in_the_ledger_is_found(asked: Callable[..., ReleaseAction]) -> None:
+    from tasks.decision.standing import standing
+
+    action = asked(ONE)
+    shown = record(action).model_copy(update={"handed_in_by": "somebody"})
+    with open_ledger(action.workspace) as ledger:
+        entries = ledger.entries(release_id=action.reference)
+    decision = next(one for one in entries if one.event is Event.DECIDED and one.recipient == "university")
+    with pytest.raises(StageFailed, match="contradict each other"):
+        standing(entries, shown, str(decision.body["record_sha256"]), NOW.date())
+
+
+def test_the_login_is_the_systems_and_no_variable_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = actor()
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "somebody")
+    assert actor() == before != "somebody"
