@@ -47,7 +47,7 @@ from tasks.delivery.manifest import printable
 from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request, take_snapshot
+from tasks.request.load import LoadedRequest, load_request, open_snapshot, take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
@@ -109,7 +109,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     """
     from flows.pipeline.workers import working  # noqa: PLC0415
 
-    with working() as workers, prefect_server(home, results):
+    with working(home.parent) as workers, prefect_server(home, results):
         from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
         yield partial(take_with, workers)
@@ -232,7 +232,8 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
         snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
         run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
-    decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
+    # Others may have been released meanwhile; and the people are those of the private copy.
+    decoys_to_continue(workspace, call.ledger, open_snapshot(run.snapshot, snapshot), call.inputs)
     step("sealing and publishing the bundle")
     publish_release(workspace, call.ledger, run, finished, context)
 
