@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.attacks.scenes import VARIANTS, Scene
 
 _SIGNS = {"identical": "=", "refused": "r", "blocked": "b", "unclear": "?", "LEAVES": "X"}
 _scenes: dict[str, Scene] = {}
+_quick = ExitStack()
 
 
 def main() -> int:
@@ -26,9 +28,8 @@ def main() -> int:
     totals, wrong, started = Counter[str](), list[Told](), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="releasegate-attacks-") as folder, quickly():
         for name in given.variants:
-            scene = _scenes[name] = Scene(Path(folder) / name, VARIANTS[name])
-            # Forked, workers have what this process remembers; each attacks at a place of its own.
-            with get_context("fork").Pool(given.processes, _move, (Path(folder), name)) as workers:
+            scene = Scene(Path(folder) / name, VARIANTS[name])
+            with get_context("spawn").Pool(given.processes, _begin, (Path(folder), name)) as workers:
                 told = list(workers.imap(_play, cells(scene), chunksize=4))
             _show(scene, told)
             totals.update(one.outcome for one in told)
@@ -59,8 +60,9 @@ def _opened(scene: Scene) -> Counter[str]:
     return totals
 
 
-def _move(folder: Path, variant: str) -> None:
-    """Give a worker a scene of its own."""
+def _begin(folder: Path, variant: str) -> None:
+    """Give a worker a scene of its own, and memory for as long as it lives."""
+    _quick.enter_context(quickly())
     _scenes[variant] = Scene(folder / f"{variant}-{os.getpid()}", VARIANTS[variant])
 
 
