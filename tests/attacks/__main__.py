@@ -6,17 +6,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
-from multiprocessing import get_context
 from pathlib import Path
 
-from tests.attacks.exchanges import HARMLESS, WAYS, Cell, Told, cells, play, quickly
+from tests.attacks.exchanges import HARMLESS, WAYS, Told, quickly
 from tests.attacks.openings import attacks, put
 from tests.attacks.scenes import VARIANTS, Scene
+from tests.attacks.workers import play_all
 
 _SIGNS = {"identical": "=", "refused": "r", "blocked": "b", "unclear": "?", "LEAVES": "X"}
-_scenes: dict[str, Scene] = {}
-_quick = ExitStack()
 
 
 def main() -> int:
@@ -29,8 +26,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="releasegate-attacks-") as folder, quickly():
         for name in given.variants:
             scene = Scene(Path(folder) / name, VARIANTS[name])
-            with get_context("spawn").Pool(given.processes, _begin, (Path(folder), name)) as workers:
-                told = list(workers.imap(_play, cells(scene), chunksize=4))
+            told = play_all(scene, given.processes)
             _show(scene, told)
             totals.update(one.outcome for one in told)
             wrong += [one for one in told if one.outcome not in HARMLESS]
@@ -58,16 +54,6 @@ def _opened(scene: Scene) -> Counter[str]:
             print(f"{kind:36}" + ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items())))
             totals += outcomes
     return totals
-
-
-def _begin(folder: Path, variant: str) -> None:
-    """Give a worker a scene of its own, and memory for as long as it lives."""
-    _quick.enter_context(quickly())
-    _scenes[variant] = Scene(folder / f"{variant}-{os.getpid()}", VARIANTS[variant])
-
-
-def _play(cell: Cell) -> Told:
-    return play(_scenes[cell.variant], cell)
 
 
 def _show(scene: Scene, told: list[Told]) -> None:
