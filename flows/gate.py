@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows.actor import Clock, actor, utc_now
+from flows.actor import Clock, SteadyClock, actor, utc_now
 from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
 from flows.departures import copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
@@ -84,7 +84,7 @@ class _GateCall:
     loaded: LoadedRequest
     inputs: Inputs
     named: Named
-    clock: Clock
+    clock: SteadyClock
 
     @property
     def release_id(self) -> str:
@@ -140,7 +140,7 @@ def run_release(
     recipients share: nothing is released, and the ledger says so.
     Raises TamperingFound if the ledger or an earlier bundle of this release is not as recorded.
     """
-    workspace = open_workspace(workspace_root)
+    workspace, clock = open_workspace(workspace_root), SteadyClock(clock)
     workspace.forget_abandoned()
     with guarded("release"), open_ledger(workspace, create=True) as ledger:
         with _recorded(ledger, clock), guarded("request"):
@@ -173,6 +173,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     requested_at, handed_in_by = _requested(call)
     try:
         with guarded("release"):
+            decided_at = call.clock.checked()
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
             context = DecisionContext(
@@ -184,11 +185,11 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
                 requested_at=requested_at,
                 handed_in_by=handed_in_by,
-                decided_at=call.clock(),
+                decided_at=decided_at,
                 prev_record_sha256=ledger.head().sha256,
                 inputs_id=call.named.inputs if call.named.overrides else None,
                 overrides=call.named.overrides,
-                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, call.clock()),
+                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
             )
             terms = RunTerms(
                 recipients=call.recipients,
