@@ -109,7 +109,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     """
     from flows.pipeline.workers import working  # noqa: PLC0415
 
-    with working() as workers, prefect_server(home, results):
+    with working(home.parent) as workers, prefect_server(home, results):
         from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
         yield partial(take_with, workers)
