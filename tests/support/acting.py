@@ -23,7 +23,7 @@ def at_own_login(name: str) -> Iterator[None]:
 def by_arguments(arguments: Sequence[str]) -> Iterator[None]:
     """Whoever ``--as`` names acts; without it, and for an enrolment, the login of this process."""
     named = [after for before, after in pairwise(arguments) if before == "--as"]
-    if not named or arguments[0] == "enrol":
+    if not named or "enrol" in arguments:
         yield
         return
     with at_own_login(named[0]):
