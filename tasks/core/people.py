@@ -23,6 +23,8 @@ class WorkflowRole(StrEnum):
     """Named in the policy; answers for overrides and revocations."""
 
 
+PERSON_ID = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
+"""Id of a person in the directory of a workspace."""
 Words = tuple[str, ...]
 
 _LEFT_OUT = frozenset("'`´‘’‛′ʹʻʼʽˈ＇") | {chr(0x34F), *map(chr, range(0xFE00, 0xFE10))}

@@ -123,6 +123,7 @@ class KeptDecision(Fact):
 
     version: Literal[1] = 1
     requested_by: str
+    requester_id: str = ""
     handed_in_by: str = Field(default="", description="Login, account or token that the request came from.")
     organisation: str
     purpose: str
@@ -257,6 +258,7 @@ def kept_decision(record: DecisionRecord) -> KeptDecision:
     rows = record.dataset.rows_out
     return KeptDecision(
         requested_by=record.requested_by,
+        requester_id=record.requester_id,
         handed_in_by=record.handed_in_by,
         organisation=record.recipient.organisation,
         purpose=record.recipient.purpose,
