@@ -1,7 +1,7 @@
 # Needs make and Python 3.11 or later. `make setup` puts everything else into .venv.
 .POSIX:
 .SUFFIXES:
-.PHONY: help setup demo browser test test-all golden crashes lint dependencies advisories format bench scale docs schemas lock clean
+.PHONY: help setup demo browser test test-all golden crashes outages attacks lint dependencies advisories format bench scale docs schemas lock clean
 
 BIN = .venv/bin
 # Tests start many processes, which should find the modules compiled, whatever the environment says.
@@ -17,6 +17,7 @@ help:
 	@echo "make golden   compare what small requests come to with what they came to (python -m tests.golden --update rewrites)"
 	@echo "make crashes  kill releases and votes fifty times at random moments; some 20 minutes (TIMES=50 SEED=1)"
 	@echo "make outages  kill the service, its Prefect server, its runner, a run or PostgreSQL at random moments (TIMES=50 SEED=1)"
+	@echo "make attacks  exchange every file at every border of a release, and count what leaves other than assessed: none may"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make dependencies  check lock, installed packages and licences; part of make lint"
 	@echo "make advisories  ask for known vulnerabilities of the locked packages; needs the network"
@@ -58,6 +59,9 @@ crashes: setup
 
 outages: setup
 	$(BIN)/python -m tests.crashes.service --times $(TIMES) --seed $(SEED)
+
+attacks: setup
+	$(BIN)/python -m tests.attacks
 
 lint: setup
 	$(BIN)/ruff check .

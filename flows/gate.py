@@ -19,9 +19,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from flows.actor import Clock, actor, utc_now
-from flows.cases import ReleaseCase, drop, opened, settle
+from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
+from flows.departures import copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.enrolment import check_enrolled, first_enrolment, items_of
@@ -29,7 +31,7 @@ from flows.identity import Inputs, Named, code_fact, last_decided, named, read_i
 from flows.ledger import open_ledger
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
-from flows.workspace import Workspace, open_workspace
+from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.files import owner_only
 from tasks.core.guard import disk_full, guarded
@@ -189,6 +191,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 recipients=call.recipients,
                 decided=call.decided,
                 decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
+                earlier=_earlier_copies(call),
                 context=CONTEXT.dump_python(context, mode="json"),
             )
             _take(call, terms, context, engine, dask)
@@ -203,6 +206,14 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
         raise shown from None
 
 
+def _earlier_copies(call: _GateCall) -> dict[str, Any]:
+    """Earlier copies in the hands of the recipients; what others are still delivering is waited for."""
+    found = copies_in_hand(call.ledger, call.loaded.request, call.release_id)
+    for release in sorted({copy["release"] for one in found.values() for copy in one["copies"]}):
+        wait_and_settle(call.workspace, call.ledger, release)
+    return found
+
+
 def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: Engine, dask: str | None) -> None:
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
@@ -214,8 +225,8 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
     with engine(workspace.orchestrator, folder / "results") as take:
         from flows.publishing import publish_release  # noqa: PLC0415  imports much, while the engine starts
 
-        run = Run(call.release_id, call.named.inputs, str(folder), str(workspace.key_file), dask)
-        take_snapshot(call.loaded, call.inputs.by_place, run.snapshot)
+        snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
+        run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
     decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
     step("sealing and publishing the bundle")

@@ -9,6 +9,7 @@ from typing import Any
 
 from flows.actor import actor
 from flows.cases import pending_key
+from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.identity import check_unused
 from flows.last_check import check_copies
@@ -16,15 +17,16 @@ from flows.pipeline.run import Run
 from flows.workspace import Workspace
 from reports.validation_page import render_validation_page
 from tasks.core.canonical import digest
+from tasks.core.errors import StageFailed
 from tasks.core.files import checked, file_sha256, written
 from tasks.decision import bodies
 from tasks.decision.changes import Author, change
 from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.delivery.bundle import publish, seal
+from tasks.delivery.bundle import check_sealed, publish, seal
+from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.pending import seal_folder
-from tasks.delivery.stage import RecipientFiles, lay_out, lay_out_delivery, no_file
-from tasks.delivery.verification import verify_bundle
+from tasks.delivery.stage import RecipientFiles, delivered_files, lay_down, lay_out, no_file
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.microdata.hierarchy import Hierarchy
@@ -49,7 +51,7 @@ def publish_release(
     page = render_validation_page(records[0].validation, request.title, request.policy.small_cell)
     hierarchies = load(checked(finished["prepared"])).hierarchies
     with _fresh(staged):
-        lay_out(staged, request, recipients, hierarchies, page)
+        laid = lay_out(staged, request, recipients, hierarchies, page)
         for files in recipients:
             if files.record.decision is not Verdict.BLOCKED:
                 _keep(workspace, request, files, hierarchies)
@@ -59,7 +61,7 @@ def publish_release(
             workspace.positions(name).parent.mkdir(mode=0o700, exist_ok=True)
             shutil.copyfile(positions, workspace.positions(name))
         manifest = seal(staged)
-        verify_bundle(staged, None)
+        _check_laid(manifest, laid)
     author = Author(actor(), at)
     approved = [record for record in records if record.decision is Verdict.APPROVED]
     with ledger.transaction():
@@ -71,12 +73,28 @@ def publish_release(
             change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
             check_still_apart(ledger, name)
             supersede(workspace, ledger, record, at)
+            check_hand(ledger, record)
         body = bodies.published(manifest.sha256)
         ledger.append(Event.PUBLISHED, release_id=name, recipient=None, actor=actor(), body=body, at=at)
-    publish(staged, workspace.bundle(name))
+        check_sealed(staged, manifest.sha256)
+    publish(staged, workspace.bundle(name), manifest.sha256)
     workspace.clear(name)
     for record in approved:
         forget_superseded(workspace, record)
+
+
+def _check_laid(manifest: Manifest, laid: Mapping[str, str]) -> None:
+    """Refuse a sealed bundle with any file that differs from the one that was laid out."""
+    sealed = {one.path: one.sha256 for one in manifest.files if not one.path.endswith(f"/{MANIFEST_FILE}")}
+    differing = sorted(path for path in sealed.keys() | laid.keys() if sealed.get(path) != laid.get(path))
+    if differing:
+        raise StageFailed(
+            "the staged bundle was changed before it was sealed",
+            where=", ".join(differing),
+            expected="the files that the stages made",
+            got="different files",
+            fix="nothing is released; find out who wrote to the workspace's private folder, and run again",
+        )
 
 
 def _keep(
@@ -90,7 +108,7 @@ def _keep(
     if record.decision is Verdict.AWAITING_REVIEW:
         delivery = workspace.run(name) / f"delivery-{who}"
         with _fresh(delivery):
-            lay_out_delivery(delivery, request, record, hierarchies, files.released)
+            lay_down(delivery, delivered_files(request, record, hierarchies, files.released))
             seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
         shutil.rmtree(delivery)
     with written(workspace.kept(name, who)) as partial:
@@ -113,4 +131,6 @@ def _recipient_files(files: Mapping[str, Any]) -> RecipientFiles:
     names = "certificate", "released", "kept"
     paths = {name: checked(files[name]) if files[name] else None for name in names}
     record = DecisionRecord.model_validate_json(checked(files["record"]).read_bytes())
-    return RecipientFiles(record, checked(files["report"]), paths["certificate"], paths["released"], paths["kept"])
+    stored = [files[name] for name in ("report", *names) if files[name]]
+    hashes = {Path(one["path"]): one["sha256"] for one in stored}
+    return RecipientFiles(record, checked(files["report"]), **paths, hashes=hashes)

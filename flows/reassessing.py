@@ -24,7 +24,8 @@ from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.cases import wait_and_settle
-from flows.delivered import Departures, Left, ReleasedCopy
+from flows.delivered import ReleasedCopy
+from flows.departures import Departures, Left
 from flows.ledger import last_body, open_ledger
 from flows.progress import step
 from flows.reassessing_copy import AS_ASKED, CopyReassessment, TodaysFiles

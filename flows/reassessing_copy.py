@@ -9,8 +9,11 @@ from math import comb
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from flows.cases import wait_and_settle
-from flows.delivered import Departures, Left, ReleasedCopy
+from flows.delivered import ReleasedCopy, read_kept
+from flows.departures import Departures, Hand, Left
 from flows.identity import code_fact
 from flows.progress import step
 from tasks.assessments.identity.facts import UncertaintyFact
@@ -19,14 +22,16 @@ from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
 from tasks.decision.context import DecisionContext
 from tasks.decision.disclosure_rounding import count
-from tasks.decision.gates import agreement_gate, decoy_gate, judge_gates
+from tasks.decision.gates import agreement_gate, changes_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
 from tasks.decision.record import GateResult, NotAssessed, PolicyFact
 from tasks.decision.verdict import is_over, utc_day
+from tasks.delivery.kept import Names
 from tasks.ledger.entry import Event
 from tasks.microdata.read import read_microdata
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
+from tasks.reassessment.one_hand import few_changed, least_class
 from tasks.reassessment.pooling import MEASURED_TOGETHER, LaidCopy, copy_of, held_together
 from tasks.reassessment.population import todays_population
 from tasks.reassessment.record import (
@@ -74,6 +79,7 @@ class CopyReassessment:
         self.not_measured: list[NotAssessed] = []
         self._laid: dict[str, _Held] = {}
         self.copy, self.decided, self.delivered = own.left, own.record, own.delivered
+        self._people: dict[str, Names] = {self.copy.name: self.delivered.kept.people}
         self.then = own.loaded(options.roots)
         self.request_from, found = self._request_of_today(options)
         policy = None if options.policy is None else policy_from(options.policy)
@@ -120,11 +126,14 @@ class CopyReassessment:
         originals, gone = self._originals()
         limits, uncertainty = self._commitments()
         gates = (*self._gates(originals, uncertainty), *limits)
-        others = self.departures.of_the_same_people(self.copy)
-        same = self.departures.same_recipient(self.copy)
+        made = self.then.request
+        terms = self.request.policy.reassessment
+        hands = self.departures.hands(made, made.recipient(self.copy.recipient), terms.together)
+        others, apart = self._beside(frozenset[str]().union(*hands))
+        others += [one for one in self.departures.of_the_same_people(self.copy) if one not in (*others, *apart)]
         related = {self.copy.release_id, *(one.release_id for one in others)}
-        unrelated = {one.release_id for one in self.departures.copies if one.recipient in same} - related
-        judged, coalitions, left_out = self._coalitions(others, same)
+        unrelated = {one.release_id for one in apart if one.recipient in hands[0]} - related
+        judged, coalitions, left_out = self._coalitions(others, hands)
         agreement = self.request.recipients[0].agreement
         lapses = compare.lapses(decided, agreement, today)
         population = None if world is None else self._sha256("population")
@@ -224,14 +233,15 @@ class CopyReassessment:
                 self._note("a stage", error.in_one_line())
             else:
                 unmeasured = () if uncertainty else (Measure.PASSING_PROBABILITY,)
-                return compare.compared_gates(decided.gates, again.gates, unmeasured)
+                return compare.compared_gates(compare.alone(decided.gates), again.gates, unmeasured)
         figures: dict[Measure, float] = {}
         if world is not None:
             step("scoring the delivered bytes alone")
             figures = score_alone(self.delivered, world, uncertainty)
         results = compare.rounded(judge_gates(policy.gates, figures), decoyed=decided.decoys is not None)
         missing = [gate.id for gate in results if gate.measured is None]
-        return compare.compared_gates(decided.gates, self._excused((*self._conditions(), *results)), missing)
+        then = compare.alone(decided.gates)
+        return compare.compared_gates(then, self._excused((*self._conditions(), *results)), missing)
 
     def _excused(self, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
         """Gates, those marked that overrides cover which the release rests on."""
@@ -283,20 +293,30 @@ class CopyReassessment:
         except (ReleasegateError, OSError):
             return None
 
+    def _beside(self, hand: Hand) -> tuple[list[Left], list[Left]]:
+        """Other copies in some recipients' hands: those that may have people of this one, and those that have none."""
+        sharing, apart = list[Left](), list[Left]()
+        for one in self.departures.held:
+            if one.recipient in hand and one.name != self.copy.name:
+                with suppress(ReleasegateError):
+                    self._people[one.name] = read_kept(self.own.workspace, one.release_id, one.recipient).people
+                named = self._people.get(one.name)
+                has_none = named is not None and not np.isin(named, self.delivered.kept.people).any()
+                (apart if has_none else sharing).append(one)
+        return sharing, apart
+
     def _coalitions(
-        self, others: Sequence[Left], same: frozenset[str]
+        self, others: Sequence[Left], hands: Sequence[Hand]
     ) -> tuple[tuple[Left, ...], tuple[PooledCopies, ...], int]:
         """All copies that are judged with this one; coalitions, those that are judged first; sets left out."""
         terms, made = self.request.policy.reassessment, self.then.request
-        pooling = [
-            same | {one.id for one in members} for members in made.coalitions(made.recipient(self.copy.recipient))
-        ]
+        pooling = hands[1 : 1 + len(made.coalitions(made.recipient(self.copy.recipient)))]
+        same = hands[0]
         further = sorted({one.recipient for one in others} - same)
         pairs = (chosen for size in range(1, terms.colluding) for chosen in combinations(further, size))
         sets: list[tuple[_Kind, frozenset[str]]] = [
             ("same recipient", same),
-            *(("declared", one) for one in pooling),
-            *(("declared", same | set(one)) for one in terms.together if same & set(one)),
+            *(("declared", one) for one in hands[1:]),
             *(("compared", same | set(one)) for one in islice(pairs, _MOST_SETS)),
         ]
         left_out = max(sum(comb(len(further), size) for size in range(1, terms.colluding)) - _MOST_SETS, 0)
@@ -335,6 +355,8 @@ class CopyReassessment:
         now = compare.rounded(judge_gates(gates, figures), decoyed=decoyed)
         if decided_with:
             now = self._excused(now)
+        if kind != "compared" and self._few_changed(copies):
+            now = (*now, changes_gate(least_class(self.request.policy)))
         then = [gate for gate in self.decided.gates if gate.id in {one.id for one in now}]
         return found.model_copy(
             update={
@@ -343,6 +365,25 @@ class CopyReassessment:
                 "narrowed": count(together.narrowed) if decoyed else together.narrowed,
             }
         )
+
+    def _few_changed(self, copies: Sequence[Left]) -> bool:
+        """Whether one of some copies changes few people without a reason: this copy, or a later one beside it."""
+        order = [one for one in self.departures.copies if one in copies]
+        least = least_class(self.request.policy)
+        for place, one in enumerate(order[order.index(self.copy) :], order.index(self.copy)):
+            new = self._people[one.name]
+            before = [
+                earlier
+                for earlier in order[:place]
+                if earlier.release_id != one.release_id and np.isin(self._people[earlier.name], new).any()
+            ]
+            if before and few_changed(new, [self._people[earlier.name] for earlier in before], least):
+                copy = replace(self.own, left=one)
+                given = copy.loaded().request.changes_since
+                explained = given is not None and given.release == before[-1].release_id
+                if not (explained and copy.record.reviews_required > 0):
+                    return True
+        return False
 
     def _held(self, one: Left, world: Today) -> _Held:
         """A copy laid on today's population, once."""

@@ -16,6 +16,7 @@ from typing import Literal
 
 from flows.actor import Clock, utc_now
 from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, ballot_box, finish_additions, pending_key
+from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, StageFailed
@@ -158,6 +159,7 @@ def _decide(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot], 
             after = release.append(case, [*votes, (Event.APPROVED, outcome), (Event.RELEASED, released)], signer)
             check_still_apart(release.ledger, release.release_id)
             supersede(release.workspace, release.ledger, case.record, release.now)
+            check_hand(release.ledger, case.record)
     finally:
         finish_additions(release.workspace, release.ledger, release.release_id)
     forget_superseded(release.workspace, case.record)

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import said, sentence_start
+from reports.document import plural, said, sentence_start
 from reports.methods import method_text
 from reports.record_view import RecordView
 from tasks.assessments.identity.facts import RiskFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.decision.decoy_facts import DecoyFact
+from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.record import DecisionRecord
 from tasks.request.model import Role
 
@@ -227,11 +228,8 @@ def _of_decoys(fact: DecoyFact) -> Iterator[Assumption]:
 
 
 def _of_context(view: RecordView) -> Iterator[Assumption]:
-    record, earlier = view.record, len(view.record.recipient.prior_release_ids)
-    named, later = "no earlier release", "a later file with this one would disclose"
-    if earlier:
-        named, later = f"{numbers.integer(earlier)} earlier release{'s' if earlier > 1 else ''}", "the files discloses"
-    yield ("Earlier releases", f"The request names {named} to this recipient. What comparing {later} was not measured.")
+    record = view.record
+    yield "Earlier releases", _of_earlier(record)
     if record.risk:
         yield _of_copies(record.risk)
     yield (
@@ -244,6 +242,43 @@ def _of_context(view: RecordView) -> Iterator[Assumption]:
         "The figures hold for the file, population table, policy and program named here, on "
         f"{numbers.day(record.decided_at)}. Data that others publish later can raise the risk.",
     )
+
+
+def _of_earlier(record: DecisionRecord) -> str:
+    """Sentences on the earlier copies that the ledger knows in the same hand, and on those that the request names."""
+    fact, named = record.earlier, len(record.recipient.prior_release_ids)
+    hand = "the recipient, its organisation or a recipient taken to share with it"
+    if fact is None:
+        found = (
+            "Earlier copies in the same hand were not compared with this one; what comparing them discloses is unknown."
+        )
+    elif not fact.copies:
+        found = f"By the ledger of this workspace, no earlier copy that was not revoked went to {hand}."
+    else:
+        found = said(
+            f"By the ledger of this workspace, {plural(len(fact.copies), 'earlier copy', 'earlier copies')} that "
+            f"{'was' if len(fact.copies) == 1 else 'were'} not revoked went to {hand}; {len(fact.judged)} of them "
+            f"{'has' if len(fact.judged) == 1 else 'have'} people of this one and "
+            f"{'was' if len(fact.judged) == 1 else 'were'} judged together with it.",
+            "The gates count the worse of each figure, of this copy alone and of all of these together."
+            if fact.figures
+            else None,
+            _of_changes(fact),
+        )
+    return said(
+        found,
+        f"The request names {plural(named, 'earlier release')} to this recipient." if named else None,
+        "People are recognized by their record ids: one who was recorded under another id, and copies that this "
+        "workspace did not release, are not.",
+    )
+
+
+def _of_changes(fact: EarlierFact) -> str | None:
+    if not fact.few_changed:
+        return None
+    text = f"Fewer than {fact.least_class} people, but some, were added or removed since an earlier copy"
+    given = f": “{fact.reason.because}”" if fact.reason else ""
+    return f"{text}; the request gives {f'this reason{given}' if given else 'no reason'}."
 
 
 def _of_copies(risk: RiskFact) -> Assumption:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.workspace import INPUTS
+from flows.workspace import INPUTS, Workspace
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Run:
     answered for come out again."""
     folder: str
     """Private folder of the run's files, the snapshot of its inputs among them."""
+    snapshot_sha256: str
+    """Names the bytes of all inputs' private copies, so that none can be exchanged for others that fit each other."""
     key_file: str
     """File of the workspace's key; the key itself is never passed on."""
     dask: str | None = None
@@ -33,6 +35,11 @@ class Run:
     def key(self) -> Path:
         """The file of the workspace's key."""
         return Path(self.key_file)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace that the key is of."""
+        return Workspace(self.key.parent.parent)
 
     @property
     def snapshot(self) -> Path:
@@ -50,6 +57,8 @@ class RunTerms:
     """Those to decide for: all of them, but under overrides those whose gates were overridden."""
     decoys: Mapping[str, str] | None
     """``release`` and ``commitment`` of the version whose decoys are continued; empty for new ones, None for none."""
+    earlier: Mapping[str, Any]
+    """By recipient, the earlier copies in the same hands (``flows.departures.copies_in_hand``)."""
     context: Mapping[str, Any]
     """The decision's context as JSON: identity, program, time and ledger head."""
 

@@ -40,8 +40,9 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     2. Validate the data. Meanwhile mask numbers, score the records as collected, and generalize for each recipient;
        all of this is dropped, its errors too, where the data are not valid: no recipient is assessed then.
     3. Place the decoys of all recipients, if any are asked for.
-    4. For each recipient, in parallel: make every assessment of the candidate, write the file if the gates are open so
-       far, decide, report. The assessments of a recipient share much and are made in one process; an idle one helps.
+    4. For each recipient, in parallel: make every assessment of the candidate, compare it with earlier copies in the
+       same hand, write the file if the gates are open so far, decide, report. The assessments of a recipient share much
+       and are made in one process; an idle one helps.
 
     Returns
     -------
@@ -87,6 +88,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
             "validation": validation["fact"],
             "findings": {},
             "decoys": None,
+            "earlier": None,
+            "compared": recipient in terms.earlier,
             "written": None,
             "failures": [],
             **generalized.get(recipient, {}),
@@ -94,6 +97,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
         if found.get("generalization") is not None:
             with runner.together():
                 _assess(run, recipient, found, assessments, runner)
+                if recipient in terms.earlier:
+                    _compare(run, recipient, found, terms.earlier[recipient], runner)
         return _finished(run, recipient, found, terms, runner)
 
     finished = runner.at_once([partial(finish, recipient) for recipient in terms.decided])
@@ -198,6 +203,17 @@ def _assess(
             found["failures"].append(_failure(assessment["stage"], finding))
         else:
             found["findings"][assessment["id"]] = finding
+
+
+def _compare(run: Run, recipient: str, found: dict[str, Any], earlier: Mapping[str, Any], runner: Runner) -> None:
+    """Add what earlier copies in the same hand tell beside this one, or the failure, to ``found``."""
+    step(f"comparing earlier copies with the one for {recipient}")
+    try:
+        found["earlier"] = runner.call(stages.COMPARE, run, {**_copy(found), **earlier}, recipient)
+    except StageCrashed:
+        raise
+    except (StageFailed, ParameterError) as failure:
+        found["failures"].append(_failure(stages.COMPARE.name, failure))
 
 
 def _write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> None:

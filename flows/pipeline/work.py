@@ -28,6 +28,7 @@ from tasks.core.seed import masking_generator
 from tasks.decision.assemble import Findings, Output, are_open, assemble, gates_before_writing
 from tasks.decision.context import CONTEXT
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.record import DecisionRecord, DeliveryFact, NotAssessed, ValidationFact, Verdict
 from tasks.delivery.stage import delivered_name
 from tasks.generalization.generalization_file import save_generalization
@@ -155,6 +156,15 @@ def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
     return _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
 
 
+def compare_earlier(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """A copy beside the earlier ones in the same hand."""
+    from flows.pipeline.earlier_copies import compared  # noqa: PLC0415  imports re-assessment
+
+    candidate = bench.candidate(str(recipient), inputs)
+    fact = compared(candidate, bench.run, inputs["copies"], inputs["hands"])
+    return _stored(bench, f"earlier-{recipient}.json", partial(save_figure, fact))
+
+
 def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:
     """Write the released file, read it back and score it again."""
     from tasks.delivery.write import write_release  # noqa: PLC0415  imports encryption
@@ -193,9 +203,16 @@ def _findings(bench: Workbench, inputs: Inputs) -> Findings:
         },
         masking=bench.masked(found["masked"]).facts if found["masked"] else (),
         decoys=load_figure(checked(found["decoys"]), DecoyFact) if found["decoys"] else None,
+        earlier=_earlier(found),
         output=_output(output) if output else None,
         failures=tuple(NotAssessed(**failure) for failure in found["failures"]),
     )
+
+
+def _earlier(found: Mapping[str, Any]) -> EarlierFact | None:
+    if found["earlier"]:
+        return load_figure(checked(found["earlier"]), EarlierFact)
+    return None if found["compared"] else EarlierFact()
 
 
 def _output(output: Mapping[str, Any]) -> Output:

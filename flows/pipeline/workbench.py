@@ -42,22 +42,22 @@ class Workbench:
     @cached_property
     def loaded(self) -> LoadedRequest:
         """The request, its files those of the snapshot."""
-        return open_snapshot(self.run.snapshot)
+        return open_snapshot(self.run.snapshot, self.run.snapshot_sha256)
 
     @property
     def request(self) -> ReleaseRequest:
         """The request's content."""
         return self.loaded.request
 
-    @cached_property
+    @property
     def data_path(self) -> Path:
-        """The private copy of the microdata."""
+        """The private copy of the microdata, its bytes checked each time that it is asked for."""
         return self.loaded.resolve(self.request.dataset.path, "dataset.path")
 
     def frame(self) -> pd.DataFrame:
         """The microdata as text."""
         if self._is_large:
-            return read_microdata(self.loaded.resolve(self.request.dataset.path, "dataset.path"), self.request)
+            return read_microdata(self.data_path, self.request)
         return self._kept_frame
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Any, TypeVar
 
 from tasks.assessments.assessment import Assessment, Finding
@@ -13,9 +14,11 @@ from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.disclosure_rounding import disclosure_rounded
+from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.gates import (
     agreement_gate,
     decoy_gate,
+    earlier_gate,
     flat_figures,
     judge_gates,
     rescored_gate,
@@ -38,7 +41,7 @@ from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.masked_columns import MaskingFact
 from tasks.microdata.coded import Prepared
-from tasks.request.model import Measure, Recipient, ReleaseRequest, Role
+from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest, Role
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
 
@@ -72,6 +75,8 @@ class Findings:
     masking: tuple[MaskingFact, ...] = ()
     decoys: DecoyFact | None = None
     """None where the copy is to have none, or the stage failed."""
+    earlier: EarlierFact | None = field(default_factory=EarlierFact)
+    """Earlier copies in the same hand; None where there are some and the stage failed."""
     output: Output | None = None
     failures: tuple[NotAssessed, ...] = ()
     """Stages that failed, with the message."""
@@ -120,13 +125,29 @@ def gates_before_writing(
     request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: DecisionContext
 ) -> tuple[GateResult, ...]:
     """Every gate that can be judged before a file is written; those that an officer has overridden are marked."""
+    earlier = findings.earlier
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
+    if earlier is not None and earlier.figures:
+        together = judge_gates(request.policy.gates, earlier.figures)
+        gates = tuple(starmap(_worse, zip(gates, together, strict=True)))
     return (
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, utc_day(circumstances.decided_at)),
         *with_overrides(gates, _overrides_for(recipient, circumstances), request.policy.review.overridable),
         *((decoy_gate(findings.decoys, request.policy.decoys.maximum_detectability),) if findings.decoys else ()),
+        *((earlier_gate(earlier),) if earlier is None or earlier.copies else ()),
     )
+
+
+def _worse(alone: GateResult, together: GateResult) -> GateResult:
+    """The result of a gate with the worse figure, of the copy alone or together with earlier copies."""
+    if alone.measured is None or together.measured is None:
+        return alone
+    sign = -1 if Measure(alone.id) in LARGER_IS_BETTER else 1
+    if sign * together.measured <= sign * alone.measured:
+        return alone
+    because = f"{alone.because} The figure is of this copy and the earlier copies in the same hand together."
+    return together.model_copy(update={"alone": alone.measured, "because": because})
 
 
 def are_open(gates: Collection[GateResult]) -> bool:
@@ -212,6 +233,7 @@ def assemble(
         statistics=output.statistics if output else None,
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,
+        earlier=findings.earlier,
         requested_by=request.requested_by,
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,

@@ -14,6 +14,7 @@ from tasks.assessments.measures import MEASURES, is_possible
 from tasks.assessments.sequential.facts import BeliefFact
 from tasks.core.fact import Interval
 from tasks.decision.decoy_facts import DecoyFact
+from tasks.decision.earlier_facts import ChangesFact, EarlierFact
 from tasks.decision.record import GateResult, ValidationFact
 from tasks.request.model import Agreement, Gate, Measure
 
@@ -23,9 +24,12 @@ STAGES_FINISHED = "stages.finished"
 RESCORED_EQUAL = "released.rescored_equal"
 DECOYS_DETECTABLE = "decoys.detectability"
 """Judged of copies with decoys alone."""
+EARLIER_COPIES = "earlier.copies"
+"""Judged where earlier copies are in the same hand."""
 ALWAYS_ON = (VALIDATION_PASSED, AGREEMENT_IN_FORCE, STAGES_FINISHED, RESCORED_EQUAL)
 """Identifiers of the gates that every approval needs, whatever the policy says."""
 
+_EARLIER_TITLE = "Earlier copies in the same hand disclose nobody"
 _SHOWN = 5
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
@@ -123,6 +127,45 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
         passed=judged is not None and judged.high <= threshold,
         because=because,
     )
+
+
+def earlier_gate(fact: EarlierFact | None) -> GateResult:
+    """Whether the earlier copies in the same hand could be judged with this one, and leave nobody by themselves.
+
+    None says that they could not be compared; that does not pass.
+    """
+    if fact is None:
+        because = "The earlier copies in the same hand could not be compared with this one."
+        return _condition(EARLIER_COPIES, _EARLIER_TITLE, None, because)
+    wrong = [f"Release {one.release_id[:12]} to {one.recipient}: {one.cannot}." for one in fact.copies if one.cannot]
+    if fact.unexplained:
+        wrong.append(f"{_few_changed(fact.least_class)} {_without_reason(fact.reason)}")
+    wrong += fact.closed
+    because = (
+        f"{len(fact.judged)} of {len(fact.copies)} earlier copies in the same hand have people of this one. The gates "
+        "judge the worse of the copy alone and of these copies together."
+    )
+    return _condition(EARLIER_COPIES, _EARLIER_TITLE, not wrong, " ".join(wrong) or because)
+
+
+def changes_gate(least: int) -> GateResult:
+    """The closed gate of copies of which one adds or removes fewer people than a number, without a reason."""
+    return _condition(EARLIER_COPIES, _EARLIER_TITLE, fulfilled=False, because=_few_changed(least))
+
+
+def _few_changed(least: int) -> str:
+    return (
+        f"Fewer than {least} people, but some, were added or removed from one copy to the next: comparing the copies "
+        "shows their records."
+    )
+
+
+def _without_reason(reason: ChangesFact | None) -> str:
+    if reason is None:
+        return "The request can say why under “changes_since”."
+    if not reason.applies:
+        return "The release named under “changes_since” is not the last earlier copy of these people."
+    return "The policy has nobody review the reason given (policy.review.required)."
 
 
 def rescored_gate(

@@ -13,6 +13,7 @@ from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.utility.facts import UtilityFact
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
+from tasks.decision.earlier_facts import EarlierFact
 from tasks.masking.masked_columns import MaskingFact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
@@ -53,6 +54,10 @@ class GateResult(Fact):
     passed: bool
     because: str
     evidence_sha256: Sha256 | None = None
+    alone: float | None = Field(
+        default=None,
+        description="Figure of the copy by itself, where earlier copies in the same hand make it worse; else None.",
+    )
     overridden: GateOverride | None = Field(
         default=None, description="Of a failed gate: who answers for it. None where it passed, or blocks."
     )
@@ -232,6 +237,9 @@ class DecisionRecord(Fact):
     )
     not_assessed: tuple[NotAssessed, ...]
     decoys: DecoyFact | None = None
+    earlier: EarlierFact | None = Field(
+        default=None, description="Earlier copies in the same hand; None where they could not be compared."
+    )
     requested_by: str
     requested_at: datetime
     decided_at: datetime

@@ -39,11 +39,25 @@ def seal(folder: Path) -> Manifest:
     return seal_folder(folder)
 
 
-def publish(staged: Path, final: Path) -> None:
+def check_sealed(folder: Path, sha256: str) -> None:
+    """Raise TamperingFound unless a bundle is what was sealed, by the SHA-256 of its manifest."""
+    found = verify_bundle(folder, None).manifest_sha256
+    if found != sha256:
+        raise TamperingFound(
+            "the bundle is not the one that was sealed",
+            where=str(folder),
+            expected=f"a manifest with SHA-256 {sha256[:16]}…",
+            got=f"{found[:16]}…",
+            fix="Deliver nothing from it; find out who wrote to the workspace's private folder, and run again.",
+        )
+
+
+def publish(staged: Path, final: Path, sha256: str) -> None:
     """Move a sealed bundle to its place: all of it or nothing, on disk when this returns.
 
-    StageFailed says that it is not sealed; a WorkspaceError that the place exists, which is never replaced, lies in
-    another file system or cannot be written.
+    ``sha256`` is that of its manifest. StageFailed says that it is not sealed, TamperingFound that it was changed
+    since; a WorkspaceError that the place exists, which is never replaced, lies in another file system or cannot be
+    written.
     """
     if not (staged / MANIFEST_FILE).is_file():
         raise StageFailed(
@@ -71,6 +85,7 @@ def publish(staged: Path, final: Path) -> None:
                 fix="Keep the whole workspace on one disk.",
             )
         flush(staged)
+        check_sealed(staged, sha256)
         staged.rename(final)
         for folder in (final.parent, staged.parent):
             sync_folder(folder)
@@ -89,7 +104,7 @@ def recover(staged: Path, final: Path, ledger: Ledger) -> None:
     if ledger.entries(release_id=staged.name, event=Event.PUBLISHED):
         waiting = not os.path.lexists(final)
         try:
-            verify_bundle(staged if waiting else final, ledger)
+            found = verify_bundle(staged if waiting else final, ledger)
         except TamperingFound as error:
             raise TamperingFound(
                 f"an interrupted release cannot be finished: {error.what}",
@@ -99,7 +114,7 @@ def recover(staged: Path, final: Path, ledger: Ledger) -> None:
                 fix="Find out what changed it. To give it up, remove this folder and run the request again.",
             ) from None
         if waiting:
-            publish(staged, final)
+            publish(staged, final, found.manifest_sha256)
             return
     with on_disk(staged):
         shutil.rmtree(staged)

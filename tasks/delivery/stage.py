@@ -1,7 +1,9 @@
 """Laying out a bundle's files, with the papers that a recipient needs to read theirs, before it is sealed."""
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from tasks.assessments.identity.facts import FieldFact
@@ -10,7 +12,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, DeliveryFact, Verdict
 from tasks.delivery.columns import DICTIONARY_FILE
 from tasks.delivery.encryption import SUFFIX
-from tasks.microdata.build import arx_file, write_arx
+from tasks.microdata.build import arx_bytes, arx_file
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest
 
@@ -43,6 +45,8 @@ class RecipientFiles:
     released: Path | None
     kept: Path | None
     """Sealed data for re-assessment."""
+    hashes: Mapping[Path, str]
+    """SHA-256 of each of these files, as the stage that wrote it says."""
 
 
 def no_file(files: RecipientFiles) -> StageFailed:
@@ -62,37 +66,55 @@ def lay_out(
     recipients: list[RecipientFiles],
     hierarchies: dict[str, Hierarchy],
     validation_page: str,
-) -> None:
+) -> dict[str, str]:
     """Copy everything that belongs into a bundle, a new or empty folder; delivery is for approved recipients alone.
 
     The hierarchies are written in ARX form beside the evidence and with each delivery; the validation result as HTML.
+    Returns the SHA-256 of every file by its path, from what was written and not from the disk.
     """
+    laid: dict[str, bytes | Path] = {}
+    hashes: dict[Path, str] = {}
     for name in ("decision", "report", "certificate", "delivery", "evidence"):
         (folder / name).mkdir(parents=True)
     for files in recipients:
         who = files.record.recipient.id
-        (folder / "decision" / f"{who}.json").write_bytes(canonical_json(files.record))
-        shutil.copyfile(files.report, folder / "report" / f"{who}.pdf")
+        hashes |= files.hashes
+        laid[f"decision/{who}.json"] = canonical_json(files.record)
+        laid[f"report/{who}.pdf"] = files.report
         if files.certificate is not None:
-            shutil.copyfile(files.certificate, folder / "certificate" / f"{who}.pdf")
+            laid[f"certificate/{who}.pdf"] = files.certificate
         if files.record.decision is Verdict.APPROVED and files.released is not None:
-            lay_out_delivery(folder / "delivery" / who, request, files.record, hierarchies, files.released)
+            delivery = delivered_files(request, files.record, hierarchies, files.released)
+            laid |= {f"delivery/{who}/{name}": content for name, content in delivery.items()}
         treatment = {
             "fields": [field.model_dump(mode="json") for field in files.record.fields],
             "game": files.record.risk.game.model_dump(mode="json") if files.record.risk else None,
             "masking": [masking.model_dump(mode="json") for masking in files.record.masking],
         }
-        (folder / "evidence" / f"transformation-{who}.json").write_bytes(canonical_json(treatment))
+        laid[f"evidence/transformation-{who}.json"] = canonical_json(treatment)
     first = recipients[0].record
-    (folder / "evidence" / "validation.json").write_bytes(canonical_json(first.validation))
-    (folder / "evidence" / "validation.html").write_text(validation_page, encoding="utf-8")
-    _write_hierarchies(folder / "evidence" / "hierarchies", hierarchies)
+    laid["evidence/validation.json"] = canonical_json(first.validation)
+    laid["evidence/validation.html"] = validation_page.encode()
+    laid |= {f"evidence/{name}": content for name, content in _hierarchy_files(hierarchies).items()}
+    lay_down(folder, laid)
+    return {name: hashes[one] if isinstance(one, Path) else sha256(one).hexdigest() for name, one in laid.items()}
 
 
-def lay_out_delivery(
-    folder: Path, request: ReleaseRequest, record: DecisionRecord, hierarchies: dict[str, Hierarchy], released: Path
-) -> None:
-    """Copy one recipient's file and what goes with it into a new folder, unsealed.
+def lay_down(folder: Path, files: Mapping[str, bytes | Path]) -> None:
+    """Write files into a folder, or copy them there."""
+    for name, content in files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, Path):
+            shutil.copyfile(content, target)
+        else:
+            target.write_bytes(content)
+
+
+def delivered_files(
+    request: ReleaseRequest, record: DecisionRecord, hierarchies: dict[str, Hierarchy], released: Path
+) -> dict[str, bytes | Path]:
+    """One recipient's file and what goes with it, by path; all but the file itself as bytes.
 
     StageFailed says that the record does not state how the file is delivered.
     """
@@ -104,10 +126,11 @@ def lay_out_delivery(
             got="none",
             fix="nothing is released; report this message",
         )
-    folder.mkdir()
-    shutil.copyfile(released, folder / record.delivery.file)
-    (folder / DICTIONARY_FILE).write_bytes(canonical_json(dictionary(request, record.fields, record.delivery)))
-    _write_hierarchies(folder / "hierarchies", hierarchies)
+    return {
+        record.delivery.file: released,
+        DICTIONARY_FILE: canonical_json(dictionary(request, record.fields, record.delivery)),
+        **_hierarchy_files(hierarchies),
+    }
 
 
 def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery: DeliveryFact) -> dict[str, object]:
@@ -139,7 +162,5 @@ def _treatment(request: ReleaseRequest, name: str, field: FieldFact) -> str:
     return "as collected"
 
 
-def _write_hierarchies(folder: Path, hierarchies: dict[str, Hierarchy]) -> None:
-    folder.mkdir()
-    for name, hierarchy in hierarchies.items():
-        write_arx(hierarchy, folder / arx_file(name))
+def _hierarchy_files(hierarchies: dict[str, Hierarchy]) -> dict[str, bytes]:
+    return {f"hierarchies/{arx_file(name)}": arx_bytes(hierarchy) for name, hierarchy in hierarchies.items()}

@@ -5,6 +5,7 @@ ARX's CSV form is ``leaf;level 1;…;top``, one row a leaf.
 
 import csv
 import hashlib
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -177,11 +178,17 @@ def read_arx(name: str, path: Path, *, levels_may_cross: bool = False) -> Hierar
 
 def write_arx(hierarchy: Hierarchy, path: Path) -> None:
     """Write a hierarchy as an ARX CSV file."""
+    path.write_bytes(arx_bytes(hierarchy))
+
+
+def arx_bytes(hierarchy: Hierarchy) -> bytes:
+    """A hierarchy as the bytes of an ARX CSV file."""
     # The writer quotes line feeds by itself, but not a carriage return, which ends a row all the same.
     returns = any("\r" in label for label in hierarchy.axis_labels)
-    with path.open("w", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(
-            lines, delimiter=DELIMITER, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-        )
-        for leaf in hierarchy.groups:
-            writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])
+    lines = io.StringIO()
+    writer = csv.writer(
+        lines, delimiter=DELIMITER, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+    )
+    for leaf in hierarchy.groups:
+        writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])
+    return lines.getvalue().encode()

@@ -12,6 +12,7 @@ from typing import get_args
 from tasks.assessments.identity.facts import ChanceFact, UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.decision.disclosure_rounding import downward, upward
+from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.measures import OF_ALL_RECORDS, write_result, write_share
 from tasks.decision.record import CodeFact, DecisionRecord, GateResult
 from tasks.decision.verdict import is_excused
@@ -49,6 +50,15 @@ def compared_gates(
     after = {gate.id: gate for gate in now}
     both = [_pair(gate, before.get(gate.id), gate, judged=gate.id not in unmeasured) for gate in now]
     return (*both, *(_pair(gate, gate, None, judged=False) for gate in then if gate.id not in after))
+
+
+def alone(gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
+    """Gates of a decision with the figures of the copy by itself, without those of earlier copies in the same hand."""
+    return tuple(
+        gate if gate.alone is None else gate.model_copy(update={"measured": gate.alone, "alone": None})
+        for gate in gates
+        if gate.id != EARLIER_COPIES
+    )
 
 
 def _pair(known: GateResult, then: GateResult | None, now: GateResult | None, *, judged: bool) -> GateComparison:

@@ -19,10 +19,11 @@ from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.registry import IDENTITY, SEQUENTIAL
 from tasks.assessments.sequential.assessment import gate_figures as sequential_figures
 from tasks.assessments.sequential.assessment import judged_belief
+from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import PooledCopy, people_by_rule, same_cells, worst
 from tasks.candidate.groups import densest, groups
 from tasks.core.errors import StageFailed
-from tasks.delivery.kept import Kept
+from tasks.delivery.kept import Kept, Names
 from tasks.generalization.setting import own_follower
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
@@ -172,17 +173,36 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
     StageFailed says that the population does not have its attributes, or has them in other values, the file cannot be
     read, or the values of an attribute's groups take more bytes than the limit.
     """
-    kept, names = delivered.kept, list(ground.hierarchies)
+    kept = delivered.kept
     missing = [name for name in kept.hierarchies if name not in ground.hierarchies]
     if missing:
         raise _not_pooled(delivered, f"its {', '.join(missing)}", "a population without")
     leaves = leaves_in(kept, ground.hierarchies, ground.population.codes)
     if (leaves.max(axis=0, initial=-1) < 0).any():
         raise _not_pooled(delivered, "the values of its quasi-identifiers", "others, such as another way to write them")
-    rule, _, counted = rule_on(kept, leaves)
     rows, order = delivered.rows(tuple(kept.hierarchies), kept.axis_labels)
     real = order < len(kept.people)
-    cells, own, members = rows[real], np.full(rule.shape, -1, dtype=np.int32), {}
+    return _laid(kept, (rows[real], kept.people[order[real]]), ground, leaves, memory_limit)
+
+
+def copy_of_candidate(candidate: Candidate, kept: Kept, ground: TodaysPopulation) -> LaidCopy:
+    """A copy that is not delivered yet, on its own population, with its names as they will be kept.
+
+    Errors are those of ``copy_of``.
+    """
+    cells = candidate.generalization.cells[candidate.prepared.tuple_of_record[candidate.rows]]
+    leaves = leaves_in(kept, ground.hierarchies, ground.population.codes)
+    limit = candidate.request.policy.generalization.memory_limit_mb * 2**20
+    return _laid(kept, (cells, kept.people), ground, leaves, limit)
+
+
+def _laid(
+    kept: Kept, records: tuple[Codes, Names], ground: TodaysPopulation, leaves: Codes, memory_limit: int
+) -> LaidCopy:
+    """A copy by its records' cells and names."""
+    rule, _, counted = rule_on(kept, leaves)
+    names, cells, people = list(ground.hierarchies), records[0].copy(), records[1]
+    own, members = np.full(rule.shape, -1, dtype=np.int32), {}
     for axis, name in enumerate(kept.hierarchies):
         values = ground.hierarchies[name].labels[0]
         used, numbers = np.unique(cells[:, axis], return_inverse=True)
@@ -197,7 +217,7 @@ def copy_of(delivered: Delivered, ground: TodaysPopulation, memory_limit: int = 
         members[names.index(name)] = _members(kept, axis, used, values)
         cells[:, axis] = numbers.ravel()
         own[counted, axis] = pd.Index(used).get_indexer(pd.Index(rule[counted, axis]))
-    return LaidCopy(members, cells, kept.people[order[real]], own)
+    return LaidCopy(members, cells, people, own)
 
 
 def _members(kept: Kept, axis: int, positions: Codes, values: Sequence[str]) -> Flags:

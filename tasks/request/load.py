@@ -203,11 +203,12 @@ class SnapshotRequest(LoadedRequest):
         return path
 
 
-def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path) -> None:
+def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path) -> str:
     """Copy a request and every file that it names into a private folder.
 
     ``hashes`` has the SHA-256 of each file, by its place in the document. Copies that an interrupted run has left are
-    used again. Raises BadInput if a file is not what the release is named by any more.
+    used again. Returns the SHA-256 of the snapshot's index, which names the bytes of all of them. Raises BadInput if a
+    file is not what the release is named by any more.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / _REQUEST).write_bytes(loaded.content)
@@ -228,20 +229,22 @@ def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path
                     fix="wait until nothing writes to these files, then run the command again",
                 )
         index[name] = str(copy.relative_to(folder))
-    document = {"path": str(loaded.path), "sha256": loaded.sha256, "files": index}
-    (folder / _INDEX).write_text(json.dumps(document))
+    document = json.dumps({"path": str(loaded.path), "sha256": loaded.sha256, "files": index}).encode()
+    (folder / _INDEX).write_bytes(document)
+    return hashlib.sha256(document).hexdigest()
 
 
-def open_snapshot(folder: Path) -> SnapshotRequest:
-    """The request of a snapshot, its files the private copies; StageFailed if the snapshot is damaged."""
+def open_snapshot(folder: Path, sha256: str) -> SnapshotRequest:
+    """The request of a snapshot, its files the private copies; ``sha256`` is the one that ``take_snapshot`` returned.
+
+    StageFailed says that the snapshot was changed since.
+    """
     try:
-        document = json.loads((folder / _INDEX).read_bytes())
-        content = (folder / _REQUEST).read_bytes()
-        files = {name: folder / place for name, place in document["files"].items()}
-        intact = hashlib.sha256(content).hexdigest() == document["sha256"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        intact = False
-    if not intact:
+        index, content = (folder / _INDEX).read_bytes(), (folder / _REQUEST).read_bytes()
+    except OSError:
+        index = content = b""
+    document = json.loads(index) if hashlib.sha256(index).hexdigest() == sha256 else {}
+    if hashlib.sha256(content).hexdigest() != document.get("sha256"):
         raise StageFailed(
             "the private copy of the request is missing or was changed",
             where=_REQUEST,
@@ -249,4 +252,5 @@ def open_snapshot(folder: Path) -> SnapshotRequest:
             got="no readable copy, or different bytes",
             fix="nothing was released; run the release again",
         )
+    files = {name: folder / place for name, place in document["files"].items()}
     return SnapshotRequest(**vars(request_of_bytes(content, Path(document["path"]))), files=files)

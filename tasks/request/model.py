@@ -110,6 +110,13 @@ class ExternalData(RequestPart):
     count: Text = Field(default="count", description="Column with the number of people listed.")
 
 
+class ChangesSince(RequestPart):
+    """Why people were added or removed since an earlier copy in the same hand, where these are few."""
+
+    release: ReleaseId = Field(description="Release id of the last earlier copy in that hand.")
+    because: Text = Field(description="Reason that the reviewers judge, such as a withdrawn consent.")
+
+
 class ReleaseRequest(RequestPart):
     """A request to release one dataset to one or more recipients."""
 
@@ -134,6 +141,10 @@ class ReleaseRequest(RequestPart):
     supersedes: ReleaseId | None = Field(
         default=None,
         description="Release id of an earlier release, which this one replaces for the recipients of both.",
+    )
+    changes_since: ChangesSince | None = Field(
+        default=None,
+        description="Why fewer people than the policy's least class were added or removed since an earlier copy.",
     )
     policy: Policy
 

@@ -94,8 +94,9 @@ class Workspace:
 
     def release(self, name: str = NAME) -> None:
         decided = self.stage(name)
-        self.record(decided, seal(self.staged(name)).sha256, name)
-        publish(self.staged(name), self.final(name))
+        manifest = seal(self.staged(name))
+        self.record(decided, manifest.sha256, name)
+        publish(self.staged(name), self.final(name), manifest.sha256)
 
 
 @pytest.fixture
@@ -448,30 +449,47 @@ def test_no_bundle_to_verify(workspace: Workspace, name: str) -> None:
 def test_publishing_replaces_nothing(workspace: Workspace, bundle: Path) -> None:
     workspace.stage()
     with pytest.raises(StageFailed, match="sealed"):
-        publish(workspace.staged(), workspace.final(OTHER))
-    seal(workspace.staged())
+        publish(workspace.staged(), workspace.final(OTHER), "")
+    sealed = seal(workspace.staged()).sha256
     with pytest.raises(WorkspaceError, match="published already"):
-        publish(workspace.staged(), bundle)
+        publish(workspace.staged(), bundle, sealed)
     workspace.final(OTHER).symlink_to("nowhere")
     with pytest.raises(WorkspaceError, match="published already"):
-        publish(workspace.staged(), workspace.final(OTHER))
+        publish(workspace.staged(), workspace.final(OTHER), sealed)
     assert workspace.staged().exists()
     verify_bundle(bundle, workspace.ledger)
 
 
+def test_what_was_changed_since_it_was_sealed_is_not_published(workspace: Workspace) -> None:
+    """Neither one file, nor all of them with manifests that fit."""
+    workspace.stage()
+    sealed = seal(workspace.staged()).sha256
+    data = workspace.staged() / "delivery/university/data.csv"
+    data.write_bytes(data.read_bytes() + b"20,F,37201\n")
+    with pytest.raises(TamperingFound, match="not what was decided and sealed"):
+        publish(workspace.staged(), workspace.final(), sealed)
+    shutil.rmtree(workspace.staged())
+    workspace.stage()
+    (workspace.staged() / "report/university.pdf").write_bytes(b"%PDF, another")
+    seal(workspace.staged())
+    with pytest.raises(TamperingFound, match="not the one that was sealed"):
+        publish(workspace.staged(), workspace.final(), sealed)
+    assert not workspace.final().exists()
+
+
 def test_publishing_needs_a_place(workspace: Workspace) -> None:
     workspace.stage()
-    seal(workspace.staged())
+    sealed = seal(workspace.staged()).sha256
     with pytest.raises(WorkspaceError, match="cannot be written"):
-        publish(workspace.staged(), workspace.root / "missing" / NAME)
+        publish(workspace.staged(), workspace.root / "missing" / NAME, sealed)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/shm")
 def test_publishing_stays_within_one_file_system(workspace: Workspace) -> None:
     workspace.stage()
-    seal(workspace.staged())
+    sealed = seal(workspace.staged()).sha256
     with pytest.raises(WorkspaceError, match="one file system"):
-        publish(workspace.staged(), Path("/dev/shm") / NAME)  # noqa: S108
+        publish(workspace.staged(), Path("/dev/shm") / NAME, sealed)  # noqa: S108
     assert workspace.staged().exists()
 
 
@@ -516,7 +534,7 @@ def run_until(root: Path, crash: str) -> None:
         due("record")
         workspace.record(decided, manifest.sha256)
         due("publish")
-        publish(workspace.staged(), workspace.final())
+        publish(workspace.staged(), workspace.final(), manifest.sha256)
         due("end")
 
 

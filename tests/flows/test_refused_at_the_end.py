@@ -19,16 +19,16 @@ OTHER = "a" * 64
 def test_copies_that_give_decoys_away_may_leave_while_the_gate_is_at_work(engine: Any, world: World) -> None:
     loaded = load_request(world.ask(recipients=[UNIVERSITY]))
     asked = {"dataset_sha256": read_inputs(loaded).dataset_sha256, "decoys": True, "continues": None}
-    verify = flows.publishing.verify_bundle
+    seal = flows.publishing.seal
 
     def meanwhile(*given: Any) -> Any:
         with open_ledger(world.workspace) as ledger:
             for event, body in ((Event.REQUESTED, asked), (Event.RELEASED, {"output_sha256": "0" * 64})):
                 ledger.append(event, release_id=OTHER, recipient="clinic", actor="x", body=body, at=NOW)
-        return verify(*given)
+        return seal(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.publishing, "verify_bundle", meanwhile)
+        patch.setattr(flows.publishing, "seal", meanwhile)
         with pytest.raises(StageFailed, match="give decoys away"):
             world.run(engine)
     with open_ledger(world.workspace) as ledger:

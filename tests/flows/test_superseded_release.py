@@ -111,8 +111,11 @@ def server() -> Iterator[Server]:
 
 
 def test_the_earlier_release_ends_with_the_vote_that_releases_the_later_one(office: Office, engine: Any) -> None:
-    first, second, _ = office.ids
+    first, unaware, _ = office.ids
     assert office.vote(first).standing.state is State.RELEASED
+    with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
+        office.vote(unaware)
+    second = office.ask(engine, "aware", recipients=[UNIVERSITY], policy=REVIEWED, supersedes=first).release_id
     assert office.vote(second).standing.state is State.RELEASED
     assert office.events()[-5:] == ["voted", "reviewed", "approved", "released", "superseded"]
     last = office.entries()[-1]

@@ -21,8 +21,8 @@ def hashes(loaded: LoadedRequest) -> dict[str, str]:
 
 def test_a_snapshot_holds_the_request_and_every_file_it_names(world: World, tmp_path: Path) -> None:
     loaded = load_request(world.request)
-    take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
-    opened = open_snapshot(tmp_path / "inputs")
+    sha256 = take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
+    opened = open_snapshot(tmp_path / "inputs", sha256)
     assert opened.request == loaded.request
     assert (opened.sha256, opened.content) == (loaded.sha256, world.request.read_bytes())
     assert sorted(opened.files) == ["attributes.age.hierarchy.file", "dataset.path", "population.path"]
@@ -35,10 +35,10 @@ def test_a_snapshot_holds_the_request_and_every_file_it_names(world: World, tmp_
 def test_what_happens_to_the_sources_afterwards_does_not_matter(world: World, tmp_path: Path) -> None:
     loaded = load_request(world.request)
     before = world.data.read_bytes()
-    take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
+    sha256 = take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
     world.data.write_text("other")
     world.request.unlink()
-    opened = open_snapshot(tmp_path / "inputs")
+    opened = open_snapshot(tmp_path / "inputs", sha256)
     assert opened.resolve("data.csv", "dataset.path").read_bytes() == before
 
 
@@ -52,8 +52,8 @@ def test_a_source_that_changes_before_it_is_copied_is_refused(world: World, tmp_
 
 def test_a_copy_that_was_changed_is_not_read(world: World, tmp_path: Path) -> None:
     loaded = load_request(world.request)
-    take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
-    opened = open_snapshot(tmp_path / "inputs")
+    sha256 = take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
+    opened = open_snapshot(tmp_path / "inputs", sha256)
     opened.files["dataset.path"].write_text("other")
     with pytest.raises(StageFailed, match="private copy of an input is missing or was changed"):
         opened.resolve("data.csv", "dataset.path")
@@ -64,7 +64,16 @@ def test_a_copy_that_was_changed_is_not_read(world: World, tmp_path: Path) -> No
 @pytest.mark.parametrize("damage", ["inputs.json", "request.yaml"])
 def test_a_snapshot_that_was_changed_is_not_opened(world: World, tmp_path: Path, damage: str) -> None:
     loaded = load_request(world.request)
-    take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
+    sha256 = take_snapshot(loaded, hashes(loaded), tmp_path / "inputs")
     (tmp_path / "inputs" / damage).write_text("{}")
     with pytest.raises(StageFailed, match="private copy of the request"):
-        open_snapshot(tmp_path / "inputs")
+        open_snapshot(tmp_path / "inputs", sha256)
+
+
+def test_copies_exchanged_for_others_that_fit_each_other_are_not_opened(world: World, tmp_path: Path) -> None:
+    sha256 = take_snapshot(load_request(world.request), hashes(load_request(world.request)), tmp_path / "inputs")
+    world.spoil(note={3: "another"})
+    loaded = load_request(world.ask(title="Another"))
+    assert take_snapshot(loaded, hashes(loaded), tmp_path / "inputs") != sha256
+    with pytest.raises(StageFailed, match="private copy of the request"):
+        open_snapshot(tmp_path / "inputs", sha256)

@@ -112,5 +112,5 @@ def determined(root: Path) -> Determined:
         with ledger.transaction():
             for event, recipient, body in told:
                 ledger.append(event, release_id=NAME, recipient=recipient or None, actor="gate", body=body, at=NOON)
-        publish(staged, workspace.bundle(NAME))
+        publish(staged, workspace.bundle(NAME), manifest.sha256)
     return Determined(workspace)

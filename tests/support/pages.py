@@ -240,4 +240,4 @@ def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: dateti
         if delivered:
             enter(Event.RELEASED, bodies.released(sha256(DATA).hexdigest()), who)
         enter(Event.PUBLISHED, bodies.published(manifest.sha256), None)
-    publish(staged, workspace.bundle(name))
+    publish(staged, workspace.bundle(name), manifest.sha256)

@@ -30,7 +30,7 @@ from tasks.decision.explain.result import (
     strongest_reasons,
 )
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial
-from tasks.decision.gates import VALIDATION_PASSED
+from tasks.decision.gates import EARLIER_COPIES, VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import BUDGETED, PARTITIONS, Measure, Method, Recipient, ReleaseRequest
 
@@ -48,6 +48,10 @@ _WITHOUT_DECOYS = (
 _OPEN_BY_DECOYS = (
     "It passes as the copy was made; with the classes that it misses for others' decoys a gate would close. Which "
     "these are is sealed, so that no change of terms can be tried."
+)
+_BY_EARLIER_COPIES = (
+    "Gates judge this copy together with earlier copies in the same hand, so that what a change of terms does to this "
+    "copy alone does not tell the verdict."
 )
 _NOT_BY_TERMS = (
     "Every gate that depends on a term of the request is open; what blocked the release is among its reasons and has "
@@ -103,6 +107,8 @@ def explain(
     unchanging = Explanation(recipient.id, decided.verdict, decided.reasons, strongest_reasons(gates), {})
     if any(gate.id == VALIDATION_PASSED and not gate.passed for gate in gates):
         return replace(unchanging, fixed="The data did not pass validation; a change of terms does not make them pass.")
+    if any(gate.alone is not None or (gate.id == EARLIER_COPIES and not gate.passed) for gate in gates):
+        return replace(unchanging, fixed=_BY_EARLIER_COPIES)
     overridden = [gate for gate in gates if gate.overridden is not None]
     if overridden and trial.passes:
         return replace(unchanging, fixed=_overridden(overridden))

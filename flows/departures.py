@@ -1,0 +1,172 @@
+"""Copies that have left, by the ledger alone: which there are, and in whose hands.
+
+Copies are in one hand that went to one recipient, to recipients of one organisation, or to recipients who are taken to
+share theirs. Whether two copies are of the same people is told by the keyed names that are kept with them; the ledger
+tells it as well where data are the same by SHA-256, or where one release continues or supersedes the other or names it
+among the recipient's earlier ones.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tasks.core.errors import StageFailed
+from tasks.core.people import person_key
+from tasks.decision.record import DecisionRecord
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.store import Ledger
+from tasks.request.model import Recipient, ReleaseRequest
+
+Hand = frozenset[str]
+"""Ids of the recipients whose copies are in one hand."""
+Together = Sequence[Sequence[str]]
+"""Sets of ids of recipients who are taken to share their copies."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A copy that was released."""
+
+    release_id: str
+    recipient: str
+    released: Entry
+    """The ledger entry of its release."""
+
+    @property
+    def name(self) -> str:
+        """Release and recipient in one."""
+        return f"{self.release_id}/{self.recipient}"
+
+
+class Departures:
+    """Every copy that was released, by the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._asked = {str(one.release_id): one.body for one in ledger.entries(event=Event.REQUESTED)}
+        self._decided: Mapping[tuple[str, str], Mapping[str, Any]] = {
+            (str(one.release_id), str(one.recipient)): one.body for one in ledger.entries(event=Event.DECIDED)
+        }
+        found = {(str(one.release_id), str(one.recipient)): one for one in ledger.entries(event=Event.RELEASED)}
+        self.copies = tuple(Left(release, recipient, entry) for (release, recipient), entry in found.items())
+        """In the order of release; one that was released twice, as after an override, counts once."""
+        revoked = {(str(one.release_id), str(one.recipient)) for one in ledger.entries(event=Event.REVOKED)}
+        self.held = tuple(one for one in self.copies if (one.release_id, one.recipient) not in revoked)
+        """Those that were not revoked. Superseded and expired ones are in their recipients' hands all the same."""
+
+    def one_hand(self, recipients: Iterable[str], organisation: str = "") -> frozenset[str]:
+        """Ids of the recipients that are one with some: the same id, or the same organisation under another."""
+        ids = frozenset(recipients)
+        organisations = {self._organisation(one) for one in self.copies if one.recipient in ids}
+        organisations |= {person_key(organisation)} if organisation else set()
+        return ids | {one.recipient for one in self.copies if self._organisation(one) in organisations}
+
+    def hands(
+        self, request: ReleaseRequest, recipient: Recipient, together: Together | None = None
+    ) -> tuple[Hand, ...]:
+        """Hands that a recipient's copy goes to: its own, those that pool copies, those that are taken to share theirs.
+
+        `together` are recipients who are taken to share, of the request's policy where not given.
+        """
+        own = self.one_hand(
+            (
+                one.id
+                for one in request.recipients
+                if person_key(one.organisation) == person_key(recipient.organisation)
+            ),
+            recipient.organisation,
+        )
+        pooling = [frozenset(one.id for one in members) for members in request.coalitions(recipient)]
+        named = request.policy.reassessment.together if together is None else together
+        sharing = [frozenset(one) for one in named if own & set(one)]
+        organisations = {one.id: one.organisation for one in request.recipients}
+        shared = []
+        for members in (*pooling, *sharing):
+            ids = own | members
+            for one in sorted(members):
+                ids |= self.one_hand([one], organisations.get(one, ""))
+            shared.append(ids)
+        return (own, *shared)
+
+    def of_the_same_people(self, copy: Left) -> tuple[Left, ...]:
+        """Other released copies of the same people, as far as is known."""
+        found, waiting = {copy.release_id}, [copy.release_id]
+        while waiting:
+            for other in self._edges[waiting.pop()] - found:
+                found.add(other)
+                waiting.append(other)
+        return tuple(one for one in self.held if one.release_id in found and one.name != copy.name)
+
+    def record_sha256(self, copy: Left) -> str:
+        """SHA-256 of the decision record by which a copy was released."""
+        return str(self._decided[copy.release_id, copy.recipient]["record_sha256"])
+
+    def _organisation(self, copy: Left) -> str:
+        return person_key(str(self._decided[copy.release_id, copy.recipient]["determined"]["organisation"]))
+
+    @cached_property
+    def _edges(self) -> dict[str, set[str]]:
+        """By release, the releases that it is connected with directly."""
+        edges: dict[str, set[str]] = {one.release_id: set() for one in self.copies}
+        first_of_data: dict[object, str] = {}
+        for copy in self.copies:
+            own, decided = copy.release_id, self._decided[copy.release_id, copy.recipient]
+            asked = self._asked[own]
+            named = {asked.get("continues"), decided["supersedes"], *decided["determined"]["prior_release_ids"]}
+            named.add(first_of_data.setdefault(asked["dataset_sha256"], own))
+            for other in named & edges.keys() - {own}:
+                edges[own].add(other)
+                edges[other].add(own)
+        return edges
+
+
+def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:
+    """Earlier copies in the hands that each recipient's copy goes to, as JSON; recipients without any are left out.
+
+    Each copy has `release`, `recipient`, and the SHA-256 of its record and of its clear file; `hands` are lists of ids
+    of recipients. Copies of the release itself are left out.
+    """
+    if not ledger.entries(event=Event.RELEASED):
+        return {}
+    departures, found = Departures(ledger), {}
+    for recipient in request.recipients:
+        hands = departures.hands(request, recipient)
+        members = frozenset[str]().union(*hands)
+        copies = [
+            {
+                "release": one.release_id,
+                "recipient": one.recipient,
+                "record_sha256": departures.record_sha256(one),
+                "output_sha256": str(one.released.body["output_sha256"]),
+            }
+            for one in departures.held
+            if one.recipient in members and one.release_id != release_id
+        ]
+        if copies:
+            found[recipient.id] = {"copies": copies, "hands": [sorted(one) for one in dict.fromkeys(hands)]}
+    return found
+
+
+def check_hand(ledger: Ledger, record: DecisionRecord) -> None:
+    """Refuse a copy beside which another was released to the same hand since it was compared.
+
+    Call it within the transaction that records its release. Raises StageFailed if there is such a copy.
+    """
+    known = {one.name for one in record.earlier.copies} if record.earlier else set()
+    departures = Departures(ledger)
+    hand = departures.one_hand(
+        [record.recipient.id, *(record.earlier.hand if record.earlier else ())], record.recipient.organisation
+    )
+    further = [
+        one
+        for one in departures.held
+        if one.recipient in hand and one.release_id != record.release_id and one.name not in known
+    ]
+    if further:
+        raise StageFailed(
+            "another copy has left meanwhile to the same hand",
+            where=f"release {record.release_id[:12]} to {record.recipient.id}",
+            expected="the earlier copies that it was judged with, and no other",
+            got=f"release {further[0].release_id[:12]} to {further[0].recipient} as well",
+            fix="ask for the release again, in a new request; it is then judged together with that copy",
+        )

@@ -1,0 +1,115 @@
+"""A copy beside the earlier ones in the same hand: each is read again, laid beside it, and judged with it.
+
+An earlier copy that cannot be read or laid beside this one blocks; one without people of this copy tells nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from flows.delivered import read_delivered, read_kept
+from flows.pipeline.run import Run
+from flows.workspace import Workspace
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import ReleasegateError
+from tasks.core.files import Artifact, checked
+from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
+from tasks.decision.record import DecisionRecord
+from tasks.delivery.kept import Kept, Names
+from tasks.delivery.verification import decision_path
+from tasks.reassessment.one_hand import HeldCopy, few_changed, judged_together, least_class, worst_of
+from tasks.reassessment.pooling import copy_of, copy_of_candidate
+from tasks.reassessment.population import TodaysPopulation
+from tasks.reassessment.scoring import Today
+from tasks.request.load import request_of_bytes
+from tasks.request.model import ReleaseRequest
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An earlier copy as far as it could be read."""
+
+    fact: EarlierCopy
+    people: Names | None = None
+    held: HeldCopy | None = None
+
+
+def compared(
+    candidate: Candidate, run: Run, copies: Sequence[Mapping[str, str]], hands: Sequence[Sequence[str]]
+) -> EarlierFact:
+    """Findings on a copy beside earlier ones; `copies` and `hands` are those of ``copies_in_hand``."""
+    request, prepared, key_file = candidate.request, candidate.prepared, run.key
+    made = replace(candidate.generalization, own=candidate.own_cells)
+    kept = replace(Kept.of(candidate, b"", key_file, None), played=made)
+    ground = TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, 0)
+    memory = request.policy.generalization.memory_limit_mb * 2**20
+    read = [_read(run.workspace, copy, kept.people, ground, memory) for copy in copies]
+    figures, closed = [], list[str]()
+    least, few = least_class(request.policy), False
+    own: HeldCopy | None = None
+    for hand in hands:
+        inside = [one for one in read if one.fact.recipient in hand]
+        named = [one.people for one in inside if one.people is not None and one.fact.shares_people]
+        few |= bool(named) and few_changed(kept.people, named, least)
+        others = [one.held for one in inside if one.held is not None]
+        if not others:
+            continue
+        if own is None:
+            laid = copy_of_candidate(candidate, kept, ground)
+            decoyed = candidate.recipient.decoys is not None or request.continues is not None
+            own = HeldCopy("this one", laid, candidate.recipient, request.policy, decoyed)
+        together, worse = judged_together(own, others, Today(request, ground))
+        figures.append(together)
+        closed += worse
+    return EarlierFact(
+        copies=tuple(one.fact for one in read),
+        hand=tuple(sorted({who for hand in hands for who in hand})),
+        figures=worst_of(figures),
+        closed=tuple(dict.fromkeys(closed)),
+        least_class=least,
+        few_changed=few,
+        reason=_reason(request, [one.fact for one in read]),
+    )
+
+
+def _read(workspace: Workspace, copy: Mapping[str, str], people: Names, ground: TodaysPopulation, memory: int) -> _Read:
+    """Read an earlier copy and lay it on the population of this one, if the two share people."""
+    release, recipient = copy["release"], copy["recipient"]
+    fact = EarlierCopy(release_id=release, recipient=recipient, shares_people=None)
+    named: Names | None = None
+    try:
+        named = read_kept(workspace, release, recipient).people
+        fact = fact.model_copy(update={"shares_people": bool(np.isin(named, people).any())})
+        if not fact.shares_people:
+            return _Read(fact, named)
+        path = workspace.bundle(release) / decision_path(recipient)
+        stored = checked(Artifact(path=str(path), sha256=copy["record_sha256"]))
+        record = DecisionRecord.model_validate_json(stored.read_bytes())
+        delivered = read_delivered(workspace, record, copy["output_sha256"])
+        asked = request_of_bytes(delivered.kept.request, Path("request.yaml")).request
+        held = HeldCopy(
+            f"{release[:12]} to {recipient}",
+            copy_of(delivered, ground, memory),
+            asked.recipient(recipient),
+            asked.policy,
+            record.decoys is not None,
+        )
+        return _Read(fact, named, held)
+    except ReleasegateError as error:
+        return _Read(fact.model_copy(update={"cannot": error.in_one_line()}), named)
+
+
+def _reason(request: ReleaseRequest, copies: Sequence[EarlierCopy]) -> ChangesFact | None:
+    """The reason that the request gives for few people added or removed; it is of the last copy of these people."""
+    given = request.changes_since
+    if given is None:
+        return None
+    of_these = [one.release_id for one in copies if one.shares_people]
+    return ChangesFact(
+        release=given.release,
+        because=given.because,
+        applies=bool(of_these) and of_these[-1] == given.release,
+        reviewed=request.policy.review.required > 0,
+    )

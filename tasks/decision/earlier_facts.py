@@ -1,0 +1,57 @@
+"""Facts about earlier copies in the hand that a copy goes to: which were found, and how they were judged together."""
+
+from pydantic import Field
+
+from tasks.core.fact import Fact, Sha256
+from tasks.request.model import Measure
+
+
+class EarlierCopy(Fact):
+    """A copy that was released before to the same hand, and not revoked."""
+
+    release_id: Sha256
+    recipient: str
+    shares_people: bool | None = Field(
+        description="Whether it has people of this copy, by their record ids; None where that could not be read."
+    )
+    cannot: str = Field(default="", description="Why it could not be judged together with this copy; else empty.")
+
+    @property
+    def name(self) -> str:
+        """Release and recipient in one."""
+        return f"{self.release_id}/{self.recipient}"
+
+
+class ChangesFact(Fact):
+    """The reason that a request gives for few people added or removed."""
+
+    release: Sha256
+    because: str
+    applies: bool = Field(description="Whether the release named is the last earlier copy of these people.")
+    reviewed: bool = Field(description="Whether the policy has somebody review the release, and so the reason.")
+
+
+class EarlierFact(Fact):
+    """Earlier copies in the same hand: of the recipient, its organisation, or recipients taken to share with it."""
+
+    copies: tuple[EarlierCopy, ...] = Field(default=(), description="In the order of release.")
+    hand: tuple[str, ...] = Field(default=(), description="Ids of the recipients whose copies count.")
+    figures: dict[Measure, float] = Field(
+        default_factory=dict, description="Worst gate figures of this copy's records, the copies laid side by side."
+    )
+    closed: tuple[str, ...] = Field(
+        default=(), description="Gates of earlier copies' own policies that this copy would close, a sentence each."
+    )
+    least_class: int = Field(default=0, description="Fewest people who may be added or removed without a reason.")
+    few_changed: bool = Field(default=False, description="Whether fewer people than that, but some, were.")
+    reason: ChangesFact | None = None
+
+    @property
+    def judged(self) -> tuple[EarlierCopy, ...]:
+        """Copies that have people of this one and were judged together with it."""
+        return tuple(one for one in self.copies if one.shares_people and not one.cannot)
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether few people were added or removed, and no reason that somebody reviews says why."""
+        return self.few_changed and not (self.reason and self.reason.applies and self.reason.reviewed)

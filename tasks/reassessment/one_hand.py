@@ -1,0 +1,101 @@
+"""Copies in one hand, judged at release: the copy that is to leave beside those that left before.
+
+All are laid on the population of the copy that is to leave and judged like pooled copies that are re-assessed
+(``tasks.reassessment.pooling``): its own records, and those of each earlier copy by the gates of that copy's policy,
+so that a re-assessment of any of them finds nothing that was not judged here.
+
+Comparing copies also shows who is in one and not in another. Those who are in the same ones of the earlier copies, and
+are or are not in the new one, hide among each other alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.candidate.coalition import worst
+from tasks.decision.disclosure_rounding import downward, upward
+from tasks.decision.gates import judge_gates
+from tasks.delivery.kept import Names
+from tasks.reassessment.pooling import LaidCopy, held_together
+from tasks.reassessment.scoring import Today
+from tasks.request.model import LARGER_IS_BETTER, Measure, Policy, Recipient
+
+Figures = Mapping[Measure, float]
+
+
+@dataclass(frozen=True)
+class HeldCopy:
+    """One of the copies in a hand."""
+
+    name: str
+    """Release and recipient, as reports show them."""
+    laid: LaidCopy
+    holder: Recipient
+    policy: Policy
+    """That it was or is decided by."""
+    decoyed: bool
+    left: bool = True
+    """Whether it was released, so that it is judged by its own policy."""
+
+
+def least_class(policy: Policy) -> int:
+    """The fewest people whom the policy leaves in a class or shows as a count."""
+    terms = policy.generalization
+    k = 1 if terms.k_anonymity is None else terms.k_anonymity.k
+    return max(terms.minimum_class_size, k, policy.small_cell)
+
+
+def few_changed(people: Names, earlier: Sequence[Names], least: int) -> bool:
+    """Whether a new copy adds or removes some people, but fewer than a number, in one hand.
+
+    Those count as one group who are in the same ones of the earlier copies. A group is disclosed where the new copy
+    splits so few off that lack in it, or has so few that some earlier copy lacks. Of one earlier copy these are the
+    people removed and the people added. Nobody is named twice in one of the copies.
+    """
+    everybody = np.unique(np.concatenate([people, *earlier]))
+    had = np.column_stack([np.isin(everybody, names) for names in earlier])
+    has = np.isin(everybody, people)
+    groups, group_of = np.unique(had, axis=0, return_inverse=True)
+    inside, outside = (np.bincount(group_of.ravel(), weights=part, minlength=len(groups)) for part in (has, ~has))
+    removed = (inside > 0) & (outside > 0) & (outside < least)
+    added = (inside > 0) & (inside < least) & ~groups.all(axis=1)
+    return bool((removed | added).any())
+
+
+def judged_together(own: HeldCopy, others: Sequence[HeldCopy], today: Today) -> tuple[dict[Measure, float], list[str]]:
+    """Worst figures of a copy's records beside some others, and the gates of the others that it would close.
+
+    `today` is that of the copy; figures are rounded to the worse side where one of the copies has decoys. Raises as
+    ``held_together``.
+    """
+    copies = [own, *others]
+    holders = list({one.holder.id: one.holder for one in reversed(copies)}.values())
+    decoyed = any(one.decoyed for one in copies)
+    own_figures: dict[Measure, float] = {}
+    reported: set[Measure] = set()
+    closed = []
+    for first in copies:
+        policy, by = today.request.policy, first.policy
+        terms = {"risk_threshold": by.risk_threshold, "small_cell": by.small_cell}
+        request = today.request.model_copy(update={"policy": policy.model_copy(update=terms)})
+        rest = [one.laid for one in copies if one is not first]
+        figures, _ = held_together([first.laid, *rest], Today(request, today.ground), holders)
+        if decoyed:
+            figures = {measure: _rounded(measure, figure) for measure, figure in figures.items()}
+        gates = [gate for gate in by.gates if gate.measure in figures.keys() - reported]
+        failed = [gate for gate in judge_gates(gates, figures) if not gate.passed]
+        if first is own:
+            own_figures, reported = figures, {Measure(gate.id) for gate in failed}
+        elif first.left:
+            closed += [f"{gate.title}, of release {first.name}: outside its policy's threshold." for gate in failed]
+    return own_figures, closed
+
+
+def worst_of(several: Sequence[Figures]) -> dict[Measure, float]:
+    """For each measure, the worst figure of several hands."""
+    return worst(several[0], several[1:]) if several else {}
+
+
+def _rounded(measure: Measure, figure: float) -> float:
+    return downward(figure) if measure in LARGER_IS_BETTER else upward(figure)

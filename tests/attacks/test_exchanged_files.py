@@ -1,0 +1,84 @@
+"""What leaves is what was assessed, whatever is exchanged at whichever border of a release.
+
+``make attacks`` shows the whole table; here a part of it is quick, and all of it is slow.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.attacks.exchanges import (
+    BACK_AT_NEXT,
+    HARMLESS,
+    IDENTICAL,
+    LEAVES,
+    REFUSED,
+    STAYS,
+    Cell,
+    Told,
+    cells,
+    judged,
+    play,
+    quickly,
+)
+from tests.attacks.scenes import VARIANTS, Scene
+from tests.support.engines import in_process
+
+_EVERY = 43
+ONCE_LEFT = [
+    ("copy of data", "validation", STAYS),
+    ("copy of data", "validation", BACK_AT_NEXT),
+    ("all copies, with their index", "preparation", STAYS),
+    ("staged delivery/university/dictionary.json", "sealing", STAYS),
+    ("staged report/university.pdf", "sealing", STAYS),
+    ("staged delivery/university/data.csv", "recording", STAYS),
+    ("staged, all of it", "recording", STAYS),
+    ("staged, all of it", "checking the seal", STAYS),
+    ("staged, all of it", "moving", STAYS),
+]
+"""Exchanges that a gate has let pass."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
+    with quickly():
+        yield
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    return Scene(tmp_path_factory.mktemp("attacks"), VARIANTS["plain"])
+
+
+def wrong(scene: Scene, chosen: list[Cell]) -> list[Told]:
+    return [told for cell in chosen if (told := play(scene, cell)).outcome not in HARMLESS]
+
+
+@pytest.mark.parametrize(("thing", "border", "way"), ONCE_LEFT)
+def test_what_once_left_is_refused(plain: Scene, thing: str, border: str, way: str) -> None:
+    told = play(plain, Cell("plain", thing, plain.played.borders.index(border), way))
+    assert told.outcome == REFUSED, told
+
+
+def test_a_part_of_all_exchanges_comes_to_nothing(plain: Scene) -> None:
+    assert wrong(plain, list(cells(plain))[::_EVERY]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_exchange_at_any_border_comes_to_anything(variant: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    scene = Scene(tmp_path_factory.mktemp("attacks"), VARIANTS[variant])
+    assert wrong(scene, list(cells(scene))) == []
+
+
+def test_the_judge_can_tell_what_leaves(plain: Scene) -> None:
+    """The twin's own release is approved, and is not what was to be released; nor is one that was changed later."""
+    plain.set_up()
+    assert judged(plain, lambda: plain.world.run(in_process(plain.place)))[0] == IDENTICAL
+    (delivered,) = plain.workspace.releases.glob("*/delivery/*/data.csv")
+    delivered.write_bytes(delivered.read_bytes() + b"x")
+    assert judged(plain, lambda: plain.world.run(in_process(plain.place)))[0] == LEAVES
+    plain.set_up()
+    for name, content in plain.evil.items():
+        (plain.world.folder / name).write_bytes(content)
+    assert judged(plain, lambda: plain.world.run(in_process(plain.place)))[0] == LEAVES

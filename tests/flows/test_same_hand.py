@@ -1,0 +1,210 @@
+"""Copies that come into one hand, one release after the other: at release they are judged as re-assessment does."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.cases import ReleaseAction
+from flows.gate import Outcome
+from flows.reassessing import Reassessed, reassess
+from flows.reviewing import cast_vote
+from tasks.core.errors import StageFailed
+from tasks.decision.gates import EARLIER_COPIES
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.reassessment.record import TodaysVerdict
+from tests.support.world import NOW, Row, World, drawn_rows, recipient
+
+INFORMED = "transparent.maximum_risk"
+REVIEWED = {"review": {"required": 1, "reviewers": ["R. Reviewer"]}}
+
+
+def weighted(**weights: float) -> dict[str, Any]:
+    """Changes of a request after which the game keeps other attributes."""
+    return {"attributes": {name: {"weight": weight} for name, weight in weights.items()}}
+
+
+AGES = weighted(age=1, sex=0.01, zip=0.01)
+AREAS = weighted(age=0.01, sex=0.01, zip=1)
+
+
+def released(world: World, engine: Any, day: int = 0, **changes: Any) -> Outcome:
+    world.ask(**{"title": f"Day {day}"} | changes)
+    return world.run(engine, clock=lambda: NOW + timedelta(days=day))
+
+
+def record_of(outcome: Outcome) -> DecisionRecord:
+    (record,) = outcome.records
+    return record
+
+
+def gate_of(record: DecisionRecord, name: str) -> GateResult:
+    return next(gate for gate in record.gates if gate.id == name)
+
+
+def without(*positions: int) -> list[Row]:
+    return [row for place, row in enumerate(drawn_rows()) if place not in positions]
+
+
+def again(world: World, *outcomes: Outcome) -> list[Reassessed]:
+    at = NOW + timedelta(days=9)
+    return [found for one in outcomes for found in reassess(one.release_id, world.workspace, clock=lambda: at)]
+
+
+def assert_no_gate_closed(found: list[Reassessed]) -> None:
+    """The first file is not there any more, so that not all of it can be measured again."""
+    assert [one.verdict for one in found] == [TodaysVerdict.CANNOT, TodaysVerdict.HOLDS]
+
+
+def test_a_first_copy_finds_none_before_it(world: World, engine: Any) -> None:
+    record = record_of(released(world, engine))
+    assert record.earlier is not None
+    assert record.earlier.copies == ()
+    assert EARLIER_COPIES not in {gate.id for gate in record.gates}
+
+
+def test_one_file_twice_under_other_weights_is_judged_together(world: World, engine: Any) -> None:
+    """Each copy by itself is far below the threshold; side by side they single people out."""
+    first = released(world, engine, **AGES)
+    record = record_of(released(world, engine, 1, **AREAS))
+    assert (record_of(first).decision, record.decision) == (Verdict.APPROVED, Verdict.BLOCKED)
+    gate = gate_of(record, INFORMED)
+    assert gate.alone is not None
+    assert gate.measured is not None
+    assert gate.alone < gate.threshold < gate.measured
+    assert record.earlier is not None
+    assert [(one.release_id, one.shares_people, one.cannot) for one in record.earlier.copies] == [
+        (first.release_id, True, "")
+    ]
+
+
+def test_the_same_copy_again_is_no_worse(world: World, engine: Any) -> None:
+    outcomes = [released(world, engine, day) for day in range(2)]
+    assert [record_of(one).decision for one in outcomes] == [Verdict.APPROVED] * 2
+    assert gate_of(record_of(outcomes[1]), EARLIER_COPIES).passed
+    assert {one.verdict for one in again(world, *outcomes)} == {TodaysVerdict.HOLDS}
+
+
+@pytest.mark.parametrize("later", ["removed", "added"])
+def test_one_person_withdrawn_or_added_is_not_shown_by_comparing(world: World, engine: Any, later: str) -> None:
+    files = [drawn_rows(), without(5)]
+    for day, rows in enumerate(files if later == "removed" else reversed(files)):
+        world.write_rows(list(rows))
+        record = record_of(released(world, engine, day))
+    assert record.decision is Verdict.BLOCKED
+    gate = gate_of(record, EARLIER_COPIES)
+    assert not gate.passed
+    assert gate.because.startswith("Fewer than 11 people, but some, were added or removed")
+    assert record.earlier is not None
+    assert (record.earlier.few_changed, record.earlier.least_class) == (True, 11)
+
+
+def test_as_many_people_as_the_least_class_may_be_withdrawn(world: World, engine: Any) -> None:
+    first = released(world, engine)
+    world.write_rows(without(*range(11)))
+    second = released(world, engine, 1)
+    assert record_of(second).decision is Verdict.APPROVED
+    assert_no_gate_closed(again(world, first, second))
+
+
+def test_a_reason_opens_the_gate_for_reviewers_alone(world: World, engine: Any) -> None:
+    first = released(world, engine, policy=REVIEWED)
+    cast_vote(ReleaseAction(first.release_id, world.workspace, "R. Reviewer", "Fine.", clock=lambda: NOW), "approve")
+    world.write_rows(without(5))
+    reason = {"release": first.release_id, "because": "One consent was withdrawn."}
+    unreviewed = record_of(released(world, engine, 1, changes_since=reason))
+    assert "nobody review the reason" in gate_of(unreviewed, EARLIER_COPIES).because
+    elsewhere = record_of(released(world, engine, 2, policy=REVIEWED, changes_since={**reason, "release": "0" * 64}))
+    assert "not the last earlier copy" in gate_of(elsewhere, EARLIER_COPIES).because
+    outcome = released(world, engine, 3, policy=REVIEWED, changes_since=reason)
+    record = record_of(outcome)
+    assert [one.decision for one in (unreviewed, elsewhere, record)] == ["blocked", "blocked", "awaiting review"]
+    at = NOW + timedelta(days=3)
+    cast_vote(ReleaseAction(outcome.release_id, world.workspace, "R. Reviewer", "Fine.", clock=lambda: at), "approve")
+    assert_no_gate_closed(again(world, first, outcome))
+
+
+@pytest.mark.parametrize(
+    ("second", "policy"),
+    [
+        (recipient("faculty", organisation="the UNIVERSITY."), {}),
+        (recipient("institute"), {"reassessment": {"together": [["institute", "university"]]}}),
+    ],
+    ids=["same organisation", "associate"],
+)
+def test_copies_of_one_organisation_or_of_associates_are_in_one_hand(
+    world: World, engine: Any, second: dict[str, Any], policy: dict[str, Any]
+) -> None:
+    released(world, engine, **AGES)
+    record = record_of(released(world, engine, 1, **AREAS, recipients=[second], policy=policy))
+    assert record.decision is Verdict.BLOCKED
+    assert record.earlier is not None
+    assert [one.recipient for one in record.earlier.copies] == ["university"]
+
+
+def test_people_withdrawn_between_copies_that_come_together_later(world: World, engine: Any) -> None:
+    """Nobody shares when they are released; under a policy that says so, re-assessment finds the one who is missing."""
+    outcomes = [released(world, engine)]
+    world.write_rows(without(5))
+    outcomes.append(released(world, engine, 1, recipients=[recipient("institute")]))
+    assert [record_of(one).decision for one in outcomes] == [Verdict.APPROVED] * 2
+    assert_no_gate_closed(again(world, *outcomes))
+    world.ask(recipients=[recipient("institute")], policy={"reassessment": {"together": [["institute", "university"]]}})
+    for found in again(world, *outcomes):
+        assert found.verdict is TodaysVerdict.BLOCKED
+        assert any("Fewer than 11 people" in reason for reason in found.because)
+
+
+def test_a_copy_in_another_hand_is_not_counted(world: World, engine: Any) -> None:
+    released(world, engine, **AGES)
+    record = record_of(released(world, engine, 1, **AREAS, recipients=[recipient("institute")]))
+    assert record.decision is Verdict.APPROVED
+    assert record.earlier is not None
+    assert record.earlier.copies == ()
+
+
+@pytest.mark.parametrize("lost", ["kept", "delivered", "record"])
+def test_an_earlier_copy_that_cannot_be_read_blocks(world: World, engine: Any, lost: str) -> None:
+    first = released(world, engine)
+    bundle = world.workspace.bundle(first.release_id)
+    path = {
+        "kept": world.workspace.kept(first.release_id, "university"),
+        "delivered": bundle / "delivery" / "university" / "data.csv",
+        "record": bundle / "decision" / "university.json",
+    }[lost]
+    path.unlink()
+    record = record_of(released(world, engine, 1))
+    assert record.decision is Verdict.BLOCKED
+    assert record.earlier is not None
+    (copy,) = record.earlier.copies
+    assert copy.cannot
+    assert copy.cannot in gate_of(record, EARLIER_COPIES).because
+
+
+def test_of_two_at_once_to_one_hand_the_second_is_refused(world: World, engine: Any) -> None:
+    """The other leaves while this one is being made, so that it was not judged with it."""
+    outcomes: list[Outcome] = []
+
+    @contextmanager
+    def slow(home: Path, results: Path) -> Iterator[Any]:
+        with engine(home, results) as take:
+            yield take
+            outcomes.append(released(world, engine, 1, **AREAS))
+
+    with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
+        released(world, slow, **AGES)
+    assert record_of(outcomes[0]).decision is Verdict.APPROVED
+
+
+def test_people_who_are_not_in_this_copy_tell_nothing(world: World, engine: Any) -> None:
+    world.write_rows(list(drawn_rows()[:120]))
+    first = released(world, engine, **AGES)
+    world.write_rows(list(drawn_rows()[120:]))
+    world.workspace.bundle(first.release_id).joinpath("delivery/university/data.csv").unlink()
+    record = record_of(released(world, engine, 1, **AREAS))
+    assert record.decision is Verdict.APPROVED
+    assert record.earlier is not None
+    assert [one.shares_people for one in record.earlier.copies] == [False]
