@@ -37,7 +37,7 @@ $(READY): requirements.lock pyproject.toml deployments/requirements-bootstrap.tx
 
 # The example blocks one of its three recipients, which the gate reports as exit code 3.
 demo: setup
-	@$(BIN)/releasegate release examples/adult-tn/request.yaml --workspace build/demo || [ $$? -eq 3 ]
+	@$(BIN)/releasegate release examples/adult-tn/request.yaml --enrol --workspace build/demo || [ $$? -eq 3 ]
 
 test: setup
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"

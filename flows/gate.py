@@ -2,7 +2,8 @@
 
 The steps of one call, in order:
 
-1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used.
+1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used, or where its
+   policy or population is not enrolled.
 2. Name the release by its inputs, and by overrides of its gates that are in force. One that is published already is
    verified and returned as it was decided, with the reason where the decision no longer holds; an expiry is recorded.
 3. Finish or discard what an earlier, interrupted run of the same release left.
@@ -25,6 +26,7 @@ from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
 from flows.departures import copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
+from flows.enrolment import check_enrolled, first_enrolment, items_of
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.pipeline.run import Run, RunTerms, Take
@@ -41,6 +43,7 @@ from tasks.decision.standing import Standing, check_open
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed, utc_day
 from tasks.delivery.manifest import printable
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request, take_snapshot
@@ -120,6 +123,7 @@ def run_release(
     clock: Clock = utc_now,
     engine: Engine = embedded_engine,
     dask: str | None = None,
+    enrol: bool = False,
 ) -> Outcome:
     """Run the gate on a request.
 
@@ -127,22 +131,22 @@ def run_release(
 
     `workspace_root` is made if absent; `roots` are folders beside the request's own that it may name files in; `engine`
     runs the pipeline; `dask` is the address of a running Dask scheduler whose workers code and count the records, on
-    which not a bit of the release depends. The outcome has one decision record a recipient, blocked ones included.
-    Raises BadInput if request or data cannot be used, or change before they are copied: only a ledger entry is written
-    then. Raises StageFailed if a stage fails that all recipients share: nothing is released, and the ledger says so.
+    which not a bit of the release depends; `enrol` makes the first enrolment of a workspace where nothing is enrolled.
+    The outcome has one decision record a recipient, blocked ones included.
+    Raises BadInput if request or data cannot be used, or change before they are copied, or policy, population or
+    register are not those enrolled: only a ledger entry is written then. Raises StageFailed if a stage fails that all
+    recipients share: nothing is released, and the ledger says so.
     Raises TamperingFound if the ledger or an earlier bundle of this release is not as recorded.
     """
     workspace = open_workspace(workspace_root)
     workspace.forget_abandoned()
     with guarded("release"), open_ledger(workspace, create=True) as ledger:
-        try:
-            with guarded("request"):
-                loaded = load_request(request_path, roots)
-                inputs = read_inputs(loaded)
-                of_inputs = release_id(loaded, inputs, code_fact())
-        except ReleasegateError as error:
-            _record_error(ledger, None, error, clock())
-            raise
+        with _recorded(ledger, clock), guarded("request"):
+            loaded = load_request(request_path, roots)
+            inputs = read_inputs(loaded)
+            of_inputs = release_id(loaded, inputs, code_fact())
+            if enrol and Directory.of(ledger).is_empty:
+                first_enrolment(ledger, items_of(loaded), clock)
         while True:
             now = named(ledger, of_inputs, utc_day(clock()))
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
@@ -156,6 +160,8 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     settle(call.workspace, call.ledger, call.release_id)
     repeated = call.workspace.bundle(call.release_id).exists()
     if not repeated:
+        with _recorded(call.ledger, call.clock):
+            check_enrolled(Directory.of(call.ledger), call.loaded.request, call.inputs)
         _run(call, engine, dask)
     return _decided(call, repeated=repeated)
 
@@ -329,6 +335,16 @@ def _requested(call: _GateCall) -> tuple[datetime, str]:
     }
     call.ledger.append(Event.REQUESTED, release_id=call.release_id, recipient=None, actor=by, body=body, at=at)
     return at, by
+
+
+@contextmanager
+def _recorded(ledger: Ledger, clock: Clock) -> Iterator[None]:
+    """Record an error of the block, which concerns no release yet."""
+    try:
+        yield
+    except ReleasegateError as error:
+        _record_error(ledger, None, error, clock())
+        raise
 
 
 def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:

@@ -7,7 +7,9 @@ from flows.gate import Outcome, run_release
 from flows.pipeline.sequence import in_process
 
 
-def release(request_path: str | Path, workspace: str | Path, roots: Sequence[str | Path] = ()) -> Outcome:
+def release(
+    request_path: str | Path, workspace: str | Path, roots: Sequence[str | Path] = (), *, enrol: bool = False
+) -> Outcome:
     """The gate on a request: every recipient's copy is approved, blocked or left to reviewers, and recorded.
 
     All stages run one after the other in this process, so that a script needs no ``if __name__ == "__main__":``. The
@@ -21,6 +23,8 @@ def release(request_path: str | Path, workspace: str | Path, roots: Sequence[str
         Folder of ledger, bundles and private files; made if absent.
     roots : sequence of str or Path
         Folders beside the request's own that it may name files in.
+    enrol : bool
+        Whether to enrol the request's policy, population and persons first, where nothing is enrolled yet.
 
     Returns
     -------
@@ -30,7 +34,7 @@ def release(request_path: str | Path, workspace: str | Path, roots: Sequence[str
     Raises
     ------
     BadInput
-        If request or data cannot be used, or change meanwhile.
+        If request or data cannot be used, or change meanwhile, or policy or population are not those enrolled.
     StageFailed
         If a stage fails that all recipients share; nothing leaves.
     TamperingFound
@@ -40,4 +44,5 @@ def release(request_path: str | Path, workspace: str | Path, roots: Sequence[str
     ------------
     Writes bundle, ledger and private files to the workspace.
     """
-    return run_release(Path(request_path), Path(workspace), [Path(root) for root in roots], engine=in_process)
+    folders = [Path(root) for root in roots]
+    return run_release(Path(request_path), Path(workspace), folders, engine=in_process, enrol=enrol)

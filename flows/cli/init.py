@@ -50,7 +50,9 @@ def init(
             *table("", ("column", "role", "why"), rows),
             "\nwritten:",
             *(f"  {path}" for path in written),
-            f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`.",
+            f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`. "
+            "Policy and population must be enrolled: the first release of a workspace does so with "
+            f"`releasegate release {written[0]} --enrol`.",
         ],
         as_json=as_json,
     )

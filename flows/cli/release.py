@@ -3,7 +3,9 @@
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from flows.cli.options import DEFAULT_WORKSPACE, DaskOption, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, notices, outcome, progress, table
@@ -32,12 +34,19 @@ def release(
     root: RootsOption = None,
     dask: DaskOption = None,
     *,
+    enrol: Annotated[
+        bool,
+        typer.Option(
+            "--enrol", help="Where nothing is enrolled yet, enrol the request's policy, population and persons first."
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run the gate on a request: decide for every recipient and write the bundle.
 
-    Run again, it shows the present state of the release. Exit code 0 if every recipient is approved, 3 if one is
-    blocked, revoked or superseded or its decision has lapsed, 4 if one awaits review and none of these is the case.
+    Its policy and its population must be enrolled in the workspace. Run again, it shows the present state of the
+    release. Exit code 0 if every recipient is approved, 3 if one is blocked, revoked or superseded or its decision has
+    lapsed, 4 if one awaits review and none of these is the case.
     """
     from flows.pipeline.workers import start_fork_server  # noqa: PLC0415
 
@@ -52,7 +61,7 @@ def release(
                 notices.print(f"· {name}")
 
         with listening(show):
-            made = run_release(request, workspace, root or [], dask=dask)
+            made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
     code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
     decided_at = max(record.decided_at for record in made.records)
     return answer(

@@ -62,6 +62,8 @@ _WORDS: Mapping[Event, tuple[str, str]] = {
     Event.KEY_REGISTERED: ("Key registered", "{name}, as {roles}"),
     Event.KEY_RETIRED: ("Key retired", "{name}"),
     Event.KEYS_ROTATED: ("Keys of manifests rotated", ""),
+    Event.ENROLLED: ("Enrolled", ""),
+    Event.ENROLMENT_ENDED: ("Enrolment ended", ""),
 }
 """Title and text of an entry by its event; the text's fields are those of the entry's body."""
 _GATES_OVERRIDDEN = "{by} answers for failed gates: {reason}"

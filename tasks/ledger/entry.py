@@ -48,6 +48,9 @@ class Event(StrEnum):
     KEY_REGISTERED = "key registered"
     KEY_RETIRED = "key retired"  # the end of a registered key: lost, replaced, or its holder has left
     KEYS_ROTATED = "keys rotated"  # all decoy manifests were sealed again under a new key
+    # Policies, populations and persons that requests may name; ``tasks.ledger.enrolment`` makes and reads the body.
+    ENROLLED = "enrolled"
+    ENROLMENT_ENDED = "enrolment ended"
 
 
 RESTORE = "Stop releasing; restore the ledger from a backup and find out who changed it."

@@ -24,8 +24,17 @@ from tasks.ledger.entry import Event, Row, stamp
 KEY_EVENTS = (Event.KEY_REGISTERED, Event.KEY_RETIRED)
 """Entries about keys."""
 
-PERSONAL: dict[str, str] = {Event.VOTED: "reviewer", Event.REVOKED: "by", Event.OVERRIDDEN: "by", Event.SIGNED: "by"}
-"""Events that only a person causes, and the key of the body that names them; ``signed`` may name no one."""
+PERSONAL: dict[str, str] = {
+    Event.VOTED: "reviewer",
+    Event.REVOKED: "by",
+    Event.OVERRIDDEN: "by",
+    Event.SIGNED: "by",
+    Event.ENROLLED: "by",
+    Event.ENROLMENT_ENDED: "by",
+}
+"""Events that only a person causes, and the key of the body that names them; ``signed`` may name no one.
+
+So may the first ``enrolled``."""
 
 ROLES = (WorkflowRole.REQUESTER, WorkflowRole.REVIEWER, WorkflowRole.OFFICER)
 """Roles of people; the gate itself has no key."""
@@ -37,6 +46,8 @@ _EVENT_ROLES: dict[str, frozenset[WorkflowRole]] = {
     Event.VOTED: frozenset({WorkflowRole.REVIEWER}),
     Event.OVERRIDDEN: frozenset({WorkflowRole.OFFICER}),
     Event.REVOKED: frozenset({WorkflowRole.REQUESTER, WorkflowRole.OFFICER}),
+    Event.ENROLLED: frozenset({WorkflowRole.OFFICER}),
+    Event.ENROLMENT_ENDED: frozenset({WorkflowRole.OFFICER}),
 }
 
 

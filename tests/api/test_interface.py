@@ -82,7 +82,8 @@ def test_a_plain_script_releases(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import releasegate\n"
-        f"outcome = releasegate.release({str(tmp_path / 'request.yaml')!r}, {str(tmp_path / 'workspace')!r})\n"
+        f"request, workspace = {str(tmp_path / 'request.yaml')!r}, {str(tmp_path / 'workspace')!r}\n"
+        "outcome = releasegate.release(request, workspace, enrol=True)\n"
         "print(len(outcome.records), outcome.records[0].decision, (outcome.bundle / 'manifest.json').exists())\n",
         encoding="utf-8",
     )

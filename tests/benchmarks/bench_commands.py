@@ -23,8 +23,8 @@ def run() -> Benchmark:
     commands = {
         "--help": ("--help",),
         "check of Adult-TN": ("check", str(adult.EXAMPLE)),
-        "release of Adult-TN to three recipients": ("release", str(adult.EXAMPLE), "--workspace"),
-        f"release of {_SMALL} records to one recipient": ("release", str(request), "--workspace"),
+        "release of Adult-TN to three recipients": ("release", str(adult.EXAMPLE), "--enrol", "--workspace"),
+        f"release of {_SMALL} records to one recipient": ("release", str(request), "--enrol", "--workspace"),
     }
     rows: list[Row] = []
     for name, arguments in commands.items():

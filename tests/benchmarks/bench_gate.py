@@ -36,6 +36,7 @@ def _gate(request: Path, workspace: Path) -> tuple[float, float]:
         str(Path(sys.executable).with_name("releasegate")),
         "release",
         str(request),
+        "--enrol",
         "--workspace",
         str(workspace),
     ]

@@ -56,7 +56,7 @@ def _best(record: DecisionRecord) -> tuple[float, bytes]:
 def _records() -> list[DecisionRecord]:
     """What the gate decides on the example."""
     shutil.rmtree(_WORK, ignore_errors=True)
-    command = [str(Path(sys.executable).with_name("releasegate")), "release", str(adult.EXAMPLE), "--json"]
+    command = [str(Path(sys.executable).with_name("releasegate")), "release", str(adult.EXAMPLE), "--enrol", "--json"]
     done = subprocess.run(
         [*command, "--workspace", str(_WORK)], capture_output=True, text=True, check=False, cwd=adult.EXAMPLE.parents[2]
     )

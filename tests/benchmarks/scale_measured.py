@@ -62,7 +62,7 @@ def gate(request: Path) -> dict[str, Any]:
         name[0] = following
 
     with _folder(request) as folder, listening(show):
-        outcome = run_release(request, folder / "workspace")
+        outcome = run_release(request, folder / "workspace", enrol=True)
         watch.lap(name[0])
         verdicts = {record.recipient.id: record.decision.value for record in outcome.records}
     return watch.document(verdicts=verdicts)

@@ -217,6 +217,9 @@ def main() -> int:
         os.environ.update(variables)
         world = make_world(folder / "world")
         open_workspace(world.workspace.root)
+        for policy in (_QUICK, _QUICK | _REVIEW):
+            world.ask(policy=policy)
+            world.enrol()
         (folder / "inbox").mkdir()
         serving = Serving(world.workspace, folder / "inbox", (world.folder,), variables)
         return _told(Campaign(serving, world, np.random.default_rng(given.seed), database), folder, given)

@@ -17,6 +17,7 @@ from flows.pipeline.stages import Inputs, Stage, perform
 from tests.support.acting import by_arguments
 from tests.support.brief_reports import brief_reports
 from tests.support.engines import SharedEngine, in_process
+from tests.support.enrolled import enrol_before
 from tests.support.remembered import remembered
 from tests.support.world import World, make_world
 
@@ -75,11 +76,12 @@ def orchestrator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedEng
 
 @pytest.fixture
 def releasegate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
-    """Run the command in this process."""
+    """Run the command in this process; what its request needs is enrolled before."""
     from flows.cli.app import main
     from flows.cli.output import console
 
     def run(*arguments: str | Path) -> Told:
+        enrol_before(arguments)
         monkeypatch.setattr(sys, "argv", ["releasegate", *map(str, arguments)])
         monkeypatch.setattr(console, "width", 160)
         capsys.readouterr()

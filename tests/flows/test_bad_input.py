@@ -12,6 +12,7 @@ import pytest
 from tasks.core.errors import BadInput, DataError, HierarchyError, PopulationError, RequestError, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tests.support.enrolled import but_enrolments
 from tests.support.silence import CANARY, assert_silent
 from tests.support.world import (
     COLUMNS,
@@ -171,7 +172,7 @@ def test_a_request_that_cannot_be_used_is_refused_before_anything_starts(case: C
     case.spoil(world)
     check(case, refused(world, no_engine))
     with Ledger.open(world.workspace.ledger) as ledger:
-        assert [entry.release_id for entry in ledger.entries()] == [None]
+        assert [entry.release_id for entry in but_enrolments(ledger)] == [None]
 
 
 def without(column: str) -> Callable[[World], object]:
@@ -384,7 +385,7 @@ def test_data_that_cannot_be_used_are_refused_within_the_flow(case: Case, world:
     case.spoil(world)
     check(case, refused(world, engine))
     with Ledger.open(world.workspace.ledger) as ledger:
-        requested, refusal = ledger.entries()
+        requested, refusal = but_enrolments(ledger)
     assert requested.event is Event.REQUESTED
     assert requested.release_id == refusal.release_id is not None
 
@@ -395,7 +396,7 @@ def test_after_a_refusal_the_mended_request_is_a_new_one(world: World, engine: A
     refused(world, engine)
     refused(world, engine)
     with Ledger.open(world.workspace.ledger) as ledger:
-        assert [entry.event.value for entry in ledger.entries()] == ["requested", "refused"] * 2
+        assert [entry.event.value for entry in but_enrolments(ledger)] == ["requested", "refused"] * 2
 
 
 def test_a_refusal_as_json(world: World, releasegate: Any) -> None:

@@ -113,7 +113,8 @@ def test_a_program_may_release_at_the_top_level_of_its_main_module(tmp_path: Pat
     script = tmp_path / "program.py"
     script.write_text(
         "from pathlib import Path\nfrom flows.gate import run_release\n"
-        f"print(run_release(Path({str(world.request)!r}), Path({str(tmp_path / 'workspace')!r})).release_id)\n"
+        f"request, workspace = Path({str(world.request)!r}), Path({str(tmp_path / 'workspace')!r})\n"
+        "print(run_release(request, workspace, enrol=True).release_id)\n"
     )
     world.spoil(note={1: "write to jane@example.org"})
     line, environment = [sys.executable, script], os.environ | {"PYTHONPATH": str(ROOT)}

@@ -83,7 +83,7 @@ def write(folder: Path, asked: dict[str, Any]) -> Path:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, engine: Any) -> Made:
     folder = tmp_path_factory.mktemp("release")
-    return Made(folder, run_release(write(folder, document()), folder / "workspace", engine=engine))
+    return Made(folder, run_release(write(folder, document()), folder / "workspace", engine=engine, enrol=True))
 
 
 @pytest.fixture

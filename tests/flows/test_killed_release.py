@@ -12,6 +12,7 @@ from flows.workspace import Workspace
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tests.support.enrolled import but_enrolments
 from tests.support.forked_commands import Commands, forked_commands, until
 from tests.support.world import World, make_world, releasegate
 
@@ -103,7 +104,7 @@ def files_of_the_run(workspace: Workspace) -> dict[str, tuple[int, int]]:
 def events(workspace: Workspace) -> list[Event]:
     with Ledger.open(workspace.ledger, create=False) as ledger:
         ledger.verify()
-        return [entry.event for entry in ledger.entries()]
+        return [entry.event for entry in but_enrolments(ledger)]
 
 
 @pytest.fixture(scope="module")

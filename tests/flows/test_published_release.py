@@ -27,6 +27,7 @@ from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import take_snapshot
 from tests.support.brief_reports import whole_report
+from tests.support.enrolled import but_enrolments
 from tests.support.search import files_holding, holds
 from tests.support.world import (
     COLUMNS,
@@ -82,7 +83,7 @@ def published(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Publishe
 def entries(workspace: Workspace) -> list[tuple[str, str | None]]:
     with Ledger.open(workspace.ledger, create=False) as ledger:
         ledger.verify()
-        return [(entry.event.value, entry.recipient) for entry in ledger.entries()]
+        return [(entry.event.value, entry.recipient) for entry in but_enrolments(ledger)]
 
 
 def test_each_recipient_has_a_decision_and_only_the_approved_one_gets_data(published: Published) -> None:
@@ -270,7 +271,7 @@ def test_the_bundle_and_the_ledger_verify(published: Published, releasegate: Any
     assert unknown.code == 2
     assert "there is no such release" in unknown.err
     ledger = releasegate("verify", "ledger", "--workspace", published.workspace.root, "--json").document
-    assert ledger["entries"] == 5
+    assert ledger["entries"] == 6
 
 
 @contextmanager
@@ -454,9 +455,9 @@ def test_times_are_those_of_the_clock(published: Published) -> None:
     record = published.record("university")
     assert record.requested_at == record.decided_at == NOW
     with Ledger.open(published.workspace.ledger) as ledger:
-        assert {entry.at for entry in ledger.entries()} == {NOW}
+        assert {entry.at for entry in but_enrolments(ledger)} == {NOW}
         assert ledger.entries(event=Event.REQUESTED)[0].body["request_path"] == str(published.world.request)
-        assert record.prev_record_sha256 == ledger.entries()[0].sha256
+        assert record.prev_record_sha256 == but_enrolments(ledger)[0].sha256
 
 
 def test_the_dictionary_describes_the_released_columns(published: Published) -> None:

@@ -547,7 +547,7 @@ def test_an_addition_that_the_ledger_does_not_record_is_found(
         ledger.append(
             Event.APPROVED, release_id=second.release_id, recipient="university", actor="x", body=body, at=LATER
         )
-    assert "contradict each other (ledger entry 5)" in second.problems()
+    assert "contradict each other (ledger entry 6)" in second.problems()
 
 
 def test_rewritten_reviews_are_found(approved: Waiting) -> None:
@@ -557,7 +557,7 @@ def test_rewritten_reviews_are_found(approved: Waiting) -> None:
     path.write_text(json.dumps(approval, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n")
     verify_bundle(approved.bundle, None)
     told = approved.problems()
-    assert "approval/university.json is not the one in ledger entry 10" in told
+    assert "approval/university.json is not the one in ledger entry 11" in told
     assert "tells other reviews than the ledger" in told
     approval["reviews"] = approval["reviews"][:1]
     path.write_text(json.dumps(approval))

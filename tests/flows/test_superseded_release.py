@@ -242,6 +242,7 @@ def test_no_decision_takes_the_place_of_a_release_whose_decision_was_altered(off
         earlier.supersede(*arguments)
 
     office.world.ask(title="fourth", supersedes=office.ids[0])
+    office.world.enrol(lambda: LATER)
     before = office.events()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.publishing, "supersede", supersede)

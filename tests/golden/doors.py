@@ -29,6 +29,7 @@ from tasks.request.load import request_of_bytes
 from tasks.request.model import ReleaseRequest
 from tasks.request.part import RequestPart
 from tests.support.acting import by_arguments
+from tests.support.enrolled import enrol_for
 from tests.support.remembered import remembered
 
 __all__ = ["Door", "ReleaseRequest", "RequestPart", "Told", "opened", "request_from"]
@@ -62,6 +63,7 @@ class Door:
         from flows.gate import run_release
         from flows.pipeline.sequence import in_process
 
+        enrol_for(request, workspace, clock=lambda: self.now)
         made = run_release(request, workspace, engine=in_process, clock=lambda: self.now)
         return made.release_id, made.bundle
 

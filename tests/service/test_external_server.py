@@ -122,6 +122,7 @@ def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdi
             assert serving.told("the runner was started") is None
             assert health_of_runner(serving) == "is not running"
             content = world.ask(title="Pooled", policy={"linkage": QUICK_LINKAGE, "review": REVIEW}).read_bytes()
+            world.enrol()
             (inbox / "pooled.yaml").write_bytes(content)
             with worker(server, "machines", tmp_path / "worker-1.log") as first:
                 (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
@@ -151,6 +152,7 @@ def test_the_gate_decides_on_the_kept_document_and_a_run_that_died_behind_it_is_
 ) -> None:
     arrival = Arrival(world.request.read_bytes(), "inbox", "request.yaml", (world.folder,))
     entry = receive(service_of(world.workspace.root), arrival, clock=lambda: NOW).entry
+    world.enrol(lambda: NOW)
     queue = Queue(world.workspace)
     with brief_reports(), monkeypatch.context() as dying:
         # The run dies when all is in the ledger, and before bundle and queue say so.

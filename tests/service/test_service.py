@@ -85,7 +85,9 @@ def serving(world: World, ledger: dict[str, str]) -> Iterator[Serving]:
 def asking(world: World, title: str, **changes: Any) -> bytes:
     """A request that asks for something of its own, with the attacks that take long left out."""
     policy = QUICK | changes.pop("policy", {})
-    return world.ask(title=title, policy=policy, **changes).read_bytes()
+    content = world.ask(title=title, policy=policy, **changes).read_bytes()
+    world.enrol()
+    return content
 
 
 def entries(world: World, event: Event | None = None) -> tuple[Entry, ...]:

@@ -26,6 +26,7 @@ CANARY = "QJXCANARY"
 
 @pytest.fixture
 def service(world: World) -> Service:
+    world.enrol(lambda: NOW)
     return service_of(world.workspace.root, (world.folder,))
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.enrolled import enrol_before
 from tests.support.world import ROOT, command
 
 _FORKING = """
@@ -109,7 +110,8 @@ class Commands:
         self._heard.start()
 
     def start(self, *arguments: str | Path, environment: Mapping[str, str] | None = None, before: str = "") -> Running:
-        """Begin a command; Python that its process runs first may be given."""
+        """Begin a command, what its request needs enrolled; Python that its process runs first may be given."""
+        enrol_before(arguments)
         number = len(self._running)
         running = self._running[number] = Running(self._folder / f"{number}.out")
         order = {

@@ -5,6 +5,7 @@ The data are drawn with a fixed seed; the population covers them. The records ho
 """
 
 import csv
+import hashlib
 import json
 import os
 import subprocess
@@ -19,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from flows.actor import Clock, utc_now
 from flows.gate import Outcome, run_release
 from flows.workspace import Workspace
+from tests.support.enrolled import enrol_before, enrol_for
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -135,11 +138,21 @@ class World:
         return Workspace(self.folder.parent / "workspace")
 
     def ask(self, **changes: Any) -> Path:
-        """Write the request with some parts changed; mappings are merged, anything else is replaced."""
+        """Write the request with some parts changed; mappings are merged, anything else is replaced.
+
+        A changed policy has a version of its own, unless one is given.
+        """
         document = _merged(_document(), changes)
+        policy = changes.get("policy", {})
+        if isinstance(policy, dict) and policy and "version" not in policy:
+            document["policy"]["version"] = "1-" + hashlib.sha256(repr(policy).encode()).hexdigest()[:8]
         # JSON is YAML, but for numbers that are none.
         self.request.write_text(json.dumps(document, indent=1, ensure_ascii=False).replace(": NaN", ": .nan"))
         return self.request
+
+    def enrol(self, clock: Clock = utc_now) -> None:
+        """Enrol what the request needs."""
+        enrol_for(self.request, self.workspace.root, clock=clock)
 
     def write_rows(self, rows: list[Row] | tuple[Row, ...], columns: tuple[str, ...] = COLUMNS) -> None:
         """Write the microdata."""
@@ -164,10 +177,10 @@ class World:
         self.ages.write_text("".join(";".join(row) + "\n" for row in rows))
 
     def run(self, engine: Any, workspace: Path | None = None, **options: Any) -> Outcome:
-        """Run the gate in this process."""
-        return run_release(
-            self.request, workspace or self.workspace.root, engine=engine, **({"clock": lambda: NOW} | options)
-        )
+        """Enrol what the request needs, and run the gate in this process."""
+        root, terms = workspace or self.workspace.root, {"clock": lambda: NOW} | options
+        enrol_for(self.request, root, terms.get("roots", ()), terms["clock"])
+        return run_release(self.request, root, engine=engine, **terms)
 
 
 def make_world(folder: Path) -> World:
@@ -229,7 +242,8 @@ def command(*arguments: str | Path) -> tuple[list[str], dict[str, str]]:
 def releasegate(
     *arguments: str | Path, environment: Mapping[str, str] | None = None, **options: Any
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a process of its own."""
+    """Run the command in a process of its own; what its request needs is enrolled before."""
+    enrol_before(arguments)
     line, usual = command(*arguments)
     return subprocess.run(
         line,

@@ -1,0 +1,186 @@
+"""``releasegate enrol``: the policies, populations and persons that requests may name."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from flows.cli.key import PersonRole, ask_passphrase
+from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
+from flows.cli.output import JsonOption, answer, outcome, table
+from flows.enrolment import end_enrolment, first_enrolment, items_of, policy_item, population_item
+from flows.enrolment import enrol as enrol_items
+from flows.ledger import open_ledger
+from flows.workspace import Workspace, open_workspace
+from tasks.core.errors import BadInput
+from tasks.core.guard import guarded
+from tasks.core.people import WorkflowRole
+from tasks.ledger.enrolment import (
+    Directory,
+    EnrolledItem,
+    EnrolledPerson,
+    EnrolledPolicy,
+    EnrolledPopulation,
+    title_of,
+)
+from tasks.reassessment.request import policy_from
+from tasks.request.load import load_request
+from tasks.request.model import Population
+
+AsOption = Annotated[str, typer.Option("--as", help="Enrolled officer who answers for it.", show_default=False)]
+
+enrol = typer.Typer(
+    no_args_is_help=True,
+    help="Enrol policies, populations and persons, which requests may then name.\n\n"
+    "The first enrolment of a workspace is `releasegate enrol request`; from then on an enrolled "
+    "officer makes each, and signs it if they have a key.",
+)
+
+
+@enrol.command()
+@guarded("enrolment")
+def policy(
+    file: Annotated[Path, typer.Argument(help="The policy, YAML, or a request that has it.", show_default=False)],
+    officer: AsOption,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Enrol a policy: from now on, its id and version mean this policy and no other."""
+    return _enrolled(workspace, policy_item(policy_from(file)), officer, as_json=as_json)
+
+
+@enrol.command()
+@guarded("enrolment")
+def population(
+    file: Annotated[Path, typer.Argument(help="Table of counts, CSV or Parquet.", show_default=False)],
+    source: Annotated[str, typer.Option(help="Source of the counts, as determinations show it.", show_default=False)],
+    officer: AsOption,
+    count: Annotated[str, typer.Option(help="Column with the number of people.")] = "count",
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Enrol a population, or a register of named people, by the hash of its file."""
+    item = population_item(file, Population(path=file.name, source=source, count=count))
+    return _enrolled(workspace, item, officer, as_json=as_json)
+
+
+@enrol.command()
+@guarded("enrolment")
+def person(
+    person_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the person.", show_default=False)],
+    name: Annotated[str, typer.Option(help="Name, as policies spell it.", show_default=False)],
+    role: Annotated[list[PersonRole], typer.Option(help="Role; may be repeated.", show_default=False)],
+    officer: AsOption,
+    *,
+    title: Annotated[str, typer.Option(help="Title or qualification.")] = "",
+    login: Annotated[list[str] | None, typer.Option(help="Login of theirs; may be repeated.")] = None,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    as_json: JsonOption = False,
+) -> int:
+    """Enrol a person; an enrolled one of the same id gets the new name, title, roles and logins."""
+    roles = tuple(map(WorkflowRole, role))
+    try:
+        item = EnrolledPerson(id=person_id, name=name, title=title, roles=roles, logins=tuple(login or ()))
+    except ValidationError:
+        raise BadInput(
+            "the person is not valid",
+            where="ID, --name, --title or --login",
+            expected="an id of 1 to 64 lower-case letters, digits and . _ @ + -; other text in one printable line",
+            got="a value of another form",
+            fix="correct it",
+        ) from None
+    return _enrolled(workspace, item, officer, as_json=as_json)
+
+
+@enrol.command()
+@guarded("enrolment")
+def request(
+    file: RequestArgument,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    root: RootsOption = None,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Make the first enrolment of a workspace: policy, population, register and persons of a request.
+
+    Refused where something is enrolled already. The requester gets your login, and is the officer where the policy
+    names none.
+    """
+    items = items_of(load_request(file, root or ()))
+    with open_ledger(open_workspace(workspace), create=True) as ledger:
+        first_enrolment(ledger, items)
+    return _report("enrolled", items, as_json=as_json)
+
+
+@enrol.command("list")
+@guarded("enrolments")
+def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+    """List what is enrolled."""
+    with open_ledger(Workspace(workspace.resolve())) as ledger:
+        items = tuple(Directory.of(ledger))
+    shown = table("", ("enrolled", "details"), [(title_of(one), _details(one)) for one in items])
+    document = {"enrolled": [one.model_dump(mode="json") for one in items]}
+    return answer(document, shown if items else ["nothing is enrolled"], as_json=as_json)
+
+
+@enrol.command()
+@guarded("enrolment")
+def end(
+    kind: Annotated[str, typer.Argument(help="policy, population or person.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="ID/VERSION, first digits of the SHA-256, or id, as listed.", show_default=False)
+    ],
+    officer: AsOption,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """End an enrolment: no further release rests on it. What was decided stays as it is."""
+    place = Workspace(workspace.resolve())
+    with open_ledger(place) as ledger:
+        found = [one for one in Directory.of(ledger) if one.kind == kind and _is_named(one, name)]
+    if len(found) != 1:
+        raise BadInput(
+            "there is no such enrolment" if not found else "several enrolments begin so",
+            where="NAME",
+            expected="a kind and a name that releasegate enrol list shows",
+            got=f"{len(found)} that fit",
+            fix="check both",
+        )
+    end_enrolment(place, found[0], officer, _key_file(), ask=ask_passphrase)
+    return _report("ended", found, as_json=as_json)
+
+
+def _enrolled(workspace: Path, item: EnrolledItem, officer: str, *, as_json: bool) -> int:
+    enrol_items(Workspace(workspace.resolve()), [item], officer, _key_file(), ask=ask_passphrase)
+    return _report("enrolled", [item], as_json=as_json)
+
+
+def _key_file() -> Path | None:
+    file = os.environ.get("RELEASEGATE_KEY_FILE")
+    return Path(file) if file else None
+
+
+def _is_named(item: EnrolledItem, name: str) -> bool:
+    if isinstance(item, EnrolledPopulation):
+        return len(name) >= 6 and item.sha256.startswith(name)
+    return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy) else item.id)
+
+
+def _report(verb: str, items: Iterable[EnrolledItem], *, as_json: bool) -> int:
+    document = {verb: [one.model_dump(mode="json") for one in items]}
+    lines = (outcome(verb, f": {title_of(one)}", aside=f" {_details(one)}") for one in items)
+    return answer(document, lines, as_json=as_json)
+
+
+def _details(item: EnrolledItem) -> str:
+    if isinstance(item, EnrolledPolicy):
+        return f"SHA-256 {item.sha256}"
+    if isinstance(item, EnrolledPopulation):
+        return f"{item.people:,} people in column {item.count}, from {item.source}"
+    return ", ".join(filter(None, (item.name, item.title, *item.roles, *(f"login {one}" for one in item.logins))))

@@ -1,0 +1,214 @@
+"""Enrolling policies, populations and persons in a workspace, and the check that a request names enrolled ones.
+
+An officer enrols, and signs where their key is registered. Nobody can be named for the first enrolment: whoever begins
+the workspace makes it, and the ledger records it as the first, with their login.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from flows.actor import Clock, actor, utc_now
+from flows.identity import Inputs
+from flows.ledger import open_ledger
+from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
+from flows.workspace import Workspace
+from tasks.core.canonical import digest
+from tasks.core.errors import BadInput
+from tasks.core.files import file_sha256
+from tasks.core.people import WorkflowRole, person_key
+from tasks.ledger.enrolment import (
+    Directory,
+    EndedEnrolment,
+    EnrolledItem,
+    EnrolledPerson,
+    EnrolledPolicy,
+    EnrolledPopulation,
+    Enrolment,
+)
+from tasks.ledger.entry import Event
+from tasks.ledger.signing import LONGEST_NAME, Signer
+from tasks.ledger.store import Ledger
+from tasks.microdata.read import read_population
+from tasks.request.load import LoadedRequest
+from tasks.request.model import ExternalData, Population, ReleaseRequest
+from tasks.request.policy import Policy
+
+
+def enrol(
+    workspace: Workspace,
+    items: Sequence[EnrolledItem],
+    by: str,
+    key: PrivateKey | None = None,
+    *,
+    ask: Ask = nobody_to_ask,
+    clock: Clock = utc_now,
+) -> None:
+    """Enrol items in the name of an officer; an item takes the place of an enrolled one of the same key.
+
+    Raises BadInput if `by` is no enrolled officer or the login is another person's, or an item is not permitted;
+    WorkspaceError if the officer's private key cannot be opened.
+    """
+    with open_ledger(workspace) as ledger, ledger.transaction():
+        directory = Directory.of(ledger)
+        officer, signer = _acting(ledger, directory, by, key, ask)
+        body = Enrolment(items=tuple(items), by=officer.name)
+        directory.enrol(body)
+        _append(ledger, Event.ENROLLED, body, clock, signer)
+
+
+def end_enrolment(
+    workspace: Workspace,
+    item: EnrolledItem,
+    by: str,
+    key: PrivateKey | None = None,
+    *,
+    ask: Ask = nobody_to_ask,
+    clock: Clock = utc_now,
+) -> None:
+    """End an enrolment; what was decided under it stays as it is. Raises as `enrol`, and if it is not in force."""
+    with open_ledger(workspace) as ledger, ledger.transaction():
+        directory = Directory.of(ledger)
+        officer, signer = _acting(ledger, directory, by, key, ask)
+        body = EndedEnrolment(item=item, by=officer.name)
+        directory.end(body)
+        _append(ledger, Event.ENROLMENT_ENDED, body, clock, signer)
+
+
+def first_enrolment(ledger: Ledger, items: Sequence[EnrolledItem], clock: Clock = utc_now) -> None:
+    """Enrol items in a workspace where nothing is enrolled; BadInput if something is."""
+    with ledger.transaction():
+        body = Enrolment(items=tuple(items), by=None, first=True)
+        Directory.of(ledger).enrol(body)
+        _append(ledger, Event.ENROLLED, body, clock, None)
+
+
+def check_enrolled(directory: Directory, request: ReleaseRequest, inputs: Inputs) -> None:
+    """Refuse (BadInput) a request whose policy, population or register is not the one that is enrolled."""
+    asked = policy_item(request.policy)
+    policy = directory.policy(asked.id, asked.version)
+    if policy != asked:
+        raise _not_enrolled(
+            "the policy is not enrolled" if policy is None else "the policy is not the one that is enrolled",
+            "policy",
+            "an enrolled policy" if policy is None else f"the policy enrolled as {asked.id}/{asked.version}",
+            f"{asked.id}/{asked.version}, which is not enrolled"
+            if policy is None
+            else "the same id and version with other terms",
+            directory,
+        )
+    tables: tuple[tuple[str, Population | ExternalData | None, str | None], ...] = (
+        ("population", request.population, inputs.population_sha256),
+        ("external_data", request.external_data, inputs.external_data_sha256),
+    )
+    for place, table, sha256 in tables:
+        if table is None or sha256 is None:
+            continue
+        known = directory.population(sha256)
+        if known is None or known.count != table.count:
+            noun = "population" if place == "population" else "external register"
+            raise _not_enrolled(
+                f"the {noun} is not enrolled" if known is None else f"the {noun} is not counted as it was enrolled",
+                place,
+                "a file enrolled by its hash" if known is None else f"the count column {known.count}",
+                "an unknown file" if known is None else "another count column",
+                directory,
+            )
+
+
+def _not_enrolled(what: str, where: str, expected: str, got: str, directory: Directory) -> BadInput:
+    fix = "let an officer enrol it, or name what releasegate enrol list shows"
+    if directory.is_empty:
+        fix = "nothing is enrolled in this workspace yet: releasegate enrol request REQUEST, or release with --enrol"
+    return BadInput(what, where=where, expected=expected, got=got, fix=fix)
+
+
+def policy_item(policy: Policy) -> EnrolledPolicy:
+    """A policy as it is enrolled."""
+    return EnrolledPolicy(id=policy.id, version=policy.version, sha256=digest(policy))
+
+
+def population_item(path: Path, table: Population | ExternalData) -> EnrolledPopulation:
+    """A population or register as it is enrolled. Raises PopulationError if its counts cannot be read."""
+    _, counts = read_population(path, table, ())
+    return EnrolledPopulation(
+        sha256=file_sha256(path), source=table.source, count=table.count, people=int(counts.sum())
+    )
+
+
+def items_of(loaded: LoadedRequest) -> tuple[EnrolledItem, ...]:
+    """Policy, population, register and persons of a request.
+
+    The requester gets the present login, and is the officer too where the policy names none. Raises PopulationError if
+    a table of counts cannot be read.
+    """
+    request, register = loaded.request, loaded.request.external_data
+    tables = [population_item(loaded.resolve(request.population.path, "population.path"), request.population)]
+    if register is not None:
+        tables.append(population_item(loaded.resolve(register.path, "external_data.path"), register))
+    return (policy_item(request.policy), *tables, *persons_of(request, actor()))
+
+
+def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...]:
+    """Requester, reviewers and officers of a request; the requester with their login."""
+    name, _, title = request.requested_by.partition(",")
+    requester, review = _line(name) or _line(title) or "requester", request.policy.review
+    named = [(requester, WorkflowRole.REQUESTER)]
+    named += [(_line(one), WorkflowRole.REVIEWER) for one in review.reviewers]
+    named += [(_line(one), WorkflowRole.OFFICER) for one in review.officers or (requester,)]
+    roles: dict[str, list[WorkflowRole]] = {}
+    for one, role in named:
+        roles.setdefault(person_key(one), []).append(role)
+    spelled = {person_key(one): one for one, _ in reversed(named)}
+    ids = _ids(spelled[who] for who in roles)
+    return tuple(
+        EnrolledPerson(
+            id=ids[number],
+            name=spelled[who],
+            title=_line(title) if who == person_key(requester) else "",
+            roles=tuple(mine),
+            logins=(login,) if who == person_key(requester) else (),
+        )
+        for number, (who, mine) in enumerate(roles.items())
+    )
+
+
+def _line(text: str) -> str:
+    """A name or title without what cannot be printed."""
+    return "".join(mark for mark in text if mark.isprintable()).strip()[:LONGEST_NAME]
+
+
+def _ids(names: Iterable[str]) -> list[str]:
+    """An id for each name: its letters without accents, and a number where two would be equal."""
+    made: list[str] = []
+    for name in names:
+        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
+        stem = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:50] or "person"
+        made.append(stem if stem not in made else f"{stem}-{len(made) + 1}")
+    return made
+
+
+def _acting(
+    ledger: Ledger, directory: Directory, by: str, key: PrivateKey | None, ask: Ask
+) -> tuple[EnrolledPerson, Signer | None]:
+    """The officer who acts, and their key where one is registered; without one, the login must not be another's."""
+    officer = directory.officer(by)
+    signer = signer_of(ledger, officer.name, key, ask)
+    owner = directory.person_of_login(actor())
+    if signer is None and owner != officer and (owner is not None or officer.logins):
+        raise BadInput(
+            "the officer did not sign in",
+            where="--as",
+            expected=f"a login of {officer.id}",
+            got="another person's login" if owner else "a login of nobody",
+            fix=f"run the command as {officer.id}, or register a key: releasegate key create",
+        )
+    return officer, signer
+
+
+def _append(
+    ledger: Ledger, event: Event, body: Enrolment | EndedEnrolment, clock: Clock, signer: Signer | None
+) -> None:
+    document = body.model_dump(mode="json")
+    ledger.append(event, release_id=None, recipient=None, actor=actor(), body=document, at=clock(), signer=signer)

@@ -1,0 +1,227 @@
+"""Enrolled policies, populations and persons: the facts of their entries, and the directory that entries amount to.
+
+The directory is read from the ledger, which holds nothing else of it: to change it is to add an entry. Every enrolment
+names an enrolled officer, except the first of a workspace, which has nobody to name. No file and no clock here.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from tasks.core.errors import BadInput
+from tasks.core.fact import Fact, Sha256
+from tasks.core.people import WorkflowRole, same_person
+from tasks.ledger.entry import Entry, Event, broken
+from tasks.ledger.signing import is_name
+from tasks.ledger.store import Ledger
+
+PERSON_ID = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
+
+
+def _line(text: str) -> str:
+    if text and not is_name(text):
+        raise ValueError("one printable line")
+    return text
+
+
+_Line = Annotated[str, AfterValidator(_line)]
+
+
+class EnrolledPolicy(Fact):
+    """A policy that requests may be decided by; one id and version is one policy for good."""
+
+    kind: Literal["policy"] = "policy"
+    id: str
+    version: str
+    sha256: Sha256 = Field(description="Of the policy's canonical JSON, as decision records name it.")
+
+
+class EnrolledPopulation(Fact):
+    """A table of counts that risk may be computed from: a population, or a register of named people."""
+
+    kind: Literal["population"] = "population"
+    sha256: Sha256 = Field(description="Of the file's bytes.")
+    source: str
+    count: str = Field(description="Column with the number of people.")
+    people: int = Field(description="Sum of that column.")
+
+
+class EnrolledPerson(Fact):
+    """A person, their roles, and the logins that are theirs."""
+
+    kind: Literal["person"] = "person"
+    id: Annotated[str, Field(pattern=PERSON_ID)]
+    name: Annotated[_Line, Field(min_length=1)]
+    title: _Line = ""
+    roles: tuple[WorkflowRole, ...] = ()
+    logins: tuple[_Line, ...] = ()
+
+
+EnrolledItem = EnrolledPolicy | EnrolledPopulation | EnrolledPerson
+_Item = Annotated[EnrolledItem, Field(discriminator="kind")]
+_Kind = TypeVar("_Kind", EnrolledPolicy, EnrolledPopulation, EnrolledPerson)
+
+
+class Enrolment(Fact):
+    """Body of ``enrolled``."""
+
+    items: tuple[_Item, ...] = Field(min_length=1)
+    by: str | None = Field(description="The officer, as enrolled; None for the first enrolment.")
+    first: bool = False
+
+
+class EndedEnrolment(Fact):
+    """Body of ``enrolment ended``."""
+
+    item: _Item
+    by: str
+
+
+def key_of(item: EnrolledItem) -> tuple[str, ...]:
+    """Kind and name of an item; a later enrolment of the same key takes its place."""
+    if isinstance(item, EnrolledPolicy):
+        return item.kind, item.id, item.version
+    return item.kind, item.sha256 if isinstance(item, EnrolledPopulation) else item.id
+
+
+def title_of(item: EnrolledItem) -> str:
+    """Name of an item in a message or a list."""
+    if isinstance(item, EnrolledPolicy):
+        return f"policy {item.id}/{item.version}"
+    return f"population {item.sha256[:12]}" if isinstance(item, EnrolledPopulation) else f"person {item.id}"
+
+
+class Directory:
+    """Enrolments in force, after some entries of a ledger."""
+
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+        self._items: dict[tuple[str, ...], EnrolledItem] = {}
+        self._ever: dict[tuple[str, ...], EnrolledItem] = {}
+        for entry in entries:
+            try:
+                if entry.event is Event.ENROLLED:
+                    self.enrol(Enrolment.model_validate(entry.body))
+                else:
+                    self.end(EndedEnrolment.model_validate(entry.body))
+            except ValidationError:
+                unread = "an enrolment cannot be read"
+                raise broken(unread, entry.sequence, "facts that this version knows", "something else") from None
+            except BadInput as error:
+                raise broken(error.what, entry.sequence, error.expected, error.got) from None
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Self:
+        """The directory that a ledger amounts to; TamperingFound where an enrolment in it was not permitted."""
+        entries = (*ledger.entries(event=Event.ENROLLED), *ledger.entries(event=Event.ENROLMENT_ENDED))
+        return cls(sorted(entries, key=lambda entry: entry.sequence))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever enrolled."""
+        return not self._ever
+
+    def __iter__(self) -> Iterator[EnrolledItem]:
+        return iter(self._items.values())
+
+    def all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
+        """The enrolled items of one kind."""
+        return tuple(item for item in self if isinstance(item, kind))
+
+    def policy(self, policy_id: str, version: str) -> EnrolledPolicy | None:
+        """The enrolled policy of an id and version."""
+        return next((one for one in self.all(EnrolledPolicy) if (one.id, one.version) == (policy_id, version)), None)
+
+    def population(self, sha256: str) -> EnrolledPopulation | None:
+        """The enrolled population of a hash."""
+        return next((one for one in self.all(EnrolledPopulation) if one.sha256 == sha256), None)
+
+    def person(self, name: str) -> EnrolledPerson | None:
+        """The enrolled person of an id, or of a name in any spelling that is taken for it."""
+        people = self.all(EnrolledPerson)
+        by_id = next((one for one in people if one.id == name), None)
+        return by_id or next((one for one in people if same_person(one.name, name)), None)
+
+    def person_of_login(self, login: str) -> EnrolledPerson | None:
+        """The enrolled person whose login it is."""
+        return next((one for one in self.all(EnrolledPerson) if login in one.logins), None)
+
+    def officer(self, name: str | None) -> EnrolledPerson:
+        """The enrolled officer of a name; BadInput where there is none."""
+        person = self.person(name) if name else None
+        if person is None or WorkflowRole.OFFICER not in person.roles:
+            raise BadInput(
+                "an enrolment that no officer answers for",
+                where="--as",
+                expected="an enrolled person with the role officer",
+                got="nobody" if not name else "nobody of this name" if person is None else "a person without this role",
+                fix="let an officer enrol it; releasegate enrol list shows them",
+            )
+        return person
+
+    def enrol(self, body: Enrolment) -> None:
+        """Take in an enrolment; BadInput where it is not permitted."""
+        if body.first and not self.is_empty:
+            raise BadInput(
+                "something is enrolled in this workspace already",
+                expected="a first enrolment in a workspace without any",
+                got="a second one",
+                fix="let an officer enrol it: releasegate enrol policy, population or person, with --as",
+            )
+        if not body.first:
+            self.officer(body.by)
+        for item in body.items:
+            self._check(item)
+            self._items[key_of(item)] = self._ever[key_of(item)] = item
+
+    def end(self, body: EndedEnrolment) -> None:
+        """Take in the end of an enrolment; BadInput where it is not permitted."""
+        self.officer(body.by)
+        if self._items.get(key_of(body.item)) != body.item:
+            raise BadInput(
+                "there is no such enrolment",
+                where=title_of(body.item),
+                expected="an enrolment in force",
+                got="none",
+                fix="releasegate enrol list shows those in force",
+            )
+        rest = [one for key, one in self._items.items() if key != key_of(body.item)]
+        if not any(isinstance(one, EnrolledPerson) and WorkflowRole.OFFICER in one.roles for one in rest):
+            raise _nobody_left(body.item)
+        del self._items[key_of(body.item)]
+
+    def _check(self, item: EnrolledItem) -> None:
+        before = self._ever.get(key_of(item))
+        if isinstance(item, EnrolledPolicy) and before not in {None, item}:
+            raise BadInput(
+                "another policy is or was enrolled under this id and version",
+                where=title_of(item),
+                expected="the same policy, or a version of its own",
+                got="a different policy",
+                fix="give the policy a new version",
+            )
+        if not isinstance(item, EnrolledPerson):
+            return
+        for other in self.all(EnrolledPerson):
+            if other.id != item.id and (same_person(other.name, item.name) or set(other.logins) & set(item.logins)):
+                raise BadInput(
+                    "another person is enrolled under this name or login",
+                    where=title_of(item),
+                    expected="a name and logins of their own",
+                    got=f"one that is {other.id}'s",
+                    fix="end the other enrolment first, or correct this one",
+                )
+        if isinstance(before, EnrolledPerson) and WorkflowRole.OFFICER not in item.roles:
+            officers = [one.id for one in self.all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles]
+            if officers == [item.id]:
+                raise _nobody_left(item)
+
+
+def _nobody_left(item: EnrolledItem) -> BadInput:
+    return BadInput(
+        "no officer would be left",
+        where=title_of(item),
+        expected="at least one enrolled officer",
+        got="none",
+        fix="enrol another officer first",
+    )

@@ -1,0 +1,212 @@
+"""Enrolments: a request is decided by rules and counts that an officer has enrolled, and by no others."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.actor import acting_as
+from flows.enrolment import end_enrolment, enrol, policy_item
+from flows.gate import run_release
+from flows.ledger import open_ledger
+from flows.signing import create_key
+from tasks.core.errors import BadInput, TamperingFound
+from tasks.core.people import WorkflowRole
+from tasks.ledger.enrolment import Directory, EnrolledPerson, EnrolledPolicy
+from tasks.ledger.entry import Event
+from tasks.request.load import load_request
+from tests.support.enrolled import but_enrolments
+from tests.support.world import NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, World, population_rows, write_table
+
+STEWARD = "a-steward"
+LAX = [{"measure": "transparent.maximum_risk", "at_most": 1, "because": "no bound"}]
+FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
+
+
+@pytest.fixture
+def begun(world: World) -> World:
+    """A workspace that was begun with the world's own request."""
+    world.enrol(lambda: NOW)
+    return world
+
+
+def no_engine(_home: Path, _results: Path) -> Any:
+    pytest.fail("a stage was run for a request that names nothing enrolled")
+
+
+def refusal(world: World, *, enrol: bool = False) -> BadInput:
+    """The refusal of the world's request, which the ledger records and which leaves nothing."""
+    with pytest.raises(BadInput) as refused:
+        run_release(world.request, world.workspace.root, clock=lambda: NOW, engine=no_engine, enrol=enrol)
+    with open_ledger(world.workspace) as ledger:
+        last = but_enrolments(ledger)[-1]
+    assert (last.event, last.body) == (Event.REFUSED, refused.value.fields())
+    assert not list(world.workspace.releases.iterdir())
+    return refused.value
+
+
+def lenient(world: World) -> None:
+    world.ask(policy=FORM | {"gates": LAX, "validation": {"patterns": []}})
+
+
+def multiplied(world: World) -> None:
+    rows = tuple(row | {"count": str(1000 * int(row["count"]))} for row in population_rows())
+    write_table(world.population, rows, (*QUASI_IDENTIFIERS, "count"))
+
+
+def another_column(world: World) -> None:
+    """The file is the enrolled one; its ages pass for numbers of people."""
+    world.ask(population={"count": "age"})
+
+
+def a_register(world: World) -> None:
+    shutil.copyfile(world.population, world.folder / "register.csv")
+    (world.folder / "register.csv").open("a").write("20,F,37201,0\n")
+    world.ask(external_data={"path": "register.csv", "source": "drawn"})
+
+
+def of_no_policy(world: World) -> None:
+    world.ask(policy={"version": "2"})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (lenient, "the policy is not the one that is enrolled"),
+        (of_no_policy, "the policy is not enrolled"),
+        (multiplied, "the population is not enrolled"),
+        (another_column, "the population is not counted as it was enrolled"),
+        (a_register, "the external register is not enrolled"),
+    ],
+)
+@pytest.mark.parametrize("flag", [False, True])
+def test_what_is_not_enrolled_decides_nothing(
+    spoil: Callable[[World], None], what: str, flag: bool, begun: World
+) -> None:
+    """Nor does ``--enrol`` help a requester in a workspace that was begun."""
+    spoil(begun)
+    assert refusal(begun, enrol=flag).what == what
+
+
+def test_a_workspace_without_enrolments_releases_nothing_and_the_message_names_the_command(world: World) -> None:
+    assert "releasegate enrol request" in refusal(world).fix
+
+
+def test_the_first_enrolment_is_recorded_as_the_first_with_the_login(begun: World) -> None:
+    with open_ledger(begun.workspace) as ledger:
+        (entry,) = ledger.entries(event=Event.ENROLLED)
+        steward = Directory.of(ledger).person("A. Steward")
+    assert (entry.body["first"], entry.body["by"]) == (True, None)
+    assert steward == EnrolledPerson(
+        id=STEWARD,
+        name="A. Steward",
+        roles=(WorkflowRole.REQUESTER, WorkflowRole.OFFICER),
+        logins=(entry.actor,),
+    )
+
+
+def another_policy(world: World, version: str = "2") -> EnrolledPolicy:
+    world.ask(policy=FORM | {"version": version, "gates": LAX})
+    return policy_item(load_request(world.request).request.policy)
+
+
+def test_an_officer_enrols_a_policy_and_ends_it(begun: World, engine: Any) -> None:
+    item = another_policy(begun)
+    enrol(begun.workspace, [item], STEWARD, clock=lambda: NOW)
+    made = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=engine)
+    assert made.records[0].policy.sha256 == item.sha256
+    end_enrolment(begun.workspace, item, STEWARD, clock=lambda: NOW)
+    # What was decided under it stays as it was decided; a new request is refused.
+    again = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+    assert again.repeated
+    begun.ask(policy=FORM | {"version": "2", "gates": LAX}, title="Another")
+    with pytest.raises(BadInput, match="the policy is not enrolled"):
+        run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+
+
+def test_a_version_is_one_policy_for_good(begun: World) -> None:
+    first, second = another_policy(begun), another_policy(begun, "1")
+    with pytest.raises(BadInput, match="another policy is or was enrolled"):
+        enrol(begun.workspace, [second], STEWARD, clock=lambda: NOW)
+    enrol(begun.workspace, [first], STEWARD, clock=lambda: NOW)
+    end_enrolment(begun.workspace, first, STEWARD, clock=lambda: NOW)
+    with pytest.raises(BadInput, match="another policy is or was enrolled"):
+        enrol(begun.workspace, [second.model_copy(update={"version": "2"})], STEWARD, clock=lambda: NOW)
+
+
+@pytest.mark.parametrize(
+    ("who", "login", "what"),
+    [
+        ("nobody", None, "no officer answers"),
+        ("requester", "requester", "no officer answers"),
+        (STEWARD, "requester", "did not sign in"),
+        (STEWARD, "somebody", "did not sign in"),
+    ],
+)
+def test_who_is_no_officer_enrols_nothing(who: str, login: str | None, what: str, begun: World) -> None:
+    person = EnrolledPerson(id="requester", name="R.", roles=(WorkflowRole.REQUESTER,), logins=("requester",))
+    enrol(begun.workspace, [person], STEWARD, clock=lambda: NOW)
+    with acting_as(login or "somebody"), pytest.raises(BadInput, match=what):
+        enrol(begun.workspace, [another_policy(begun)], who, clock=lambda: NOW)
+
+
+def test_an_officer_with_a_key_signs(begun: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELEASEGATE_KEY_PASSPHRASE", "a passphrase of the tests")
+    key = tmp_path / "key.pem"
+    create_key(begun.workspace, "A. Steward", [WorkflowRole.OFFICER], key, str, clock=lambda: NOW)
+    with pytest.raises(BadInput, match="private key"):
+        enrol(begun.workspace, [another_policy(begun)], STEWARD, tmp_path / "none.pem", clock=lambda: NOW)
+    with acting_as("somebody"):  # the signature shows who it is
+        enrol(begun.workspace, [another_policy(begun)], STEWARD, key, clock=lambda: NOW)
+    with open_ledger(begun.workspace) as ledger:
+        assert ledger.entries(event=Event.ENROLLED)[-1].signer == "A. Steward"
+        ledger.verify()
+
+
+def test_an_officer_is_always_left(begun: World) -> None:
+    with open_ledger(begun.workspace) as ledger:
+        steward = Directory.of(ledger).officer(STEWARD)
+    with pytest.raises(BadInput, match="no officer would be left"):
+        end_enrolment(begun.workspace, steward, STEWARD, clock=lambda: NOW)
+    with pytest.raises(BadInput, match="no officer would be left"):
+        enrol(begun.workspace, [steward.model_copy(update={"roles": ()})], STEWARD, clock=lambda: NOW)
+
+
+@pytest.mark.parametrize("taken", [{"name": "a steward"}, {"logins": ("somebody", "own")}])
+def test_names_and_logins_are_of_one_person(taken: dict[str, Any], begun: World) -> None:
+    person = EnrolledPerson(id="other", name="Another", roles=(WorkflowRole.REVIEWER,), logins=("own",))
+    enrol(begun.workspace, [person], STEWARD, clock=lambda: NOW)
+    second = EnrolledPerson(id="second", name="Second", roles=(WorkflowRole.REVIEWER,)).model_copy(update=taken)
+    with pytest.raises(BadInput, match="another person is enrolled"):
+        enrol(begun.workspace, [second], STEWARD, clock=lambda: NOW)
+
+
+def test_an_enrolment_that_no_officer_made_is_tampering(begun: World) -> None:
+    """An entry written past the gate."""
+    body = {"items": [another_policy(begun).model_dump(mode="json")], "by": None, "first": True}
+    with open_ledger(begun.workspace) as ledger:
+        ledger.append(Event.ENROLLED, release_id=None, recipient=None, actor="x", body=body, at=NOW)
+    with pytest.raises(TamperingFound, match="enrolled in this workspace already"):
+        run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+
+
+def test_the_command(world: World, releasegate: Any) -> None:
+    place = ("--workspace", world.workspace.root, "--json")
+    made = releasegate("enrol", "request", world.request, *place)
+    assert [one["kind"] for one in made.document["enrolled"]] == ["policy", "population", "person"]
+    assert releasegate("enrol", "request", world.request, *place).code == 2
+    another_policy(world)
+    for words in (
+        ("policy", world.request),
+        ("population", world.population, "--source", "again"),
+        ("person", "okafor", "--name", "Mary Okafor", "--role", "reviewer", "--login", "okafor"),
+    ):
+        assert releasegate("enrol", *words, "--as", "A. Steward", *place).code == 0
+    assert releasegate("enrol", "person", "Ä", "--name", "x", "--role", "officer", "--as", STEWARD, *place).code == 2
+    assert releasegate("enrol", "end", "policy", "standard/1", "--as", STEWARD, *place).code == 0
+    assert releasegate("enrol", "end", "policy", "standard/1", "--as", STEWARD, *place).code == 2
+    listed = releasegate("enrol", "list", *place).document["enrolled"]
+    assert [one.get("version") or one.get("source") or one["id"] for one in listed] == ["again", STEWARD, "2", "okafor"]
+    assert "from again" in releasegate("enrol", "list", *place[:2]).out

@@ -1,0 +1,68 @@
+"""Enrolments that the requests of tests need: the first one of a workspace, and an officer's for what comes later."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from flows.actor import Clock, acting_as, actor, utc_now
+from flows.enrolment import enrol, first_enrolment, persons_of, policy_item, population_item
+from flows.ledger import open_ledger
+from flows.workspace import open_workspace
+from tasks.core.errors import PopulationError, ReleasegateError
+from tasks.core.files import file_sha256
+from tasks.core.people import WorkflowRole
+from tasks.ledger.enrolment import Directory, EnrolledItem, EnrolledPerson, EnrolledPopulation
+from tasks.ledger.entry import Entry, Event
+from tasks.ledger.store import Ledger
+from tasks.request.load import LoadedRequest, load_request
+
+
+def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock: Clock = utc_now) -> None:
+    """Enrol what a request needs, if it can be read; what cannot be used is for the gate to refuse."""
+    try:
+        loaded = load_request(request, roots)
+        items = _needed(loaded)
+    except ReleasegateError:
+        return
+    place = open_workspace(workspace)
+    with open_ledger(place, create=True) as ledger:
+        directory = Directory.of(ledger)
+        if directory.is_empty:
+            first_enrolment(ledger, [*items, *persons_of(loaded.request, actor())], clock)
+            return
+    missing = [one for one in items if one not in directory]
+    if missing:
+        officer = next(one for one in directory.all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles)
+        with acting_as(officer.logins[0] if officer.logins else officer.id):
+            enrol(place, missing, officer.id, clock=clock)
+
+
+def enrol_before(arguments: Sequence[str | Path]) -> None:
+    """Enrol what the request of a command ``release`` needs; nothing for any other command."""
+    words = [str(one) for one in arguments]
+    if len(words) < 2 or words[0] != "release" or words[1].startswith("-") or "--enrol" in words:
+        return
+    named = {words[place] for place in range(len(words)) if words[place] in {"--workspace", "-w"}}
+    if named:
+        roots = [Path(after) for before, after in pairwise(words) if before == "--root"]
+        enrol_for(Path(words[1]), Path(words[words.index(named.pop()) + 1]), roots)
+
+
+def _needed(loaded: LoadedRequest) -> list[EnrolledItem]:
+    request = loaded.request
+    items: list[EnrolledItem] = [policy_item(request.policy)]
+    for place, table in (("population", request.population), ("external_data", request.external_data)):
+        if table is None:
+            continue
+        path = loaded.resolve(table.path, f"{place}.path")
+        try:
+            items.append(population_item(path, table))
+        except PopulationError:
+            sha256 = file_sha256(path)
+            items.append(EnrolledPopulation(sha256=sha256, source=table.source, count=table.count, people=0))
+    return items
+
+
+def but_enrolments(ledger: Ledger) -> list[Entry]:
+    """The entries of a ledger without enrolments, which tests of requests do not count."""
+    return [entry for entry in ledger.entries() if entry.event is not Event.ENROLLED]
