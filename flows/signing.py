@@ -14,12 +14,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger
+from flows.persons import check_holder, check_own_login, enrolled
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.people import WorkflowRole, person_key, same_person
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tasks.ledger.keyfile import check_passphrase, open_key, read_key, write_key
-from tasks.ledger.signing import RegisteredKey, Signer, is_name, registration, retirement
+from tasks.ledger.signing import RegisteredKey, Signer, registration, retirement
 from tasks.ledger.store import Ledger
 
 PASSPHRASE = "RELEASEGATE_KEY_PASSPHRASE"  # noqa: S105 — the variable's name
@@ -73,19 +75,18 @@ def create_key(
     Both happen, or neither: the file is written within the ledger's transaction and removed where that fails. After a
     crash in between there may be a file of a key that is not registered.
 
-    `name` is that of the holder, as policies spell it; `roles` are what the key may sign; nothing may be at `key_file`.
-    Raises BadInput if the name cannot be one, or has a key that is in force; WorkspaceError if the ledger cannot be
-    used, or the file cannot be written.
+    `name` is the id or name of the holder, as enrolled; `roles` are what the key may sign; nothing may be at
+    `key_file`.
+    Raises BadInput if the holder is not enrolled in these roles, the login is not theirs, or they have a key in force;
+    WorkspaceError if the ledger cannot be used, or the file cannot be written.
     """
-    if not is_name(name):
-        raise BadInput(
-            "a key needs the name of its holder",
-            where="NAME",
-            expected="printable text of one line, at most 200 characters, without spaces around it",
-            got="other text",
-            fix="give the name as the policy of your requests spells it",
-        )
+    chosen = tuple(roles)
     with open_ledger(workspace, create=True) as ledger:
+        directory = Directory.of(ledger)
+        holder = enrolled(directory, name, *chosen, where="NAME")
+        check_holder(holder, chosen, "--role")
+        check_own_login(directory, holder, actor(), "NAME")
+        name = holder.name
         if key_in_force(ledger, name) is not None:
             raise BadInput(
                 "a key is already in force for this name",
@@ -97,7 +98,7 @@ def create_key(
         passphrase = _passphrase(ask)
         check_passphrase(passphrase)
         signer, now = Signer(name, Ed25519PrivateKey.generate()), clock()
-        body = registration(signer, roles, now)
+        body = registration(signer, chosen, now)
         with ExitStack() as undo:
             with ledger.transaction():
                 ledger.append(

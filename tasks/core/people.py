@@ -69,11 +69,10 @@ def may_be_same_person(one: str, other: str) -> bool:
     )
 
 
-def alphabets(name: str) -> frozenset[str]:
-    """Alphabets of a name's letters, in Unicode's words; a name in several may be made to look like another's."""
-    return frozenset(
-        unicodedata.name(one, "UNKNOWN").split()[0] for one in unicodedata.normalize("NFKC", name) if one.isalpha()
-    )
+def mixes_alphabets(name: str) -> bool:
+    """Whether a name has letters of several of the alphabets whose letters look alike."""
+    letters = (unicodedata.name(one, "").partition(" ")[0] for one in unicodedata.normalize("NFKC", name))
+    return len({"LATIN", "GREEK", "CYRILLIC"} & set(letters)) > 1
 
 
 def login_of(actor: str) -> str:

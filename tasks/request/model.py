@@ -31,6 +31,7 @@ from tasks.request.part import (
     Identifier,
     Money,
     OpenProbability,
+    PersonId,
     Probability,
     RelativePath,
     ReleaseId,

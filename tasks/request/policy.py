@@ -458,8 +458,8 @@ class ReviewPolicy(RequestPart):
     )
     officers: tuple[PersonName, ...] = Field(
         default=(),
-        description="Ids or names of people who may revoke a release, return a rejected one to its reviewers, or override "
-        "gates.",
+        description="Ids or names of people who may revoke a release, return a rejected one to its reviewers, or "
+        "override gates.",
     )
     overridable: tuple[Measure, ...] = Field(
         default=(),
@@ -473,7 +473,8 @@ class ReviewPolicy(RequestPart):
         Rule(
             "policy.review does not name one person twice",
             lambda one: any(
-                pair[0] == pair[1] or (may_be_same_person(*pair) and not all(re.match(PERSON_ID, name) for name in pair))
+                pair[0] == pair[1]
+                or (may_be_same_person(*pair) and not all(re.match(PERSON_ID, name) for name in pair))
                 for names in (one.reviewers, one.officers)
                 for pair in combinations(names, 2)
             ),

@@ -27,7 +27,8 @@ from tests.support.tiny import DATA, Change, changed, tiny_request
 SHA = "0" * 64
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 CODE = CodeFact(version="1", commit="x", lock_sha256=SHA)
-CONTEXT = DecisionContext(SHA, SHA, SHA, SHA, CODE, SHA, AT, InvolvedPeople("a.steward", "A. Steward", "", "steward"), AT, SHA)
+PEOPLE = InvolvedPeople("a.steward", "A. Steward", "", "steward")
+CONTEXT = DecisionContext(SHA, SHA, SHA, SHA, CODE, SHA, AT, PEOPLE, AT, SHA)
 VALIDATED = ValidationFact(
     passed=True,
     checks=(CheckFact(id="1", expectation="a check", column="", passed=True, checked=6, failed=0),),

@@ -20,7 +20,7 @@ from tasks.request.load import load_request
 from tests.support.enrolled import but_enrolments
 from tests.support.world import NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, World, population_rows, write_table
 
-STEWARD = "a-steward"
+STEWARD = "a.steward"
 LAX = [{"measure": "transparent.maximum_risk", "at_most": 1, "because": "no bound"}]
 FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 

@@ -33,11 +33,14 @@ from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import publish, seal
 from tasks.delivery.pending import seal_folder
+from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import PageSettings
 from tests.support import records
+from tests.support.enrolled import enrol_people, person_id
 
 NOW = datetime(2026, 3, 16, 10, 0, tzinfo=UTC)
+EARLY = NOW - timedelta(days=60)
 PASSWORD = "plain horses stack staples"
 PASSPHRASE = "a passphrase of several words"
 FIRST, SECOND, THIRD = "Mary Okafor", "Jan Brandt", "Lise Sand"
@@ -109,6 +112,12 @@ class Visitor:
         return self.post("/sign-in", data, headers=headers or None)
 
 
+def holder(name: str, *duties: Duty) -> EnrolledPerson:
+    """A person as enrolled, whose account has some roles."""
+    roles = tuple(WorkflowRole(duty) for duty in sorted(set(duties) - {Duty.REGULATOR}))
+    return EnrolledPerson(id=person_id(name), name=name, roles=roles)
+
+
 def hidden(html: str) -> dict[str, str]:
     """Hidden fields by name."""
     return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', html))
@@ -160,9 +169,13 @@ def _made() -> Path:
     """A release that awaits two votes, an earlier one to the same recipient, one that was blocked; and the accounts."""
     root = Path(_home().name) / "workspace"
     workspace = open_workspace(root)
+    people = {
+        name: [WorkflowRole(duty) for duty in sorted(duties - {Duty.REGULATOR})] for name, (_, duties) in LOGINS.items()
+    }
+    enrol_people(workspace, people | {THIRD: [WorkflowRole.REVIEWER]}, lambda: EARLY)
     accounts = Accounts(workspace)
     for name, (login, duties) in LOGINS.items():
-        accounts.add(login, name, duties, PASSWORD, clock=lambda: NOW)
+        accounts.add(login, holder(name, *duties), duties, PASSWORD, clock=lambda: NOW)
     earlier = records.changed(records.approved(), title="Income of adults, first half of the year")
     _publish(workspace, EARLIER, earlier, NOW - timedelta(days=40))
     blocked = records.blocked()
