@@ -34,8 +34,9 @@ from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
 from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
-from tasks.core.files import owner_only
 from tasks.core.guard import disk_full, guarded
+from tasks.core.modes import owner_only
+from tasks.core.secret_variables import secrets_taken
 from tasks.core.seed import seed_commitment
 from tasks.decision.context import CONTEXT, DecisionContext, InvolvedPeople
 from tasks.decision.overrides import is_of
@@ -116,6 +117,7 @@ def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
 
 
 @owner_only()
+@secrets_taken()
 def run_release(
     request_path: Path,
     workspace_root: Path,

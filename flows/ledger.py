@@ -5,7 +5,6 @@ PostgreSQL database of that address. A workspace notes, without the password, th
 otherwise a forgotten variable would begin a second ledger.
 """
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_new
+from tasks.core.secret_variables import secret
 from tasks.ledger.entry import Event
 from tasks.ledger.postgresql import SCHEMES
 from tasks.ledger.store import Ledger, database_at
@@ -65,7 +65,7 @@ def last_body(ledger: Ledger, event: Event, release_id: str, recipient: str | No
 
 def ledger_address() -> str:
     """The address that the environment gives; empty for none. It may hold a password."""
-    return os.environ.get(VARIABLE, "").strip()
+    return secret(VARIABLE).strip()
 
 
 def has_ledger(workspace: Workspace) -> bool:

@@ -4,7 +4,6 @@ At any moment each manifest can be opened with a key of the key file, so that an
 again.
 """
 
-import os
 from dataclasses import dataclass
 
 from flows.actor import Clock, actor, utc_now
@@ -12,6 +11,7 @@ from flows.ledger import open_ledger
 from flows.locking import alone, is_held
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
+from tasks.core.secret_variables import secret
 from tasks.decoys.vault import VARIABLE, KeyRing, Vault, add_key, keep_newest_key, open_sealed
 from tasks.ledger.entry import Event
 
@@ -51,7 +51,7 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     Raises WorkspaceError if the keys come from the environment, cannot be read or written, or another process is at
     work; ParameterError or TamperingFound if a manifest cannot be opened, and keeps the old keys then.
     """
-    if os.environ.get(VARIABLE, "").strip():
+    if secret(VARIABLE).strip():
         raise WorkspaceError(
             "the keys come from the environment, where this command cannot put a new one",
             where=f"environment variable {VARIABLE}",

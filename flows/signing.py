@@ -3,7 +3,6 @@
 The private key is a file of its holder, never part of the workspace; the public key is an entry of the ledger.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.people import WorkflowRole, person_key, same_person
 from tasks.ledger.enrolment import Directory
+from tasks.core.secret_variables import secret
 from tasks.ledger.entry import Event
 from tasks.ledger.keyfile import check_passphrase, open_key, read_key, write_key
 from tasks.ledger.signing import RegisteredKey, Signer, registration, retirement
@@ -180,4 +180,4 @@ def key_in_force(ledger: Ledger, name: str) -> RegisteredKey | None:
 
 
 def _passphrase(ask: Ask) -> str:
-    return os.environ.get(PASSPHRASE) or ask()
+    return secret(PASSPHRASE) or ask()

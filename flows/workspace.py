@@ -18,7 +18,8 @@ from pathlib import Path
 
 from flows.locking import alone
 from tasks.core.errors import WorkspaceError
-from tasks.core.files import make_folder_for_group, write_new
+from tasks.core.files import write_new
+from tasks.core.modes import make_folder_for_group
 
 INPUTS = "inputs"
 """Folder of a run with private copies of its inputs."""

@@ -2,7 +2,6 @@
 
 import gc
 import io
-import os
 import sys
 import traceback
 from importlib import import_module
@@ -14,6 +13,8 @@ from typer.exceptions import TyperException
 
 from flows.cli.output import ExitCode, show_error
 from tasks.core.errors import BadInput, ReleasegateError
+from tasks.core.modes import owner_only
+from tasks.core.secret_variables import secrets_taken
 
 _INTERRUPTED = 130
 _COLLECTOR = (50_000, 20, 50)
@@ -107,14 +108,14 @@ def _root(
 def main() -> None:
     """Run a command and leave with its exit code; no traceback reaches the terminal."""
     gc.set_threshold(*_COLLECTOR)
-    os.umask(0o077)  # whatever a command writes is for its owner, unless it is opened to the group
     as_json = "--json" in sys.argv
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal does not know is written as its code and does not end the command.
             stream.reconfigure(errors="backslashreplace")
     try:
-        result = app(standalone_mode=False)
+        with owner_only(), secrets_taken():
+            result = app(standalone_mode=False)
         code = result if isinstance(result, int) else 0
     except ReleasegateError as error:
         show_error(error, as_json=as_json)

@@ -1,6 +1,5 @@
 """``releasegate sign``: an expert's signature on the determination of a release."""
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -12,6 +11,7 @@ from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOptio
 from flows.cli.output import JsonOption, answer, outcome
 from flows.determination import sign_determination
 from tasks.core.errors import WorkspaceError
+from tasks.core.secret_variables import secret
 from tasks.signature.credentials import Credentials, read_pem, read_pkcs12
 
 PASSPHRASE = "RELEASEGATE_SIGN_PASSPHRASE"  # noqa: S105 — the variable's name
@@ -79,7 +79,7 @@ def sign(
 
 def _ask() -> str:
     """The passphrase of the expert's key, from the environment or the terminal."""
-    return os.environ.get(PASSPHRASE) or asked("Passphrase of the expert's key", _nobody_to_ask)
+    return secret(PASSPHRASE) or asked("Passphrase of the expert's key", _nobody_to_ask)
 
 
 def _nobody_to_ask() -> NoReturn:

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -28,6 +28,7 @@ from typing import Any
 from flows.pipeline.run import Run
 from flows.pipeline.stages import Inputs, Stage, perform
 from tasks.core.errors import StageCrashed
+from tasks.core.secret_variables import give, secrets_for_runs, secrets_taken
 
 _PARENT_DEATH_SIGNAL = 1
 _MOST = 8
@@ -69,7 +70,7 @@ class Workers:
         start_fork_server()
         context = _WorkerContext()
         self._all = [
-            ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
+            ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(secrets_for_runs(),))
             for _ in range(number or min(_processors(), _MOST))
         ]
         self._idle = list(self._all)
@@ -174,7 +175,8 @@ def start_fork_server() -> None:
         tempfile.tempdir = _SHORT_TEMPORARY_FOLDER
     os.environ[_FOLDER_VARIABLE] = _folder_of_workers()
     try:
-        forkserver.ensure_running()
+        with secrets_taken("PREFECT_"):  # workers ask nothing of an orchestrator
+            forkserver.ensure_running()
     finally:
         tempfile.tempdir = default
         del os.environ[_FOLDER_VARIABLE]
@@ -193,6 +195,12 @@ def _processors() -> int:
     """Processors that this process may use; all of the machine's where the system does not say."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def _begin(secrets: Mapping[str, str]) -> None:
+    """Begin as a worker that was handed these secrets."""
+    give(secrets)
+    _end_with_parent()
 
 
 def _end_with_parent() -> None:

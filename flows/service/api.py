@@ -5,7 +5,6 @@ login that the token belongs to. Health and metrics need no token.
 """
 
 import hmac
-import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
 from flows.web.site import bounded
 from tasks.core.errors import ReleasegateError, WorkspaceError
+from tasks.core.secret_variables import secret
 from tasks.request.document import MAXIMUM_BYTES
 
 TOKEN = "RELEASEGATE_API_TOKEN"  # noqa: S105 - the name of a variable
@@ -82,8 +82,8 @@ def status_router(health: Callable[[], tuple[bool, Mapping[str, str]]], metrics:
 
 def _tokens() -> dict[str, str]:
     """Tokens of the environment, by login."""
-    pairs = (one.partition(":") for one in os.environ.get(TOKENS, "").split())
-    return {login: token for login, _, token in pairs if login} | {SHARED: os.environ.get(TOKEN, "")}
+    pairs = (one.partition(":") for one in secret(TOKENS).split())
+    return {login: token for login, _, token in pairs if login} | {SHARED: secret(TOKEN)}
 
 
 def _bearing(tokens: Mapping[str, str]) -> Callable[..., str]:

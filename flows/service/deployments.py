@@ -45,8 +45,9 @@ from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
-from tasks.core.files import make_folder_for_group
 from tasks.core.guard import guarded
+from tasks.core.modes import make_folder_for_group
+from tasks.core.secret_variables import secrets_taken
 
 if TYPE_CHECKING:
     from flows.reassessing_copy import TodaysFiles
@@ -226,7 +227,7 @@ def _run() -> Iterator[Service]:
         end_with(int(runner))
     service = of_environment()
     name = run_name(flow_run.get_id())
-    with service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
+    with secrets_taken(), service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
         if not claimed:
             raise WorkspaceError("another process works on this run", where=name)
         yield service

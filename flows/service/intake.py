@@ -24,8 +24,9 @@ from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
-from tasks.core.files import make_folder_for_group, sync_folder, write_whole
+from tasks.core.files import sync_folder, write_whole
 from tasks.core.guard import guarded
+from tasks.core.modes import make_folder_for_group
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event

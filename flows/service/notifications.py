@@ -5,7 +5,6 @@ announced at least once, also after a restart. An announcement names releases, r
 """
 
 import json
-import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from flows.service.logs import log, log_problem
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_whole
+from tasks.core.secret_variables import secret
 from tasks.decision.overrides import is_gate_override
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import NewsKind, Notification
@@ -143,7 +143,8 @@ def notify(notification: Notification, subject: str, body: str, environment: Map
     """
     import apprise  # noqa: PLC0415
 
-    address = (os.environ if environment is None else environment).get(notification.variable)
+    name = notification.variable
+    address = secret(name) if environment is None else environment.get(name)
     messenger = apprise.Apprise()
     if not address or not messenger.add(address):
         got = "a variable that holds no address"

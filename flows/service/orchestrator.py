@@ -26,6 +26,7 @@ from flows.identity import ROOT
 from flows.service.config import Service
 from flows.service.logs import log
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
+from tasks.core.secret_variables import FOR_RUNS, SECRETS
 
 _HEALTH_SECONDS = 5.0
 _UNRESPONSIVE_SECONDS = 300.0
@@ -39,9 +40,6 @@ _EXTERNAL_SERVER_VARIABLES = (
 _UNUSED_SERVICES = ("CANCELLATION_CLEANUP", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS")
 """Prefect services that would poll every few seconds for objects the service does not have: workers, expiring pauses,
 subflows of cancelled runs; and for late runs, which they only rename."""
-
-_NOT_FOR_CHILDREN = ("PREFECT_", "RELEASEGATE_API_TOKEN", "RELEASEGATE_NOTIFY_")
-"""Variables that child processes must not inherit: they have their own, or have no use for them."""
 
 
 class OrchestratorEnded(ReleasegateError):
@@ -137,14 +135,19 @@ class Orchestrator:
             self._socket.close()
 
     def _spawn(self, name: str, log_file: str, script: str, *descriptors: int) -> None:
-        environment = self.child_environment() | (self.server_settings() if descriptors else {})
+        of_server = bool(descriptors)
+        environment = self.child_environment(runs=not of_server) | (self.server_settings() if of_server else {})
         process = spawn(self._service.home, log_file, script, environment, *descriptors)
         self._children[name] = process
         log(f"the {name} was started", process=process.pid)
 
-    def child_environment(self) -> dict[str, str]:
-        """Environment of the runner and of runs: no secret that they have no use for."""
-        others = {name: value for name, value in self._environment.items() if not name.startswith(_NOT_FOR_CHILDREN)}
+    def child_environment(self, *, runs: bool = True) -> dict[str, str]:
+        """Environment of the runner and of runs, or else of the server: no secret that they have no use for."""
+        held = (*SECRETS, "PREFECT_")
+        needed = FOR_RUNS if runs else ()
+        others = {
+            name: value for name, value in self._environment.items() if name in needed or not name.startswith(held)
+        }
         paths: Sequence[str] = [str(ROOT), *filter(None, [others.get("PYTHONPATH")])]
         return others | self.settings | self._service.environment() | {"PYTHONPATH": os.pathsep.join(paths)}
 

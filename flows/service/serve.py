@@ -18,6 +18,7 @@ from flows.locking import alone
 from flows.service.config import Service
 from flows.service.orchestrator import Orchestrator, check_pool, external_address
 from tasks.core.errors import WorkspaceError
+from tasks.core.secret_variables import secrets_for_runs
 
 
 def serve(
@@ -37,7 +38,7 @@ def serve(
         expected="one service per workspace",
         fix="end the other service, or serve another workspace",
     )
-    environment = dict(os.environ)
+    environment = dict(os.environ) | secrets_for_runs()
     external = external_address(prefect, environment)
     if pool is not None:
         check_pool(pool, external)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-import uvicorn
 from prefect.client.orchestration import get_client
 
 from flows.engine import is_healthy
@@ -19,6 +18,7 @@ from flows.service.notifications import Notifier
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.reconciler import Reconciler
 from flows.web.app import create_app
+from flows.web.connections import http_server
 
 _TICK_SECONDS = 1.0
 _JOIN_SECONDS = 30.0
@@ -47,16 +47,7 @@ class Threads:
         app = create_app(
             service.workspace.root, settings=service.settings.page, routers=[requests_router(service), status]
         )
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=5,
-            )
-        )
+        self._server = http_server(app)
 
     def run(self, listening: socket.socket) -> None:
         """Answer over HTTP from this thread, and do the rest in others, until a signal or an error ends it."""

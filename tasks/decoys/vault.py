@@ -16,7 +16,6 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from cryptography.fernet import Fernet, InvalidToken
 
 from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
 from tasks.core.files import check_private, write_new, write_whole
+from tasks.core.secret_variables import secret
 from tasks.decoys.manifest import FORMAT, DecoyManifest, canonical_bytes, manifest_from_bytes
 
 VARIABLE = "RELEASEGATE_DECOY_KEYS"
@@ -46,13 +46,14 @@ class KeyRing:
         return tuple(hashlib.sha256(b"releasegate key name\0" + key).hexdigest()[:16] for key in self.keys)
 
 
-def load_keys(path: Path, environment: Mapping[str, str] = os.environ) -> KeyRing:
+def load_keys(path: Path, environment: Mapping[str, str] | None = None) -> KeyRing:
     """Keys of the environment variable or, where it is not set, of the key file.
 
     A WorkspaceError says that there is neither, the file cannot be read, others may read it, or its content is not
     keys.
     """
-    given, where = environment.get(VARIABLE, "").replace(",", " "), f"environment variable {VARIABLE}"
+    given = secret(VARIABLE) if environment is None else environment.get(VARIABLE, "")
+    given, where = given.replace(",", " "), f"environment variable {VARIABLE}"
     if not given.strip():
         where = str(path)
         try:
@@ -215,7 +216,7 @@ class Vault:
 
         A WorkspaceError says that they cannot be used, or are gone while manifests are here that they sealed.
         """
-        given = os.environ.get(VARIABLE, "").strip()
+        given = secret(VARIABLE).strip()
         fresh = not given and not self.key_file.exists() and not self.sealed()
         return make_keys(self.key_file) if fresh else load_keys(self.key_file)
 

@@ -23,7 +23,8 @@ from typing import Literal
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed, TamperingFound
 from tasks.core.fact import Fact, Sha256
-from tasks.core.files import file_sha256, make_folder_for_group, sync_folder
+from tasks.core.files import file_sha256, sync_folder
+from tasks.core.modes import make_folder_for_group
 from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing

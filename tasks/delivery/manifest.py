@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from tasks.core.canonical import canonical_json, digest
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.fact import Fact, Sha256
-from tasks.core.files import open_to_group, sync_folder
+from tasks.core.files import sync_folder
+from tasks.core.modes import open_to_group
 
 MANIFEST_FILE = "manifest.json"
 

@@ -212,6 +212,12 @@ def children_of(parent: int) -> list[int]:
     return found
 
 
+def descendants(parent: int) -> list[int]:
+    """All processes below one, as they are now."""
+    below = children_of(parent)
+    return [*below, *(one for child in below for one in descendants(child))]
+
+
 def kill(process: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
