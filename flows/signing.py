@@ -17,8 +17,8 @@ from flows.persons import check_holder, check_own_login, enrolled
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.people import WorkflowRole, person_key, same_person
-from tasks.ledger.enrolment import Directory
 from tasks.core.secret_variables import secret
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tasks.ledger.keyfile import check_passphrase, open_key, read_key, write_key
 from tasks.ledger.signing import RegisteredKey, Signer, registration, retirement

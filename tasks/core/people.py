@@ -121,8 +121,13 @@ def _spelt(word: str) -> str:
 
 
 def _is_part(some: Words, words: Words) -> bool:
-    """Whether each of some words equals one of the others, or one is the other's initial; each is used once."""
+    """Whether each of some words equals one of the others, or one is the other's initial; each is used once.
+
+    One word at least is whole in both, or there are as many words.
+    """
     whole, others = (Counter(word for word in each if len(word) > 1) for each in (some, words))
+    if len(some) != len(words) and not whole & others:
+        return False
     for letter in {word[0] for word in some}:
         left, spare = (
             sum(count for word, count in each.items() if word[0] == letter) for each in (whole - others, others - whole)

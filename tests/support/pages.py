@@ -37,6 +37,7 @@ from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import PageSettings
 from tests.support import records
+from tests.support.determined import DATA, write_delivery
 from tests.support.enrolled import enrol_people, person_id
 
 NOW = datetime(2026, 3, 16, 10, 0, tzinfo=UTC)
@@ -56,7 +57,6 @@ DESK = "desk"
 """The login that the requests came from."""
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """Hashes of passwords that take no time."""
-DATA = b"age,zip\n20-29,372**\n"
 DECOY_WORDS = ("canarydecoy", "canaryclass")
 """Would stand in a page that shows of a trace what only the incident responder is to know."""
 
@@ -245,12 +245,12 @@ def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: dateti
         (staged / f"report/{who}.pdf").write_bytes(_empty_page(f"{record.title} for {who}"))
         if delivered:
             (staged / f"delivery/{who}").mkdir(parents=True)
-            (staged / f"delivery/{who}/data.csv").write_bytes(DATA)
+            write_delivery(staged / f"delivery/{who}")
         elif decided.decision is Verdict.AWAITING_REVIEW:
             kept = workspace.private / "kept-delivery"
             (staged / "delivery").mkdir()
             kept.mkdir()
-            (kept / "data.csv").write_bytes(DATA)
+            write_delivery(kept)
             seal_folder(kept, workspace.pending(name, who), pending_key(workspace, name))
         manifest = seal(staged)
         enter(Event.DECIDED, bodies.decided(decided), who)
