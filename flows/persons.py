@@ -28,13 +28,12 @@ def enrolled(directory: Directory, name: str, *roles: WorkflowRole, where: str =
 
 def check_own_login(directory: Directory, person: EnrolledPerson, login: str, where: str = "--as") -> None:
     """Refuse (BadInput) a login that is another person's, or is none of those that this person has."""
-    owner = directory.person_of_login(login)
-    if owner != person and (owner is not None or person.logins):
+    if not directory.is_own_login(person, login):
         raise BadInput(
             f"this login is not one of {person.id}",
             where=where,
             expected=f"a login of {person.id}" + (f": {', '.join(person.logins)}" if person.logins else ""),
-            got="a login of another person" if owner else f"the login {login_of(login)}",
+            got="a login of another person" if directory.person_of_login(login) else f"the login {login_of(login)}",
             fix="act under your own login, enrol this one for the person, or register a key: releasegate key create",
         )
 

@@ -16,7 +16,7 @@ from flows.ledger import open_ledger
 from flows.persons import check_holder, check_own_login, enrolled
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
-from tasks.core.people import WorkflowRole, person_key, same_person
+from tasks.core.people import WorkflowRole, same_person
 from tasks.core.secret_variables import secret
 from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
@@ -63,12 +63,18 @@ def key_file_of(name: str) -> Path:
 
     Where two names lead to the same file, name the file instead.
     """
-    plain = re.sub(r"[^a-z0-9]+", "-", person_key(name)).strip("-") or "key"
+    plain = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-") or "key"
     return Path.home() / ".releasegate" / f"{plain[:80]}.pem"
 
 
 def create_key(
-    workspace: Workspace, name: str, roles: Iterable[WorkflowRole], key_file: Path, ask: Ask, *, clock: Clock = utc_now
+    workspace: Workspace,
+    name: str,
+    roles: Iterable[WorkflowRole],
+    key_file: Path | None,
+    ask: Ask,
+    *,
+    clock: Clock = utc_now,
 ) -> RegisteredKey:
     """Make a key, write it to a file, and register its public half in the ledger.
 
@@ -76,7 +82,7 @@ def create_key(
     crash in between there may be a file of a key that is not registered.
 
     `name` is the id or name of the holder, as enrolled; `roles` are what the key may sign; nothing may be at
-    `key_file`.
+    `key_file`, which is in the usual place if None.
     Raises BadInput if the holder is not enrolled in these roles, the login is not theirs, or they have a key in force;
     WorkspaceError if the ledger cannot be used, or the file cannot be written.
     """
@@ -87,6 +93,7 @@ def create_key(
         check_holder(holder, chosen, "--role")
         check_own_login(directory, holder, actor(), "NAME")
         name = holder.name
+        file = key_file or key_file_of(name)
         if key_in_force(ledger, name) is not None:
             raise BadInput(
                 "a key is already in force for this name",
@@ -110,8 +117,8 @@ def create_key(
                     at=now,
                     signer=signer,
                 )
-                write_key(key_file, signer.key, passphrase)
-                undo.callback(key_file.unlink, missing_ok=True)
+                write_key(file, signer.key, passphrase)
+                undo.callback(file.unlink, missing_ok=True)
             undo.pop_all()
         return ledger.registered_keys()[-1]
 

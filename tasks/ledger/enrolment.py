@@ -145,6 +145,11 @@ class Directory:
         wanted = login_of(login)
         return next((one for one in self.all(EnrolledPerson) if wanted in map(login_of, one.logins)), None)
 
+    def is_own_login(self, person: EnrolledPerson, login: str) -> bool:
+        """Whether a person may act from a login: one of theirs; where they have none, any that is nobody else's."""
+        owner = self.person_of_login(login)
+        return owner == person or (owner is None and not person.logins)
+
     def officer(self, name: str | None) -> EnrolledPerson:
         """The enrolled officer of a name; BadInput where there is none."""
         person = self.person(name) if name else None
