@@ -13,7 +13,8 @@ import pandas as pd
 from tasks.core.errors import DataError, row_positions
 from tasks.core.files import file_sha256
 from tasks.decoys.tracing import Kind
-from tasks.microdata.read import read_text
+from tasks.delivery.formula_marks import as_collected
+from tasks.microdata.read import is_parquet, read_text
 
 _DELIMITERS = ",;\t|"
 
@@ -54,6 +55,8 @@ def read_incident(source: IncidentSource, names: Collection[str]) -> IncidentTab
     Raises DataError if a file is missing, cannot be read or has no rows, or ids and register do not go together.
     """
     frame = _read(source.path, "incident")
+    if not is_parquet(source.path):
+        frame = _without_marks(frame, names)
     sha256 = file_sha256(source.path)
     if source.register is None:
         return IncidentTable(sha256, frame)
@@ -117,6 +120,16 @@ def _delimiter(path: Path) -> str:
         except (OSError, EOFError):
             header = ""  # said where the file is read
     return max(_DELIMITERS, key=header.count)
+
+
+def _without_marks(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
+    """A file as CSV without the apostrophes that it was delivered with, before formulas in names and labels."""
+    frame = frame.rename(columns=as_collected)
+    for name in (name for name in frame.columns if name in names and list(frame.columns).count(name) == 1):
+        labels = {label: as_collected(label) for label in frame[name].dropna().unique()}
+        changed = {label: plain for label, plain in labels.items() if plain != label}
+        frame[name] = frame[name].replace(changed) if changed else frame[name]
+    return frame
 
 
 def _check_register(register: pd.DataFrame, identifier: str, names: Collection[str], where: str) -> None:

@@ -14,46 +14,34 @@ import pyarrow as pa
 from flows.pipeline.run import Run
 from flows.pipeline.workbench import Workbench
 from flows.progress import step
-from tasks.core.errors import StageFailed
 from tasks.core.seed import masking_generator
-from tasks.decision.context import DecisionContext
 from tasks.decision.record import Verdict
 from tasks.delivery.kept import decoys_and_order, kept_key, unpacked
 from tasks.delivery.last_check import LastCheck
 from tasks.delivery.pending import open_members
 from tasks.delivery.stage import RecipientFiles, no_file
 from tasks.masking.masked_columns import mask_columns
-from tasks.request.model import ReleaseRequest
 
 
 def check_copies(
-    run: Run,
-    context: DecisionContext,
-    recipients: Sequence[RecipientFiles],
-    copies: Mapping[str, Mapping[str, Any] | None],
-) -> ReleaseRequest:
-    """Check every file that may be delivered; ``copies`` are the artifacts that each was made of, by recipient.
+    run: Run, recipients: Sequence[RecipientFiles], copies: Mapping[str, Mapping[str, Any] | None]
+) -> list[RecipientFiles]:
+    """The files, those that may be delivered checked, with the groups that go with them.
 
-    Returns the request, which is the one that the release is named by. Raises StageFailed if a file is missing or does
+    ``copies`` are the artifacts that each was made of, by recipient. Raises StageFailed if a file is missing or does
     not follow from the inputs that the release is named by.
     """
-    bench = Workbench(run)
-    if (bench.loaded.sha256, bench.data_path.parent.name) != (context.request_sha256, context.dataset_sha256):
-        raise StageFailed(
-            "the private copies of the inputs are not those that the release is named by",
-            where="request, dataset.path",
-            expected="the SHA-256 of request and data at the start",
-            got="others",
-            fix="nothing is released; find out what wrote to the workspace's private folder, and run again",
-        )
-    leaving = [files for files in recipients if files.record.decision is not Verdict.BLOCKED]
-    if not leaving:
-        return bench.request
+    if all(files.record.decision is Verdict.BLOCKED for files in recipients):
+        return list(recipients)
     step("checking the files once more")
+    bench = Workbench(run)
     frame = bench.frame()
     masked = mask_columns(bench.request, frame, partial(masking_generator, run.key))
-    for files in leaving:
+
+    def with_groups(files: RecipientFiles) -> RecipientFiles:
         record, who = files.record, files.record.recipient.id
+        if record.decision is Verdict.BLOCKED:
+            return files
         parts = copies[who]
         if files.released is None or files.kept is None or parts is None:
             raise no_file(files)
@@ -61,5 +49,6 @@ def check_copies(
         decoys, order = decoys_and_order(run.key, record.release_id, who, record.decoys)
         copy = replace(bench.candidate(who, parts), source=lambda: frame, masked=masked)
         content = pa.py_buffer(files.released.read_bytes() if clear is None else clear)
-        LastCheck(content, copy, record, decoys, order).make()
-    return bench.request
+        return replace(files, listed=LastCheck(content, copy, record, decoys, order).make())
+
+    return [with_groups(files) for files in recipients]

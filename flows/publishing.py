@@ -29,8 +29,8 @@ from tasks.delivery.pending import seal_folder
 from tasks.delivery.stage import RecipientFiles, delivered_files, lay_down, lay_out, no_file
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import load
+from tasks.request.load import open_snapshot
 from tasks.request.model import ReleaseRequest
 
 
@@ -45,16 +45,17 @@ def publish_release(
     """
     name, at = context.release_id, context.decided_at
     staged = workspace.staging / name
-    recipients = [_recipient_files(files) for files in finished["recipients"].values()]
+    request, made = open_snapshot(run.snapshot, run.snapshot_sha256).request, finished["recipients"]
+    stored = [_recipient_files(files) for files in made.values()]
+    recipients = check_copies(run, stored, {who: files["copy"] for who, files in made.items()})
     records = [files.record for files in recipients]
-    request = check_copies(run, context, recipients, {who: one["copy"] for who, one in finished["recipients"].items()})
     page = render_validation_page(records[0].validation, request.title, request.policy.small_cell)
     hierarchies = load(checked(finished["prepared"])).hierarchies
     with _fresh(staged):
         laid = lay_out(staged, request, recipients, hierarchies, page)
         for files in recipients:
             if files.record.decision is not Verdict.BLOCKED:
-                _keep(workspace, request, files, hierarchies)
+                _keep(workspace, request, files)
         positions = checked(finished["validation"]["positions"])
         if any(json.loads(positions.read_bytes()).values()):
             # Row positions stay with the steward: in the private folder, never in the bundle.
@@ -71,7 +72,7 @@ def publish_release(
         for record in approved:
             body = bodies.released(str(record.dataset.output_sha256), record.delivered_sha256)
             change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
-            check_still_apart(ledger, name)
+            check_still_apart(workspace, ledger, record)
             supersede(workspace, ledger, record, at)
             check_hand(ledger, record)
         body = bodies.published(manifest.sha256)
@@ -97,9 +98,7 @@ def _check_laid(manifest: Manifest, laid: Mapping[str, str]) -> None:
         )
 
 
-def _keep(
-    workspace: Workspace, request: ReleaseRequest, files: RecipientFiles, hierarchies: dict[str, Hierarchy]
-) -> None:
+def _keep(workspace: Workspace, request: ReleaseRequest, files: RecipientFiles) -> None:
     """Keep what it takes to assess a copy again and, encrypted, the delivery that reviewers may still approve."""
     record = files.record
     name, who = record.release_id, record.recipient.id
@@ -108,7 +107,7 @@ def _keep(
     if record.decision is Verdict.AWAITING_REVIEW:
         delivery = workspace.run(name) / f"delivery-{who}"
         with _fresh(delivery):
-            lay_down(delivery, delivered_files(request, record, hierarchies, files.released))
+            lay_down(delivery, delivered_files(request, files))
             seal_folder(delivery, workspace.pending(name, who), pending_key(workspace, name))
         shutil.rmtree(delivery)
     with written(workspace.kept(name, who)) as partial:
@@ -133,4 +132,5 @@ def _recipient_files(files: Mapping[str, Any]) -> RecipientFiles:
     record = DecisionRecord.model_validate_json(checked(files["record"]).read_bytes())
     stored = [files[name] for name in ("report", *names) if files[name]]
     hashes = {Path(one["path"]): one["sha256"] for one in stored}
-    return RecipientFiles(record, checked(files["report"]), **paths, hashes=hashes)
+    certificate, released, kept = paths.values()
+    return RecipientFiles(record, checked(files["report"]), certificate, released, kept, hashes)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.locking import alone
+from flows.temporary import remove_abandoned_folders
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.modes import make_folder_for_group
@@ -162,8 +163,9 @@ def _forget_inputs(run: Path) -> None:
 
 
 def _sweep(workspace: Workspace) -> None:
-    """Remove drafts that killed processes left behind; a draft being written is far younger."""
+    """Remove temporary files and drafts that killed processes left behind; a draft being written is far younger."""
     private, orchestrator = workspace.private, workspace.orchestrator
+    remove_abandoned_folders(private)
     drafts = [*workspace.root.glob(".ledger-*"), *private.glob(".*-*"), *(private / "decoys").glob(".*-*")]
     for draft in (*drafts, *orchestrator.glob("prefect.db.[0-9]*")):
         with suppress(FileNotFoundError):

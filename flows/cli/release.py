@@ -49,8 +49,9 @@ def release(
     lapsed, 4 if one awaits review and none of these is the case.
     """
     from flows.pipeline.workers import start_fork_server  # noqa: PLC0415
+    from flows.workspace import Workspace  # noqa: PLC0415
 
-    start_fork_server()
+    start_fork_server(Workspace(workspace.resolve()).private)
     from flows.gate import run_release  # noqa: PLC0415  imports for a second, while the workers' process does the same
 
     with progress(quiet=as_json, begun="reading the request") as say:

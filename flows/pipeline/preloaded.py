@@ -6,6 +6,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from flows.temporary import hold_temporary_folder
 from tasks.core.errors import StageFailed
 
 _MODULES = (
@@ -21,7 +22,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a wo
 gc.disable()
 for _name in _MODULES:
     import_module(_name)
-if Path(os.environ.get("TMPDIR", "/")).is_dir():  # else the command has ended meanwhile
+if hold_temporary_folder(Path(os.environ["TMPDIR"])):  # else the workspace is not there yet
     with suppress(StageFailed):  # the report's own stage says so
         import_module("reports.pdf").prepare_renderer()
 gc.freeze()  # workers share these objects' memory as long as nobody counts them again

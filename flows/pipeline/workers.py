@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from functools import cache
 from multiprocessing import forkserver, popen_forkserver
 from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from flows.pipeline.run import Run
 from flows.pipeline.stages import Inputs, Stage, perform
+from flows.temporary import hold_temporary_folder, temporary_folder
 from tasks.core.errors import StageCrashed
 from tasks.core.secret_variables import give, secrets_for_runs, secrets_taken
 
@@ -66,8 +68,8 @@ class _Held:
 class Workers:
     """Worker processes, one a processor; the system starts them while the caller does something else."""
 
-    def __init__(self, number: int | None = None) -> None:
-        start_fork_server()
+    def __init__(self, number: int | None = None, private: Path | None = None) -> None:
+        start_fork_server(private)
         context = _WorkerContext()
         self._all = [
             ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(secrets_for_runs(),))
@@ -154,26 +156,26 @@ class Workers:
 
 
 @contextmanager
-def working() -> Iterator[Workers]:
-    """Workers for as long as one release runs."""
-    workers = Workers()
+def working(private: Path) -> Iterator[Workers]:
+    """Workers for as long as one release runs, with temporary files in the private folder of its workspace."""
+    workers = Workers(private=private)
     try:
         yield workers
     finally:
         workers.end()
 
 
-def start_fork_server() -> None:
+def start_fork_server(private: Path | None = None) -> None:
     """Let the process that workers are forked from start, and import what stages need, in the background.
 
-    Its socket is at a path that is short enough: systems allow about 100 characters. Temporary files of workers, such
-    as the renderer's fonts, lie in a folder that this process removes, since workers end without tidying up.
+    Its socket is at a path that is short enough: systems allow about 100 characters. `private` is the private folder
+    of the workspace, for the temporary files of workers (``flows.temporary``).
     """
     _WorkerContext().set_forkserver_preload(["flows.pipeline.preloaded"])
     default, folder = tempfile.gettempdir(), os.environ.get(_FOLDER_VARIABLE)
     if len(default) > _LONGEST_TEMPORARY_FOLDER and os.access(_SHORT_TEMPORARY_FOLDER, os.W_OK):
         tempfile.tempdir = _SHORT_TEMPORARY_FOLDER
-    os.environ[_FOLDER_VARIABLE] = _folder_of_workers()
+    os.environ[_FOLDER_VARIABLE] = str(_folder_of_workers(private))
     try:
         with secrets_taken("PREFECT_"):  # workers ask nothing of an orchestrator
             forkserver.ensure_running()
@@ -185,8 +187,8 @@ def start_fork_server() -> None:
 
 
 @cache
-def _folder_of_workers() -> str:
-    folder = tempfile.mkdtemp(prefix="releasegate-")
+def _folder_of_workers(private: Path | None) -> Path:
+    folder = temporary_folder(private)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
@@ -200,6 +202,7 @@ def _processors() -> int:
 def _begin(secrets: Mapping[str, str]) -> None:
     """Begin as a worker that was handed these secrets."""
     give(secrets)
+    hold_temporary_folder(Path(os.environ[_FOLDER_VARIABLE]))
     _end_with_parent()
 
 

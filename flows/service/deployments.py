@@ -243,7 +243,7 @@ def _engine(service: Service) -> Engine:
         discard_foreign_results(results)
         slot = partial(concurrency, service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
         settings = temporary_settings(updates={PREFECT_RESULTS_LOCAL_STORAGE_PATH: results})
-        with working() as workers, settings:
+        with working(service.workspace.private) as workers, settings:
             yield partial(take_with, workers, slot=slot)
 
     return engine

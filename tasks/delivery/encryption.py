@@ -26,24 +26,29 @@ def encrypt(content: pa.Buffer, target: Path, keys: Sequence[str]) -> str:
     Returns the SHA-256 of the ciphertext as it was made, whatever is on disk by then. StageFailed says that it cannot
     be encrypted, or what is on disk is not what was written.
     """
-    try:
-        sealed = pyrage.encrypt(content.to_pybytes(), [encryption_key(key) for key in keys])
-    except pyrage.EncryptError as error:
-        raise _failed(target, type(error).__name__) from None
+    sealed = ciphertext(content.to_pybytes(), keys)
     with target.open("xb") as stream:
         stream.write(sealed)
         stream.flush()
         os.fsync(stream.fileno())
     made = hashlib.sha256(sealed).hexdigest()
     if file_sha256(target) != made:
-        raise _failed(target, "other bytes on disk than were written")
+        raise _failed(target.name, "other bytes on disk than were written")
     return made
 
 
-def _failed(target: Path, got: str) -> StageFailed:
+def ciphertext(content: bytes, keys: Sequence[str]) -> bytes:
+    """Bytes encrypted to some keys; StageFailed where they cannot be."""
+    try:
+        return bytes(pyrage.encrypt(content, [encryption_key(key) for key in keys]))
+    except pyrage.EncryptError as error:
+        raise _failed("recipients[].encrypt_to", type(error).__name__) from None
+
+
+def _failed(where: str, got: str) -> StageFailed:
     return StageFailed(
         "the file cannot be encrypted",
-        where=target.name,
+        where=where,
         expected="a ciphertext for the recipient's public keys",
         got=got,
         fix="nothing is released; check the disk, and recipients[].encrypt_to with its holder",

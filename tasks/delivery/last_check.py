@@ -21,8 +21,9 @@ from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.columns import column_names, columns_of
 from tasks.delivery.formula_marks import harmless
+from tasks.delivery.listed_groups import ListedRows, is_whole, listed_rows
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
-from tasks.delivery.released_file import is_marked, read_columns, read_numbers, released_rows
+from tasks.delivery.released_file import is_marked, read_cells, read_columns, read_numbers, released_rows
 from tasks.delivery.write import decoys_as_sealed
 from tasks.validation.suite import scanned
 from tasks.validation.tables import matches
@@ -44,8 +45,11 @@ class LastCheck:
     order: bytes
     """Seed of the order of its rows."""
 
-    def make(self) -> None:
-        """Raise StageFailed, with the columns concerned, where the file is not what it should be."""
+    def make(self) -> dict[str, ListedRows]:
+        """The groups of each quasi-identifier that may be listed with the file.
+
+        Raises StageFailed, with the columns concerned, where the file is not what it should be.
+        """
         faults = list(dict.fromkeys(self._faults()))
         if faults:
             raise StageFailed(
@@ -55,6 +59,7 @@ class LastCheck:
                 got="; ".join(faults),
                 fix="nothing is released; find out what wrote to the workspace's private folder, and run again",
             )
+        return self._listed
 
     def _faults(self) -> Iterator[str]:
         if hashlib.sha256(self.content).hexdigest() != self.record.dataset.output_sha256:
@@ -72,9 +77,9 @@ class LastCheck:
             return
         if not decoys_as_sealed(self.content, self.decoys, self._real, self.copy.request):
             yield "rows that are neither records nor the sealed decoys"
-        for name in names:
-            if not self._follows(name).all():
-                yield f"cells of {name}"
+        strange = [name for name in names if not self._follows(name).all()]
+        yield from (f"cells of {name}" for name in strange)
+        for name in names if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
             if self._identifying(name):
                 yield f"what looks like an identifier in {name}"
 
@@ -125,9 +130,25 @@ class LastCheck:
         same: Flags = _equal(labels.take(pa.array(cells)), found) & held[pair_of_row.ravel()]
         return same
 
+    @cached_property
+    def _listed(self) -> dict[str, ListedRows]:
+        """The groups of each quasi-identifier that are listed with the file: those that occur in it, or are public."""
+        index, names = self.copy.index, self.copy.request.quasi_identifiers
+        cells = read_cells(self.content, names, index.axis_labels)
+        sources = [self.copy.request.attributes[name].hierarchy for name in names]
+        return {
+            name: listed_rows(tree, extra, np.unique(occurring).tolist(), whole=is_whole(source))
+            for name, tree, extra, occurring, source in zip(
+                names, index.hierarchies, index.safe_harbor, cells.T, sources, strict=True
+            )
+        }
+
     def _identifying(self, name: str) -> bool:
-        request, distinct = self.copy.request, pd.Series(pc.unique(self._found[name]).to_pandas())
-        patterns = scanned(request, request.attributes[name], labels=name in request.quasi_identifiers)
+        """Whether a cell of a column, or a group that is listed with it, looks like an identifier."""
+        request, is_quasi = self.copy.request, name in self.copy.request.quasi_identifiers
+        texts = {label for row in self._listed[name] for label in row} if is_quasi else None
+        distinct = pd.Series(pc.unique(self._found[name]).to_pandas() if texts is None else sorted(texts), dtype="str")
+        patterns = scanned(request, request.attributes[name], labels=is_quasi)
         return any(matches(distinct, regex).any() for regex in patterns.values())
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,18 +11,27 @@ from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, DeliveryFact, Verdict
 from tasks.delivery.columns import DICTIONARY_FILE
-from tasks.delivery.encryption import SUFFIX
+from tasks.delivery.encryption import SUFFIX, ciphertext
+from tasks.delivery.formula_marks import marked
+from tasks.delivery.listed_groups import ListedRows, is_whole, listed_csv
 from tasks.microdata.build import arx_bytes, arx_file
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest
 
 _FORMATS = {
     DeliveryFormat.CSV: "CSV, UTF-8, comma, header; an empty cell is a missing value; text that starts like a formula, "
-    "apostrophes before it aside, is preceded by one more apostrophe; the order of rows has no meaning",
+    "apostrophes before it aside, is preceded by one more apostrophe, in names of columns too; the order of rows has "
+    "no meaning",
     DeliveryFormat.PARQUET: "Parquet; a null is a missing value; text is as it is, even if it starts like a formula; "
     "a column of integers, numbers or dates is text in the file where a value could not be held exactly, or one is "
     "written in two ways; the order of rows has no meaning",
 }
+_HIERARCHIES = (
+    "ARX's CSV form, UTF-8, semicolons: each row is a value and the groups that hold it, from fine to coarse; a group "
+    "that occurs as a value stands for itself below its own level; text is marked as in CSV"
+)
+HIERARCHIES = "hierarchies"
+"""Folder of the hierarchies, in a delivery and beside the evidence."""
 _ENCRYPTED = "; encrypted in the age format, and in clear once it is decrypted"
 
 
@@ -47,6 +56,8 @@ class RecipientFiles:
     """Sealed data for re-assessment."""
     hashes: Mapping[Path, str]
     """SHA-256 of each of these files, as the stage that wrote it says."""
+    listed: Mapping[str, ListedRows] = field(default_factory=dict)
+    """Groups of each quasi-identifier that go with a delivery."""
 
 
 def no_file(files: RecipientFiles) -> StageFailed:
@@ -69,8 +80,9 @@ def lay_out(
 ) -> dict[str, str]:
     """Copy everything that belongs into a bundle, a new or empty folder; delivery is for approved recipients alone.
 
-    The hierarchies are written in ARX form beside the evidence and with each delivery; the validation result as HTML.
-    Returns the SHA-256 of every file by its path, from what was written and not from the disk.
+    The hierarchies are written in ARX form beside the evidence, and what a recipient may see of them with each
+    delivery; the validation result as HTML. Returns the SHA-256 of every file by its path, from what was written and
+    not from the disk.
     """
     laid: dict[str, bytes | Path] = {}
     hashes: dict[Path, str] = {}
@@ -84,7 +96,7 @@ def lay_out(
         if files.certificate is not None:
             laid[f"certificate/{who}.pdf"] = files.certificate
         if files.record.decision is Verdict.APPROVED and files.released is not None:
-            delivery = delivered_files(request, files.record, hierarchies, files.released)
+            delivery = delivered_files(request, files)
             laid |= {f"delivery/{who}/{name}": content for name, content in delivery.items()}
         treatment = {
             "fields": [field.model_dump(mode="json") for field in files.record.fields],
@@ -95,7 +107,7 @@ def lay_out(
     first = recipients[0].record
     laid["evidence/validation.json"] = canonical_json(first.validation)
     laid["evidence/validation.html"] = validation_page.encode()
-    laid |= {f"evidence/{name}": content for name, content in _hierarchy_files(hierarchies).items()}
+    laid |= {f"evidence/{HIERARCHIES}/{arx_file(name)}": arx_bytes(tree) for name, tree in hierarchies.items()}
     lay_down(folder, laid)
     return {name: hashes[one] if isinstance(one, Path) else sha256(one).hexdigest() for name, one in laid.items()}
 
@@ -111,14 +123,13 @@ def lay_down(folder: Path, files: Mapping[str, bytes | Path]) -> None:
             target.write_bytes(content)
 
 
-def delivered_files(
-    request: ReleaseRequest, record: DecisionRecord, hierarchies: dict[str, Hierarchy], released: Path
-) -> dict[str, bytes | Path]:
+def delivered_files(request: ReleaseRequest, files: RecipientFiles) -> dict[str, bytes | Path]:
     """One recipient's file and what goes with it, by path; all but the file itself as bytes.
 
-    StageFailed says that the record does not state how the file is delivered.
+    StageFailed says that there is no file, or the record does not state how it is delivered.
     """
-    if record.delivery is None:
+    record = files.record
+    if record.delivery is None or files.released is None:
         raise StageFailed(
             "a file is to be delivered that the record does not tell of",
             where=f"release to {record.recipient.id}",
@@ -126,41 +137,53 @@ def delivered_files(
             got="none",
             fix="nothing is released; report this message",
         )
+    keys = request.recipient(record.recipient.id).encrypt_to
+    listed = {f"{HIERARCHIES}/{arx_file(name)}": listed_csv(rows) for name, rows in files.listed.items()}
     return {
-        record.delivery.file: released,
+        record.delivery.file: files.released,
         DICTIONARY_FILE: canonical_json(dictionary(request, record.fields, record.delivery)),
-        **_hierarchy_files(hierarchies),
+        **({name + SUFFIX: ciphertext(content, keys) for name, content in listed.items()} if keys else listed),
     }
 
 
 def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery: DeliveryFact) -> dict[str, object]:
-    """Description of the released columns: meaning, type, treatment. No figure of risk and no threshold."""
+    """Description of the released columns: meaning, type, treatment. No figure of risk and no threshold.
+
+    Text of the request is marked against formulas as the file is; names of columns are as in the file.
+    """
     by_name = {field.name: field for field in fields}
+    is_csv = DeliveryFormat(delivery.format) is DeliveryFormat.CSV
     return {
-        "title": request.dataset.title,
-        "source": request.dataset.source,
+        "title": marked(request.dataset.title),
+        "source": marked(request.dataset.source),
         "file": delivery.file,
+        "hierarchies": _HIERARCHIES,
         "format": _FORMATS[DeliveryFormat(delivery.format)] + (_ENCRYPTED if delivery.encrypted_to else ""),
         "columns": [
             {
-                "name": name,
+                "name": marked(name) if is_csv else name,
                 "type": request.attributes[name].type.value,
-                "description": request.attributes[name].description or "",
-                "treatment": _treatment(request, name, by_name[name]),
+                "description": marked(request.attributes[name].description or ""),
+                "treatment": _treatment(request, name, by_name[name], SUFFIX if delivery.encrypted_to else ""),
+                **_listed(request, name),
             }
             for name in request.outbound
         ],
     }
 
 
-def _treatment(request: ReleaseRequest, name: str, field: FieldFact) -> str:
+def _listed(request: ReleaseRequest, name: str) -> dict[str, str]:
+    """Which values of a quasi-identifier its hierarchy lists."""
+    if name not in request.quasi_identifiers:
+        return {}
+    whole = is_whole(request.attributes[name].hierarchy)
+    return {"listed": "all values of the domain" if whole else "the values that occur in the file"}
+
+
+def _treatment(request: ReleaseRequest, name: str, field: FieldFact, suffix: str) -> str:
     if field.levels:
-        return "generalized: see hierarchies/" + arx_file(name)
+        return f"generalized: see {HIERARCHIES}/{arx_file(name)}{suffix}"
     for masking in request.masking:
         if name in masking.attributes:
             return f"masked: {masking.method.value}, {PARAMETER_OF[masking.method]} = {masking.strength:g}"
     return "as collected"
-
-
-def _hierarchy_files(hierarchies: dict[str, Hierarchy]) -> dict[str, bytes]:
-    return {f"hierarchies/{arx_file(name)}": arx_bytes(hierarchy) for name, hierarchy in hierarchies.items()}

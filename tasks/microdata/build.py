@@ -6,7 +6,7 @@ ARX's CSV form is ``leaf;level 1;…;top``, one row a leaf.
 import csv
 import hashlib
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -183,12 +183,17 @@ def write_arx(hierarchy: Hierarchy, path: Path) -> None:
 
 def arx_bytes(hierarchy: Hierarchy) -> bytes:
     """A hierarchy as the bytes of an ARX CSV file."""
+    labels = hierarchy.labels
+    return arx_csv([[labels[at][group] for at, group in enumerate(leaf)] for leaf in hierarchy.groups])
+
+
+def arx_csv(rows: Sequence[Sequence[str]]) -> bytes:
+    """Labels, a row for each leaf, as the bytes of an ARX CSV file."""
     # The writer quotes line feeds by itself, but not a carriage return, which ends a row all the same.
-    returns = any("\r" in label for label in hierarchy.axis_labels)
+    returns = any("\r" in label for row in rows for label in row)
     lines = io.StringIO()
     writer = csv.writer(
         lines, delimiter=DELIMITER, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     )
-    for leaf in hierarchy.groups:
-        writer.writerow([hierarchy.labels[level][group] for level, group in enumerate(leaf)])
+    writer.writerows(rows)
     return lines.getvalue().encode()

@@ -113,8 +113,20 @@ class HierarchySource(RequestPart):
         description="Whether a group may have parts in several groups of the next level, as long as one order of the "
         "values brings those of every group together.",
     )
+    public: bool = Field(
+        default=False,
+        description="Whether values and groups are public knowledge, so that a delivery lists also those that do not "
+        "occur in it; intervals always are.",
+    )
 
     rules: ClassVar[tuple[Rule["HierarchySource"], ...]] = (
+        Rule(
+            "the values of a hierarchy by prefixes are those of the population, which are not public",
+            lambda one: one.prefixes is not None and one.public,
+            "public",
+            got="public: true beside prefixes",
+            fix="remove it, or list the public values in a hierarchy file",
+        ),
         Rule(
             "give exactly one of file, intervals, prefixes, groups",
             lambda one: len(_given(one, _SOURCES)) != 1,

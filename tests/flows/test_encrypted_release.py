@@ -38,6 +38,7 @@ from tests.support.world import (
     HARD_NOTES,
     ID_MARK,
     NOW,
+    QUASI_IDENTIFIERS,
     RECORDS,
     SENSITIVE_MARK,
     World,
@@ -57,6 +58,7 @@ RECIPIENTS = [
     recipient("clinic", encrypt_to=[str(CLINIC.to_public()), str(DEPUTY.to_public())]),
 ]
 FILES = {"archive": "data.parquet.age", "clinic": "data.csv.age"}
+LISTS = tuple(f"hierarchies/{name}.csv.age" for name in QUASI_IDENTIFIERS)
 KEPT = ("diagnosis", "visits", "note")
 REVIEW = {"required": 2, "reviewers": ["M. Okafor", "J. Brandt"], "officers": ["P. Officer"]}
 
@@ -289,7 +291,7 @@ def test_nothing_but_its_hash_depends_on_what_is_drawn_for_the_ciphertext(
             differing.add(name)
     assert differing == {
         "manifest.json",
-        *(f"delivery/{who}/{name}" for who, file in FILES.items() for name in (file, "manifest.json")),
+        *(f"delivery/{who}/{name}" for who, file in FILES.items() for name in (file, "manifest.json", *LISTS)),
         *(f"{kind}/{who}.{form}" for who in FILES for kind, form in KINDS),
     }
     for who, identity in (("archive", ARCHIVE), ("clinic", CLINIC)):
