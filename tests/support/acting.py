@@ -21,9 +21,9 @@ def at_own_login(name: str) -> Iterator[None]:
 
 @contextmanager
 def by_arguments(arguments: Sequence[str]) -> Iterator[None]:
-    """Whoever ``--as`` names acts; without it, and for anything but votes and overrides, the login of this process."""
+    """Whoever ``--as`` names acts; without it, and for anything but votes, overrides and revocations, the login of this process."""
     named = [after for before, after in pairwise(arguments) if before == "--as"]
-    if not named or not {"review", "override"} & set(arguments):
+    if not named or not {"review", "override", "revoke"} & set(arguments):
         yield
         return
     with at_own_login(named[0]):
