@@ -21,7 +21,7 @@ def at_own_login(name: str) -> Iterator[None]:
 
 @contextmanager
 def by_arguments(arguments: Sequence[str]) -> Iterator[None]:
-    """Whoever ``--as`` names acts; without it, and for anything but votes, overrides and revocations, the login of this process."""
+    """Whoever ``--as`` names acts; else, and for other commands, the login of this process."""
     named = [after for before, after in pairwise(arguments) if before == "--as"]
     if not named or not {"review", "override", "revoke"} & set(arguments):
         yield
