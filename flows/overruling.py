@@ -16,7 +16,7 @@ from tasks.core.errors import StageFailed
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.overrides import overridable
-from tasks.decision.record import GateResult, Verdict
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.standing import Standing, check_apart, officer_of, revoking_roles
 from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
@@ -42,6 +42,8 @@ class Overridden:
     gates: tuple[GateResult, ...]
     valid_until: date
     standing: Standing
+    record: DecisionRecord
+    """Of the blocked release."""
 
 
 def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
@@ -75,7 +77,7 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
                     fix="look at that release: releasegate review",
                 )
             standing = release.append(case, [(Event.OVERRIDDEN, body)], signer)
-        return Overridden(release.release_id, case.recipient, name, results, last, standing)
+        return Overridden(release.release_id, case.recipient, name, results, last, standing, case.record)
 
 
 def reopen(action: ReleaseAction) -> ChangedRelease:

@@ -30,6 +30,7 @@ from flows.workspace import Workspace, open_workspace
 from tasks.core.canonical import canonical_json
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
+from tasks.decision.earlier_facts import EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import publish, seal
 from tasks.delivery.pending import seal_folder
@@ -181,7 +182,9 @@ def _made() -> Path:
     blocked = records.blocked()
     broker = blocked.recipient.model_copy(update={"id": "broker", "organisation": "Cumberland Data Brokers"})
     _publish(workspace, BLOCKED, records.changed(blocked, recipient=broker), NOW - timedelta(days=3))
-    _publish(workspace, WAITING, records.awaiting_review(), NOW - timedelta(days=1))
+    before = EarlierCopy(release_id=EARLIER, recipient="university", shares_people=False)
+    waiting = records.changed(records.awaiting_review(), earlier=EarlierFact(copies=(before,), hand=("university",)))
+    _publish(workspace, WAITING, waiting, NOW - timedelta(days=1))
     with open_ledger(workspace) as ledger:
         ledger.append(
             Event.TRACED,
