@@ -173,7 +173,8 @@ def _made() -> Path:
     people = {
         name: [WorkflowRole(duty) for duty in sorted(duties - {Duty.REGULATOR})] for name, (_, duties) in LOGINS.items()
     }
-    enrol_people(workspace, people | {THIRD: [WorkflowRole.REVIEWER]}, lambda: EARLY)
+    people |= {FIRST: [WorkflowRole.REVIEWER, WorkflowRole.OFFICER], THIRD: [WorkflowRole.REVIEWER]}
+    enrol_people(workspace, people, lambda: EARLY)
     accounts = Accounts(workspace)
     for name, (login, duties) in LOGINS.items():
         accounts.add(login, holder(name, *duties), duties, PASSWORD, clock=lambda: NOW)

@@ -308,7 +308,7 @@ def test_a_ledger_that_could_not_be_read_is_read_anew(pages: Pages) -> None:
     with closing(sqlite3.connect(pages.workspace.ledger)) as raw, raw:
         for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             raw.execute(f"DROP TRIGGER {name}")
-        raw.execute("DELETE FROM entry WHERE sequence = 11")
+        raw.execute("DELETE FROM entry WHERE sequence = 12")
         raw.execute("UPDATE entry SET actor = 'canary' WHERE sequence = 5")
     assert visitor.get("/releases?show=all").status_code == 500
     pages.workspace.ledger.write_bytes(whole)
