@@ -28,7 +28,7 @@ from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.enrolment import check_enrolled, first_enrolment, items_of
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
-from flows.ledger import open_ledger
+from flows.ledger import begun_workspace, open_ledger
 from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
@@ -132,18 +132,19 @@ def run_release(
 
     Writes to the workspace as described above.
 
-    `workspace_root` is made if absent; `roots` are folders beside the request's own that it may name files in; `engine`
+    `workspace_root` is a workspace; `roots` are folders beside the request's own that it may name files in; `engine`
     runs the pipeline; `dask` is the address of a running Dask scheduler whose workers code and count the records, on
-    which not a bit of the release depends; `enrol` makes the first enrolment of a workspace where nothing is enrolled.
-    The outcome has one decision record a recipient, blocked ones included.
+    which not a bit of the release depends; `enrol` begins a workspace where there is none, and makes its first
+    enrolment where nothing is enrolled. The outcome has one decision record a recipient, blocked ones included.
     Raises BadInput if request or data cannot be used, or change before they are copied, or policy, population or
     register are not those enrolled: only a ledger entry is written then. Raises StageFailed if a stage fails that all
     recipients share: nothing is released, and the ledger says so.
     Raises TamperingFound if the ledger or an earlier bundle of this release is not as recorded.
     """
-    workspace, clock = open_workspace(workspace_root), SteadyClock(clock)
+    workspace = open_workspace(workspace_root) if enrol else begun_workspace(workspace_root)
+    clock = SteadyClock(clock)
     workspace.forget_abandoned()
-    with guarded("release"), open_ledger(workspace, create=True) as ledger:
+    with guarded("release"), open_ledger(workspace, create=enrol) as ledger:
         with _recorded(ledger, clock), guarded("request"):
             loaded = load_request(request_path, roots)
             inputs = read_inputs(loaded)

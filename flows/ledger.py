@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from flows.workspace import Workspace
+from flows.workspace import Workspace, no_workspace, open_workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.secret_variables import secret
@@ -71,6 +71,13 @@ def ledger_address() -> str:
 def has_ledger(workspace: Workspace) -> bool:
     """Whether a ledger was begun for this workspace, in its file or in a database."""
     return workspace.ledger.is_file() or _noted(workspace) is not None
+
+
+def begun_workspace(root: Path) -> Workspace:
+    """Open a workspace that has a ledger; WorkspaceError where it was never begun."""
+    if not has_ledger(Workspace(root.resolve())):
+        raise no_workspace(root)
+    return open_workspace(root)
 
 
 def recorder_of(bundle: Path, workspace: Workspace) -> Workspace:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.accounts import Account, Accounts, Duty
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, asked
+from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
 from flows.cli.output import JsonOption, answer, outcome, table
 from flows.ledger import open_ledger
 from flows.persons import account_holder
@@ -27,7 +27,7 @@ def add(
     login: LoginArgument,
     person: Annotated[str, typer.Option("--person", help="Id or name of the enrolled person.", show_default=False)],
     role: Annotated[list[Duty], typer.Option(help="Role of the account; may be repeated.", show_default=False)],
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    workspace: SetUpWorkspaceOption = DEFAULT_WORKSPACE,
     *,
     by_proxy: Annotated[
         bool,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from flows.cases import ReleaseAction
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption, asked
+from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
 from flows.cli.output import JsonOption, answer, outcome, table
 from flows.ledger import open_ledger
 from flows.rotation import rotate_keys
@@ -43,7 +43,7 @@ def create(
             "--key-file", help="File of the private key; ~/.releasegate/NAME.pem where not given.", show_default=False
         ),
     ] = None,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    workspace: SetUpWorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
 ) -> int:

@@ -93,6 +93,7 @@ def test_what_is_not_enrolled_decides_nothing(
 
 
 def test_a_workspace_without_enrolments_releases_nothing_and_the_message_names_the_command(world: World) -> None:
+    open_ledger(open_workspace(world.workspace.root), create=True).close()
     assert "releasegate enrol request" in refusal(world).fix
 
 
@@ -212,3 +213,25 @@ def test_the_command(world: World, releasegate: Any) -> None:
     listed = releasegate("enrol", "list", *place).document["enrolled"]
     assert [one.get("version") or one.get("source") or one["id"] for one in listed] == ["again", STEWARD, "2", "okafor"]
     assert "from again" in releasegate("enrol", "list", *place[:2]).out
+
+
+def test_a_release_from_another_folder_begins_no_workspace(
+    begun: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second ledger would know nothing of earlier copies."""
+    elsewhere = begun.folder.parent / "elsewhere" / "below"
+    elsewhere.mkdir(parents=True)
+    monkeypatch.delenv("RELEASEGATE_WORKSPACE", raising=False)
+    monkeypatch.chdir(elsewhere)
+    assert [one["id"] for one in releasegate("enrol", "list", "--json").document["enrolled"][:1]] == ["standard"]
+    shutil.move(begun.workspace.root, begun.folder / "workspace")  # no longer above
+    for words in (
+        ("release", begun.request),
+        ("release", begun.request, "--workspace=named"),  # in one word, so that the tests enrol nothing
+        ("key", "create", "Ana", "--role", "officer"),
+        ("account", "add", "ana", "--name", "Ana", "--role", "officer", "--by-proxy"),
+        ("serve",),
+    ):
+        told = releasegate(*words)
+        assert (told.code, "there is no workspace" in told.err) == (2, True), told
+    assert not list(elsewhere.iterdir())

@@ -18,14 +18,15 @@ from tasks.request.load import LoadedRequest, load_request
 
 
 def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock: Clock = utc_now) -> None:
-    """Enrol what a request needs, if it can be read; what cannot be used is for the gate to refuse."""
+    """Begin a workspace and enrol what a request needs; the gate refuses what cannot be read."""
+    place = open_workspace(workspace)
+    open_ledger(place, create=True).close()
     try:
         loaded = load_request(request, roots)
         items = _needed(loaded)
     except ReleasegateError:
         return
-    place = open_workspace(workspace)
-    with open_ledger(place, create=True) as ledger:
+    with open_ledger(place) as ledger:
         directory = Directory.of(ledger)
         if directory.is_empty:
             first_enrolment(ledger, [*items, *_people(loaded)], clock)
