@@ -229,7 +229,7 @@ def test_a_release_from_another_folder_begins_no_workspace(
         ("release", begun.request),
         ("release", begun.request, "--workspace=named"),  # in one word, so that the tests enrol nothing
         ("key", "create", "Ana", "--role", "officer"),
-        ("account", "add", "ana", "--name", "Ana", "--role", "officer", "--by-proxy"),
+        ("account", "add", "ana", "--person", "ana", "--role", "officer", "--by-proxy"),
         ("serve",),
     ):
         told = releasegate(*words)
