@@ -5,13 +5,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from flows.actor import Clock, acting_as, actor, utc_now
-from flows.enrolment import enrol, first_enrolment, persons_of, policy_item, population_item
+from flows.enrolment import Enrollable, enrol, first_enrolment, item_of, persons_of, population_item
 from flows.ledger import open_ledger
+from flows.policies import PolicyShelf
 from flows.workspace import open_workspace
 from tasks.core.errors import PopulationError, ReleasegateError
 from tasks.core.files import file_sha256
 from tasks.core.people import WorkflowRole
-from tasks.ledger.enrolment import Directory, EnrolledItem, EnrolledPerson, EnrolledPopulation
+from tasks.ledger.enrolment import Directory, EnrolledPerson, EnrolledPopulation
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request
@@ -22,16 +23,16 @@ def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock:
     place = open_workspace(workspace)
     open_ledger(place, create=True).close()
     try:
-        loaded = load_request(request, roots)
+        loaded = load_request(request, roots, PolicyShelf(workspace))
         items = _needed(loaded)
     except ReleasegateError:
         return
     with open_ledger(place) as ledger:
         directory = Directory.of(ledger)
         if directory.is_empty:
-            first_enrolment(ledger, [*items, *persons_of(loaded.request, actor())], clock)
+            first_enrolment(place, ledger, [*items, *persons_of(loaded.request, actor())], clock)
             return
-    missing = [one for one in items if one not in directory]
+    missing = [one for one in items if item_of(one) not in directory]
     if missing:
         officer = next(one for one in directory.all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles)
         with acting_as(officer.logins[0] if officer.logins else officer.id):
@@ -49,9 +50,9 @@ def enrol_before(arguments: Sequence[str | Path]) -> None:
         enrol_for(Path(words[1]), Path(words[words.index(named.pop()) + 1]), roots)
 
 
-def _needed(loaded: LoadedRequest) -> list[EnrolledItem]:
+def _needed(loaded: LoadedRequest) -> list[Enrollable]:
     request = loaded.request
-    items: list[EnrolledItem] = [policy_item(request.policy)]
+    items: list[Enrollable] = [request.policy]
     for place, table in (("population", request.population), ("external_data", request.external_data)):
         if table is None:
             continue
