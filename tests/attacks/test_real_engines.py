@@ -21,7 +21,7 @@ from tests.support.world import NOW
 
 INPUTS = ["request", "data", "population", "hierarchy", "register"]
 COPIES = ["all copies, with their index"]
-_EVERY = 9
+_EVERY = 25
 
 
 @pytest.fixture(scope="module", autouse=True)
