@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from flows.accounts import Accounts
+from flows.accounts import Accounts, Duty
 from flows.actor import utc_now
 from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
@@ -23,6 +23,7 @@ from flows.service.queue import Queue
 from flows.workspace import open_workspace
 from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import Entry, Event
+from tests.support.pages import holder
 from tests.support.acting import cast_vote
 from tests.support.postgres import PASSWORD, binaries, running_server
 from tests.support.search import files_holding_each, holds
@@ -79,7 +80,7 @@ def serving(world: World, ledger: dict[str, str]) -> Iterator[Serving]:
     }
     one = Serving(world.workspace, inbox, (world.folder,), ledger | notified, brief=True)
     (world.workspace.root / "service.yaml").write_text(SETTINGS)
-    Accounts(world.workspace).add("okafor", "Mary Okafor", [WorkflowRole.REVIEWER], ACCOUNT)
+    Accounts(world.workspace).add("okafor", holder("Mary Okafor", Duty.REVIEWER), [Duty.REVIEWER], ACCOUNT)
     one.start()
     yield one
     one.stop()
@@ -302,6 +303,7 @@ def test_after_all_that_nothing_is_doubled_and_no_data_are_kept_outside_deliveri
 def test_no_secret_is_told(serving: Serving, names: dict[str, str]) -> None:
     environment = Path(f"/proc/{serving.pid}/environ").read_bytes()
     assert all(holds(environment, mark) for mark in (TOKEN, NOTIFIED))
+    serving.wait_until_ready()
     started = [Path(f"/proc/{one}/environ").read_bytes() for one in descendants(serving.pid)]
     assert len(started) >= 2
     assert not any(holds(one, mark) for one in started for mark in (TOKEN, NOTIFIED, ACCOUNT, SIGNED))
