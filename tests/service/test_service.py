@@ -21,10 +21,9 @@ from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
 from flows.service.queue import Queue
 from flows.workspace import open_workspace
-from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import Entry, Event
-from tests.support.pages import holder
 from tests.support.acting import cast_vote
+from tests.support.pages import holder
 from tests.support.postgres import PASSWORD, binaries, running_server
 from tests.support.search import files_holding_each, holds
 from tests.support.serving import AUTHORIZATION, TOKEN, Serving, descendants, kill
