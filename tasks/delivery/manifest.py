@@ -153,7 +153,7 @@ def on_disk(path: Path) -> Iterator[None]:
 
 
 def differences(folder: Path, contents: Contents) -> tuple[str, ...]:
-    """Differences between a folder and the manifest in it, a clause each: altered, missing, extra, not readable, an empty folder."""
+    """Differences between a folder and the manifest in it, a clause each, such as “altered” or “missing”."""
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
     except FileNotFoundError:

@@ -363,10 +363,8 @@ def test_columns_that_the_record_does_not_list_are_found_behind_new_manifests_an
 )
 def test_an_empty_folder_is_found(bundle: Path, place: str) -> None:
     (bundle / place).mkdir(parents=True)
-    assert any(
-        clause.endswith(f"{place.rsplit('university/', maxsplit=1)[-1]} is an empty folder")
-        for clause in problems(bundle, None)
-    )
+    named = place.rsplit("university/", maxsplit=1)[-1]
+    assert any(clause.endswith(f"{named} is an empty folder") for clause in problems(bundle, None))
 
 
 def test_a_second_data_file_is_found(bundle: Path) -> None:

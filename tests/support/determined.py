@@ -16,6 +16,7 @@ from tasks.core.canonical import canonical_json
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.bundle import publish, seal
+from tasks.delivery.columns import columns_of
 from tasks.delivery.verification import BundleReport, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -24,7 +25,8 @@ from tests.support.certificates import Issuer, pki
 
 NAME = sha256(b"signed release").hexdigest()
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-DATA = b"age,zip\n20-29,372**\n"
+COLUMNS = columns_of(records.approved())
+DATA = ",".join(COLUMNS).encode() + b"\n"
 
 
 class Noon(datetime):
@@ -105,6 +107,8 @@ def determined(root: Path) -> Determined:
             (staged / "decision" / f"{record.recipient.id}.json").write_bytes(content)
             (staged / "report" / f"{record.recipient.id}.pdf").write_bytes(determination(content))
         (staged / "delivery/university/data.csv").write_bytes(DATA)
+        dictionary = canonical_json({"columns": [{"name": name} for name in COLUMNS]})
+        (staged / "delivery/university/dictionary.json").write_bytes(dictionary)
         manifest = seal(staged)
         told = [(Event.DECIDED, record.recipient.id, bodies.decided(record)) for record in decided]
         told.append((Event.RELEASED, "university", bodies.released(sha256(DATA).hexdigest())))
