@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
+from tasks.core.errors import StageFailed
+
 Clock = Callable[[], datetime]
 
 _ACTING: ContextVar[str | None] = ContextVar("acting", default=None)
@@ -15,6 +17,32 @@ _ACTING: ContextVar[str | None] = ContextVar("acting", default=None)
 def utc_now() -> datetime:
     """The time, in UTC, to the second."""
     return datetime.now(UTC).replace(microsecond=0)
+
+
+class SteadyClock:
+    """A clock that remembers the latest time it has shown."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._latest = clock, clock()
+
+    def __call__(self) -> datetime:
+        """The time."""
+        now = self._clock()
+        self._latest = max(now, self._latest)
+        return now
+
+    def checked(self) -> datetime:
+        """The time; StageFailed if the clock was set back meanwhile, since agreements that have ended would hold."""
+        now = self()
+        if now < self._latest:
+            raise StageFailed(
+                "the clock was set back while the gate was at work",
+                where="clock of this machine",
+                expected=f"{self._latest:%Y-%m-%d %H:%M:%S} UTC or later",
+                got=f"{now:%Y-%m-%d %H:%M:%S}",
+                fix="set the clock right, and run the command again",
+            )
+        return now
 
 
 @contextmanager

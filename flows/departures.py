@@ -121,29 +121,40 @@ class Departures:
 
 
 def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> dict[str, dict[str, Any]]:
-    """Earlier copies in the hands that each recipient's copy goes to, as JSON; recipients without any are left out.
+    """Other copies in the hands that each recipient's copy goes to, as JSON; recipients without any are left out.
 
-    Each copy has `release`, `recipient`, and the SHA-256 of its record and of its clear file; `hands` are lists of ids
-    of recipients. Copies of the release itself are left out.
+    Each of the earlier `copies` has `release`, `recipient`, and the SHA-256 of its record and of its clear file;
+    `hands` are lists of ids of recipients, and `siblings` those of them who get a copy of the same release.
     """
-    if not ledger.entries(event=Event.RELEASED):
+    if not ledger.entries(event=Event.RELEASED) and len(request.recipients) == 1:
         return {}
     departures, found = Departures(ledger), {}
     for recipient in request.recipients:
-        hands = departures.hands(request, recipient)
-        members = frozenset[str]().union(*hands)
-        copies = [
-            {
-                "release": one.release_id,
-                "recipient": one.recipient,
-                "record_sha256": departures.record_sha256(one),
-                "output_sha256": str(one.released.body["output_sha256"]),
-            }
-            for one in departures.held
-            if one.recipient in members and one.release_id != release_id
+        hands, pooling = departures.hands(request, recipient), len(request.coalitions(recipient))
+        earlier = [one for one in departures.held if one.release_id != release_id]
+        others = request.ids - {recipient.id}
+        # Copies of one release that are pooled by its own terms are judged with these, if there are no earlier ones.
+        judged = [
+            hand
+            for place, hand in enumerate(hands)
+            if any(one.recipient in hand for one in earlier) or (hand & others and not 1 <= place <= pooling)
         ]
-        if copies:
-            found[recipient.id] = {"copies": copies, "hands": [sorted(one) for one in dict.fromkeys(hands)]}
+        if judged:
+            members = frozenset[str]().union(*judged)
+            found[recipient.id] = {
+                "copies": [
+                    {
+                        "release": one.release_id,
+                        "recipient": one.recipient,
+                        "record_sha256": departures.record_sha256(one),
+                        "output_sha256": str(one.released.body["output_sha256"]),
+                    }
+                    for one in earlier
+                    if one.recipient in members
+                ],
+                "hands": [sorted(one) for one in dict.fromkeys(judged)],
+                "siblings": sorted(members & others),
+            }
     return found
 
 

@@ -1,34 +1,39 @@
 """Earlier releases that matter to a request: the one it continues or supersedes, and those of the same data.
 
 A holder of copies of two releases can compare them. Decoys withstand that within one lineage of versions alone: later
-versions keep what the first one planned. So a release of data that were released before is refused where either of the
-two has decoys and the new one does not continue the other. Equal SHA-256 show that data are the same.
+versions keep what the first one planned. So a release of people who were released before is refused where either of the
+two has decoys and the new one does not continue the other. People are recognized by the keyed names that are kept with
+each copy; a copy whose names cannot be read counts as one of the same people.
 
 A request that continues a version supersedes it; any other names what it supersedes. For a recipient of both, the
 earlier release ends in the ledger transaction in which the later one is released. For other recipients nothing changes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Self
 
 from flows.actor import actor
 from flows.cases import ReleaseCase, case_of, cases_of, forget
 from flows.identity import Inputs
 from flows.ledger import last_body
 from flows.workspace import Workspace
-from tasks.core.errors import RequestError, StageFailed
+from tasks.core.errors import ReleasegateError, RequestError, StageFailed
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.changes import Author, change
 from tasks.decision.record import DecisionRecord
 from tasks.decision.states import State, StateChange, can_follow
 from tasks.delivery.verification import BundleReport, verify_bundle
-from tasks.ledger.entry import Event
+from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest
 from tasks.request.model import PARAMETER_OF, ReleaseRequest
+
+if TYPE_CHECKING:
+    from tasks.delivery.kept import Names
 
 _SHOWN = 12
 _ENDED = frozenset({State.REVOKED, State.SUPERSEDED})
@@ -44,11 +49,13 @@ def decoys_to_continue(
 ) -> dict[str, str] | None:
     """Release and commitment of the version that a request continues; empty for new decoys, None for none.
 
-    Raises RequestError if the version that is named cannot be continued, or copies of the same data were released that
-    the release would have to continue; TamperingFound if that version's bundle is not as recorded.
+    Raises RequestError if the version that is named cannot be continued, or copies of the same people were released
+    that the release would have to continue; TamperingFound if that version's bundle is not as recorded.
     """
     request, where = loaded.request, str(loaded.path)
-    found = _Earlier.of(what_was_asked(request, inputs), ledger)
+    found = _Earlier.of(
+        what_was_asked(request, inputs), ledger, _People(workspace, lambda: _people_of(workspace, loaded))
+    )
     if found.siblings:
         raise RequestError(
             "the version that is continued is not the last one",
@@ -58,18 +65,13 @@ def decoys_to_continue(
             fix=f"continue {found.siblings[-1]}",
         )
     if found.exposing:
-        fix = (
-            f"add “continues: {found.decoyed[-1]}”, which keeps the decoys of its recipients"
-            if found.decoyed
-            else "release this data without decoys; the next version of the data can have some from the beginning"
-        )
         raise RequestError(
-            "copies of the same data are out that would give decoys away",
+            "copies of the same people are out that would give decoys away",
             where=where,
-            expected="a first release of these data, or one that continues it",
+            expected="a first release of these people, or one that continues it",
             got=f"{len(found.exposing)} earlier ({_short(found.exposing)})"
             + ("" if found.decoyed else ", without decoys"),
-            fix=fix,
+            fix=found.remedy(request.continues),
         )
     if not request.continues:
         return {} if _with_decoys(request) else None
@@ -89,29 +91,74 @@ def decoys_to_continue(
             where=f"{where}, masking",
             expected="no masking in any version; or the very same data and maskings, for new recipients alone",
             got="masked columns, and other data or maskings",
-            fix="release the new version without “continues” and without decoys, or without masking",
+            fix="release the new version without masking; it has to continue the one with decoys in any case",
         )
     return {"release": request.continues, "commitment": commitments.pop()}
 
 
-def check_still_apart(ledger: Ledger, release_id: str) -> None:
-    """Refuse a release whose copies would give decoys away beside another release made since.
+def check_still_apart(workspace: Workspace, ledger: Ledger, record: DecisionRecord) -> None:
+    """Refuse a copy that would give decoys away beside another release made since.
 
     Reviews take time, so that other releases may follow those that the request was compared with.
 
-    Raises StageFailed if a version was released meanwhile that continues the same one, or copies of the same data that
-    this release does not continue, where either of the two has decoys.
+    Raises StageFailed if a version was released meanwhile that continues the same one, or copies of the same people
+    that this release does not continue, where either of the two has decoys.
     """
-    found = _Earlier.of(last_body(ledger, Event.REQUESTED, release_id), ledger, release_id)
+    release_id, who = record.release_id, record.recipient.id
+    own = last_body(ledger, Event.REQUESTED, release_id)
+    people = _People(workspace, lambda: _kept_people(workspace, release_id, who))
+    found = _Earlier.of(own, ledger, people, release_id)
     others = [*found.siblings, *found.exposing]
     if others:
+        last = [*found.siblings, *found.decoyed][-1:]
         raise StageFailed(
             "copies have left meanwhile that would give decoys away together with this one",
             where=f"release {_short([release_id])}",
-            expected="no other release of these data, or of a version after the one that is continued",
-            got=f"release {_short([min(others)])}",
-            fix=f"let this release be rejected or revoked, and ask for one that continues {min(others)}",
+            expected="no other release of these people, or of a version after the one that is continued",
+            got=f"release {_short(others[-1:])}",
+            fix="let this release be rejected or revoked, and ask for one "
+            + (f"that continues {last[0]}" if last else "without these people: they cannot have decoys any more"),
         )
+
+
+def _kept_people(workspace: Workspace, release_id: str, recipient: str) -> "Names":
+    from flows.delivered import read_kept  # noqa: PLC0415  imports all assessments
+
+    return read_kept(workspace, release_id, recipient).people
+
+
+def _people_of(workspace: Workspace, loaded: LoadedRequest) -> "Names":
+    """Names of the people of a request's data."""
+    from tasks.delivery.kept import names_of  # noqa: PLC0415  imports all assessments
+    from tasks.microdata.read import read_microdata  # noqa: PLC0415
+
+    workspace.key()
+    dataset = loaded.request.dataset
+    frame = read_microdata(loaded.resolve(dataset.path, "dataset.path"), loaded.request)
+    return names_of(frame[dataset.record_id].dropna(), workspace.key_file)
+
+
+class _People:
+    """The people of a request, read where they have to be compared with those of another release."""
+
+    def __init__(self, workspace: Workspace, read: Callable[[], "Names"]) -> None:
+        self.workspace, self._read = workspace, read
+
+    @cached_property
+    def names(self) -> frozenset[bytes]:
+        """Their keyed names."""
+        return frozenset(self._read().tolist())
+
+    def are_in(self, copies: Iterable[Entry]) -> bool:
+        """Whether one of some released copies may have people of the request."""
+        for entry in copies:
+            try:
+                kept = _kept_people(self.workspace, str(entry.release_id), str(entry.recipient))
+            except ReleasegateError:
+                return True
+            if not self.names.isdisjoint(kept.tolist()):
+                return True
+        return False
 
 
 @dataclass(frozen=True)
@@ -119,28 +166,46 @@ class _Earlier:
     """Releases whose copies are out and would give decoys away beside those of another request."""
 
     siblings: list[str]
-    """Those that continue the same version."""
+    """Those that continue the same version, in the order of release, as the others."""
     exposing: list[str]
-    """Those of the same data, outside the request's lineage, where either of the two has decoys."""
+    """Those of the same people, outside the request's lineage, where either of the two has decoys."""
     decoyed: list[str]
-    """Of these, those with decoys."""
+    """Of these, those with decoys that no other of them continues."""
 
     @classmethod
-    def of(cls, own: Mapping[str, object], ledger: Ledger, but: str | None = None) -> Self:
-        """Those that matter to a request, by its own facts; `but` is the request's own release."""
+    def of(cls, own: Mapping[str, object], ledger: Ledger, people: _People, but: str | None = None) -> Self:
+        """Those that matter to a request, by its own facts and people; `but` is the request's own release."""
         asked = {str(entry.release_id): entry.body for entry in ledger.entries(event=Event.REQUESTED)}
-        out = sorted({str(entry.release_id) for entry in ledger.entries(event=Event.RELEASED)} - {but})
+        copies: dict[str, list[Entry]] = {}
+        for entry in ledger.entries(event=Event.RELEASED):
+            copies.setdefault(str(entry.release_id), []).append(entry)
+        copies.pop(str(but), None)
         before, data = own.get("continues"), own.get("dataset_sha256")
         lineage, version = set[object](), before
         while version is not None and version not in lineage:
             lineage.add(version)
             version = asked.get(str(version), {}).get("continues")
-        same = [one for one in out if one not in lineage and data and asked[one].get("dataset_sha256") == data]
+        exposing = [
+            one
+            for one, entries in copies.items()
+            if one not in lineage
+            and (own.get("decoys") or asked[one].get("decoys"))
+            and (asked[one].get("dataset_sha256") == data or people.are_in(entries))
+        ]
+        continued = {asked[one].get("continues") for one in exposing}
         return cls(
-            siblings=[one for one in out if before and asked[one].get("continues") == before],
-            exposing=[one for one in same if own.get("decoys") or asked[one].get("decoys")],
-            decoyed=[one for one in same if asked[one].get("decoys")],
+            siblings=[one for one in copies if before and asked[one].get("continues") == before],
+            exposing=exposing,
+            decoyed=[one for one in exposing if asked[one].get("decoys") and one not in continued],
         )
+
+    def remedy(self, continues: str | None) -> str:
+        """Advice that gives no decoys away."""
+        if continues or len(self.decoyed) > 1:
+            return "leave the people out whom these copies have: no release can continue all of them"
+        if self.decoyed:
+            return f"add “continues: {self.decoyed[0]}”, which keeps the decoys of its recipients"
+        return "release these people without decoys; decoys are for people of whom no copy has left"
 
 
 def what_is_superseded(

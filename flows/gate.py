@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows.actor import Clock, actor, utc_now
+from flows.actor import Clock, SteadyClock, actor, utc_now
 from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
 from flows.departures import copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
@@ -47,7 +47,7 @@ from tasks.delivery.manifest import printable
 from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request, take_snapshot
+from tasks.request.load import LoadedRequest, load_request, open_snapshot, take_snapshot
 
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
@@ -84,7 +84,7 @@ class _GateCall:
     loaded: LoadedRequest
     inputs: Inputs
     named: Named
-    clock: Clock
+    clock: SteadyClock
 
     @property
     def release_id(self) -> str:
@@ -140,7 +140,7 @@ def run_release(
     recipients share: nothing is released, and the ledger says so.
     Raises TamperingFound if the ledger or an earlier bundle of this release is not as recorded.
     """
-    workspace = open_workspace(workspace_root)
+    workspace, clock = open_workspace(workspace_root), SteadyClock(clock)
     workspace.forget_abandoned()
     with guarded("release"), open_ledger(workspace, create=True) as ledger:
         with _recorded(ledger, clock), guarded("request"):
@@ -173,6 +173,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
     requested_at, handed_in_by = _requested(call)
     try:
         with guarded("release"):
+            decided_at = call.clock.checked()
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
             context = DecisionContext(
@@ -184,11 +185,11 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
                 requested_at=requested_at,
                 handed_in_by=handed_in_by,
-                decided_at=call.clock(),
+                decided_at=decided_at,
                 prev_record_sha256=ledger.head().sha256,
                 inputs_id=call.named.inputs if call.named.overrides else None,
                 overrides=call.named.overrides,
-                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, call.clock()),
+                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
             )
             terms = RunTerms(
                 recipients=call.recipients,
@@ -231,7 +232,8 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
         snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
         run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
-    decoys_to_continue(workspace, call.ledger, call.loaded, call.inputs)  # others may have been released meanwhile
+    # Others may have been released meanwhile; and the people are those of the private copy.
+    decoys_to_continue(workspace, call.ledger, open_snapshot(run.snapshot, snapshot), call.inputs)
     step("sealing and publishing the bundle")
     publish_release(workspace, call.ledger, run, finished, context)
 

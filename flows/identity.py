@@ -42,8 +42,8 @@ class Inputs:
 
 
 def read_inputs(loaded: LoadedRequest) -> Inputs:
-    """Hash every file that a request names. Raises WorkspaceError if one of them cannot be used."""
-    hashes = {name: file_sha256(loaded.resolve(relative, name)) for name, relative in named_files(loaded)}
+    """Hash every file that a request names; WorkspaceError if one of them cannot be used, BadInput if it changes."""
+    hashes = {name: loaded.sha256_of(relative, name) for name, relative in named_files(loaded)}
     start, end = "attributes.", ".hierarchy.file"
     return Inputs(
         dataset_sha256=hashes["dataset.path"],

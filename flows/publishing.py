@@ -72,7 +72,7 @@ def publish_release(
         for record in approved:
             body = bodies.released(str(record.dataset.output_sha256), record.delivered_sha256)
             change(ledger, record, digest(record), [(Event.RELEASED, body)], author)
-            check_still_apart(ledger, name)
+            check_still_apart(workspace, ledger, record)
             supersede(workspace, ledger, record, at)
             check_hand(ledger, record)
         body = bodies.published(manifest.sha256)

@@ -159,7 +159,7 @@ def _decide(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot], 
         released = _stage(release, case, ballots)
         with release.ledger.transaction():
             after = release.append(case, [*votes, (Event.APPROVED, outcome), (Event.RELEASED, released)], signer)
-            check_still_apart(release.ledger, release.release_id)
+            check_still_apart(release.workspace, release.ledger, case.record)
             supersede(release.workspace, release.ledger, case.record, release.now)
             check_hand(release.ledger, case.record)
     finally:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import plural, said, sentence_start
+from reports.document import listed, plural, said, sentence_start
 from reports.methods import method_text
 from reports.record_view import RecordView
 from tasks.assessments.identity.facts import RiskFact
@@ -260,13 +260,17 @@ def _of_earlier(record: DecisionRecord) -> str:
             f"{'was' if len(fact.copies) == 1 else 'were'} not revoked went to {hand}; {len(fact.judged)} of them "
             f"{'has' if len(fact.judged) == 1 else 'have'} people of this one and "
             f"{'was' if len(fact.judged) == 1 else 'were'} judged together with it.",
-            "The gates count the worse of each figure, of this copy alone and of all of these together."
-            if fact.figures
-            else None,
             _of_changes(fact),
         )
+    siblings = fact.siblings if fact else ()
     return said(
         found,
+        f"The copies of this release for {listed(siblings)} come into the same hand and were judged together with it."
+        if siblings
+        else None,
+        "The gates count the worse of each figure, of this copy alone and of all of these together."
+        if fact and fact.figures
+        else None,
         f"The request names {plural(named, 'earlier release')} to this recipient." if named else None,
         "People are recognized by their record ids: one who was recorded under another id, and copies that this "
         "workspace did not release, are not.",

@@ -17,7 +17,7 @@ from tasks.core.errors import ReleasegateError
 from tasks.core.files import Artifact, checked
 from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord
-from tasks.delivery.kept import Kept, Names
+from tasks.delivery.kept import Kept, Names, names_of
 from tasks.delivery.verification import decision_path
 from tasks.reassessment.one_hand import HeldCopy, few_changed, judged_together, least_class, worst_of
 from tasks.reassessment.pooling import copy_of, copy_of_candidate
@@ -37,34 +37,41 @@ class _Read:
 
 
 def compared(
-    candidate: Candidate, run: Run, copies: Sequence[Mapping[str, str]], hands: Sequence[Sequence[str]]
+    candidate: Candidate,
+    run: Run,
+    copies: Sequence[Mapping[str, str]],
+    hands: Sequence[Sequence[str]],
+    siblings: Sequence[Candidate],
 ) -> EarlierFact:
-    """Findings on a copy beside earlier ones; `copies` and `hands` are those of ``copies_in_hand``."""
-    request, prepared, key_file = candidate.request, candidate.prepared, run.key
-    made = replace(candidate.generalization, own=candidate.own_cells)
-    kept = replace(Kept.of(candidate, b"", key_file, None), played=made)
+    """Findings on a copy beside others in the same hands.
+
+    `copies` and `hands` are those of ``copies_in_hand``; `siblings` are copies of the same release in one of the hands.
+    """
+    request, prepared = candidate.request, candidate.prepared
+    people = names_of(candidate.frame[request.dataset.record_id].iloc[candidate.rows], run.key)
     ground = TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, 0)
     memory = request.policy.generalization.memory_limit_mb * 2**20
-    read = [_read(run.workspace, copy, kept.people, ground, memory) for copy in copies]
+    read = [_read(run.workspace, copy, people, ground, memory) for copy in copies]
     figures, closed = [], list[str]()
     least, few = least_class(request.policy), False
-    own: HeldCopy | None = None
+    held: dict[str, HeldCopy] = {}
     for hand in hands:
         inside = [one for one in read if one.fact.recipient in hand]
         named = [one.people for one in inside if one.people is not None and one.fact.shares_people]
-        few |= bool(named) and few_changed(kept.people, named, least)
+        few |= bool(named) and few_changed(people, named, least)
         others = [one.held for one in inside if one.held is not None]
-        if not others:
-            continue
-        if own is None:
-            laid = copy_of_candidate(candidate, kept, ground)
-            decoyed = candidate.recipient.decoys is not None or request.continues is not None
-            own = HeldCopy("this one", laid, candidate.recipient, request.policy, decoyed)
-        together, worse = judged_together(own, others, Today(request, ground))
-        figures.append(together)
-        closed += worse
+        beside = [one for one in siblings if one.recipient.id in hand]
+        if others or beside:
+            for one in (candidate, *beside):
+                if one.recipient.id not in held:
+                    held[one.recipient.id] = _to_leave(one, run.key, ground)
+            others += [held[one.recipient.id] for one in beside]
+            together, worse = judged_together(held[candidate.recipient.id], others, Today(request, ground))
+            figures.append(together)
+            closed += worse
     return EarlierFact(
         copies=tuple(one.fact for one in read),
+        siblings=tuple(sorted(one.recipient.id for one in siblings)),
         hand=tuple(sorted({who for hand in hands for who in hand})),
         figures=worst_of(figures),
         closed=tuple(dict.fromkeys(closed)),
@@ -72,6 +79,16 @@ def compared(
         few_changed=few,
         reason=_reason(request, [one.fact for one in read]),
     )
+
+
+def _to_leave(candidate: Candidate, key_file: Path, ground: TodaysPopulation) -> HeldCopy:
+    """A copy of the release that is being made."""
+    request, recipient = candidate.request, candidate.recipient
+    made = replace(candidate.generalization, own=candidate.own_cells)
+    kept = replace(Kept.of(candidate, b"", key_file, None), played=made)
+    decoyed = recipient.decoys is not None or request.continues is not None
+    laid = copy_of_candidate(candidate, kept, ground)
+    return HeldCopy(recipient.id, laid, recipient, request.policy, decoyed, left=False)
 
 
 def _read(workspace: Workspace, copy: Mapping[str, str], people: Names, ground: TodaysPopulation, memory: int) -> _Read:

@@ -98,7 +98,9 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
             with runner.together():
                 _assess(run, recipient, found, assessments, runner)
                 if recipient in terms.earlier:
-                    _compare(run, recipient, found, terms.earlier[recipient], runner)
+                    others = terms.earlier[recipient]
+                    made = {one: generalized.get(one, {}).get("generalization") for one in others["siblings"]}
+                    _compare(run, recipient, found, {**others, "siblings": made}, runner)
         return _finished(run, recipient, found, terms, runner)
 
     finished = runner.at_once([partial(finish, recipient) for recipient in terms.decided])

@@ -161,7 +161,10 @@ def compare_earlier(bench: Workbench, inputs: Inputs, recipient: str | None) -> 
     from flows.pipeline.earlier_copies import compared  # noqa: PLC0415  imports re-assessment
 
     candidate = bench.candidate(str(recipient), inputs)
-    fact = compared(candidate, bench.run, inputs["copies"], inputs["hands"])
+    siblings = [
+        bench.candidate(one, {**inputs, "generalization": made}) for one, made in inputs["siblings"].items() if made
+    ]
+    fact = compared(candidate, bench.run, inputs["copies"], inputs["hands"], siblings)
     return _stored(bench, f"earlier-{recipient}.json", partial(save_figure, fact))
 
 

@@ -135,7 +135,7 @@ def gates_before_writing(
         agreement_gate(recipient.agreement, utc_day(circumstances.decided_at)),
         *with_overrides(gates, _overrides_for(recipient, circumstances), request.policy.review.overridable),
         *((decoy_gate(findings.decoys, request.policy.decoys.maximum_detectability),) if findings.decoys else ()),
-        *((earlier_gate(earlier),) if earlier is None or earlier.copies else ()),
+        *((earlier_gate(earlier),) if earlier is None or earlier.others else ()),
     )
 
 
@@ -146,7 +146,7 @@ def _worse(alone: GateResult, together: GateResult) -> GateResult:
     sign = -1 if Measure(alone.id) in LARGER_IS_BETTER else 1
     if sign * together.measured <= sign * alone.measured:
         return alone
-    because = f"{alone.because} The figure is of this copy and the earlier copies in the same hand together."
+    because = f"{alone.because} The figure is of this copy and others in the same hand together."
     return together.model_copy(update={"alone": alone.measured, "because": because})
 
 

@@ -35,6 +35,9 @@ class EarlierFact(Fact):
     """Earlier copies in the same hand: of the recipient, its organisation, or recipients taken to share with it."""
 
     copies: tuple[EarlierCopy, ...] = Field(default=(), description="In the order of release.")
+    siblings: tuple[str, ...] = Field(
+        default=(), description="Recipients of this release whose copies come into the same hand."
+    )
     hand: tuple[str, ...] = Field(default=(), description="Ids of the recipients whose copies count.")
     figures: dict[Measure, float] = Field(
         default_factory=dict, description="Worst gate figures of this copy's records, the copies laid side by side."
@@ -50,6 +53,11 @@ class EarlierFact(Fact):
     def judged(self) -> tuple[EarlierCopy, ...]:
         """Copies that have people of this one and were judged together with it."""
         return tuple(one for one in self.copies if one.shares_people and not one.cannot)
+
+    @property
+    def others(self) -> int:
+        """Number of other copies in the hand."""
+        return len(self.copies) + len(self.siblings)
 
     @property
     def unexplained(self) -> bool:

@@ -25,11 +25,11 @@ RESCORED_EQUAL = "released.rescored_equal"
 DECOYS_DETECTABLE = "decoys.detectability"
 """Judged of copies with decoys alone."""
 EARLIER_COPIES = "earlier.copies"
-"""Judged where earlier copies are in the same hand."""
+"""Judged where other copies are in the same hand."""
 ALWAYS_ON = (VALIDATION_PASSED, AGREEMENT_IN_FORCE, STAGES_FINISHED, RESCORED_EQUAL)
 """Identifiers of the gates that every approval needs, whatever the policy says."""
 
-_EARLIER_TITLE = "Earlier copies in the same hand disclose nobody"
+_EARLIER_TITLE = "Other copies in the same hand disclose nobody"
 _SHOWN = 5
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
@@ -142,8 +142,9 @@ def earlier_gate(fact: EarlierFact | None) -> GateResult:
         wrong.append(f"{_few_changed(fact.least_class)} {_without_reason(fact.reason)}")
     wrong += fact.closed
     because = (
-        f"{len(fact.judged)} of {len(fact.copies)} earlier copies in the same hand have people of this one. The gates "
-        "judge the worse of the copy alone and of these copies together."
+        f"{len(fact.judged)} of {len(fact.copies)} earlier copies in the same hand have people of this one, and "
+        f"{len(fact.siblings)} further copies of this release come into it. The gates judge the worse of the copy "
+        "alone and of all of these together."
     )
     return _condition(EARLIER_COPIES, _EARLIER_TITLE, not wrong, " ".join(wrong) or because)
 

@@ -75,7 +75,7 @@ def judged_together(own: HeldCopy, others: Sequence[HeldCopy], today: Today) -> 
     own_figures: dict[Measure, float] = {}
     reported: set[Measure] = set()
     closed = []
-    for first in copies:
+    for first in (one for one in copies if one is own or one.left):
         policy, by = today.request.policy, first.policy
         terms = {"risk_threshold": by.risk_threshold, "small_cell": by.small_cell}
         request = today.request.model_copy(update={"policy": policy.model_copy(update=terms)})
@@ -87,7 +87,7 @@ def judged_together(own: HeldCopy, others: Sequence[HeldCopy], today: Today) -> 
         failed = [gate for gate in judge_gates(gates, figures) if not gate.passed]
         if first is own:
             own_figures, reported = figures, {Measure(gate.id) for gate in failed}
-        elif first.left:
+        else:
             closed += [f"{gate.title}, of release {first.name}: outside its policy's threshold." for gate in failed]
     return own_figures, closed
 

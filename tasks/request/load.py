@@ -6,14 +6,15 @@ to the files meanwhile. The copies are as private as the run's folder, and go wi
 
 import hashlib
 import json
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from tasks.core.errors import BadInput, RequestError, StageFailed, WorkspaceError
-from tasks.core.files import file_sha256
+from tasks.core.files import file_sha256, written
+from tasks.core.opening import open_unlinked, read_unchanged
 from tasks.request.document import NOTHING, Location, YamlDocument
 from tasks.request.form import Form, printable
 from tasks.request.model import ReleaseRequest
@@ -121,12 +122,47 @@ class LoadedRequest:
             if not target.is_file():
                 got = "a folder or a device" if target.exists() else f"no such file: {shown}"
                 raise self._unusable("the file cannot be used", name, "an existing file", got, "correct the path")
-            with target.open("rb"):
-                return target
         except (OSError, ValueError) as error:
-            raise self._unusable(
-                "the file cannot be read", name, "a readable file", type(error).__name__, "check its permissions"
-            ) from None
+            raise self._unreadable(error, name) from None
+        with self.opened(target, name):
+            return target
+
+    def opened(self, target: Path, name: str) -> BinaryIO:
+        """Open what ``resolve`` has found; a WorkspaceError where something else is in its place by now."""
+        try:
+            return open_unlinked(target)
+        except (OSError, ValueError) as error:
+            raise self._unreadable(error, name) from None
+
+    def sha256_of(self, relative: str, name: str, write: Callable[[bytes], object] = lambda _: None) -> str:
+        """SHA-256 of a file that the request names, every piece of it handed on as it is read.
+
+        Raises WorkspaceError as ``resolve``, BadInput if the file changes while it is read.
+        """
+        with self.opened(self.resolve(relative, name), name) as stream:
+            found = read_unchanged(stream, write)
+        if found is None:
+            raise self.changed(name)
+        return found
+
+    def changed(self, name: str) -> BadInput:
+        """The error for a file that changes while the gate uses it."""
+        return BadInput(
+            f"{name} was changed while the gate was at work",
+            where=str(self.path),
+            expected="the bytes that the release is named by",
+            got="different bytes",
+            fix="wait until nothing writes to these files, then run the command again",
+        )
+
+    def _unreadable(self, error: Exception, name: str) -> WorkspaceError:
+        return self._unusable(
+            "the file cannot be read",
+            name,
+            "a readable file, which nobody exchanges meanwhile",
+            type(error).__name__,
+            "check its permissions",
+        )
 
     def _unusable(self, what: str, name: str, expected: str, got: str, fix: str) -> WorkspaceError:
         return WorkspaceError(what, where=self.place(name), expected=expected, got=got, fix=fix)
@@ -214,20 +250,12 @@ def take_snapshot(loaded: LoadedRequest, hashes: Mapping[str, str], folder: Path
     (folder / _REQUEST).write_bytes(loaded.content)
     index = {}
     for name, relative in named_files(loaded):
-        source = loaded.resolve(relative, name)
-        copy = folder / hashes[name] / source.name
+        copy = folder / hashes[name] / loaded.resolve(relative, name).name
         if not (copy.is_file() and file_sha256(copy) == hashes[name]):
             copy.parent.mkdir(mode=0o700, exist_ok=True)
-            shutil.copyfile(source, copy)
-            if file_sha256(copy) != hashes[name]:
-                copy.unlink()
-                raise BadInput(
-                    f"{name} was changed while the gate was at work",
-                    where=str(loaded.path),
-                    expected="the bytes that the release is named by",
-                    got="different bytes",
-                    fix="wait until nothing writes to these files, then run the command again",
-                )
+            with written(copy) as partial, partial.open("xb") as stream:
+                if loaded.sha256_of(relative, name, stream.write) != hashes[name]:
+                    raise loaded.changed(name)
         index[name] = str(copy.relative_to(folder))
     document = json.dumps({"path": str(loaded.path), "sha256": loaded.sha256, "files": index}).encode()
     (folder / _INDEX).write_bytes(document)

@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from tasks.core.collector import collector_paused
 from tasks.core.errors import RequestError, RequestProblem
+from tasks.core.opening import open_regular
 from tasks.request.document import (
     MAXIMUM_BYTES,
     NOTHING,
@@ -192,7 +193,7 @@ def read_bytes(path: Path, form: Form[Any]) -> bytes:
             raise RequestError(
                 "not a file", where=str(path), expected="a YAML document", got="a folder or a device", fix="name a file"
             )
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             content = stream.read(MAXIMUM_BYTES + 1)
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError)

@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.attacks.exchanges import HARMLESS, WAYS, Cell, Told, cells, play, quickly
+from tests.attacks.openings import attacks, put
 from tests.attacks.scenes import VARIANTS, Scene
 
 _SIGNS = {"identical": "=", "refused": "r", "blocked": "b", "unclear": "?", "LEAVES": "X"}
@@ -32,11 +33,30 @@ def main() -> int:
             _show(scene, told)
             totals.update(one.outcome for one in told)
             wrong += [one for one in told if one.outcome not in HARMLESS]
+            if name == VARIANTS["plain"].name:
+                totals.update(_opened(scene))
     for one in wrong:
         print(f"{one.outcome}: {one.cell.variant}, {one.cell.thing}, before {one.border}, {one.cell.way}: {one.why}")
     shown = ", ".join(f"{number} {outcome}" for outcome, number in sorted(totals.items()))
     print(f"\n{totals.total()} attacks in {time.monotonic() - started:.0f} s: {shown}; {totals['LEAVES']} leave")
-    return 1 if wrong else 0
+    return 1 if totals.keys() - HARMLESS else 0
+
+
+def _opened(scene: Scene) -> Counter[str]:
+    """Outcomes of everything that is put in an input's place when the gate opens it, a line for each kind."""
+    totals = Counter[str]()
+    for name in ("request.yaml", "data.csv"):
+        found: dict[str, Counter[str]] = {}
+        for kind, at in attacks(scene, name):
+            outcome, why = put(scene, name, kind, at)
+            found.setdefault(kind, Counter())[outcome] += 1
+            if outcome not in HARMLESS:
+                print(f"{outcome}: {kind} in place of {name}, at openings {sorted(at)}: {why}")
+        print(f"\nin place of {name}, at any of the times that it is opened")
+        for kind, outcomes in found.items():
+            print(f"{kind:36}" + ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items())))
+            totals += outcomes
+    return totals
 
 
 def _move(folder: Path, variant: str) -> None:

@@ -149,12 +149,26 @@ def test_the_same_data_again_must_continue(decoyed: tuple[World, Outcome], engin
             world.run(engine)
 
 
+def test_a_file_without_one_row_does_not_show_decoys_by_comparing(decoyed: tuple[World, Outcome], engine: Any) -> None:
+    """Rows that only the copy with decoys has would be these; the file's SHA-256 is another."""
+    world, outcome = decoyed
+    write_table(world.data, drawn_rows()[1:], COLUMNS)
+    try:
+        for who in ("clinic", "institute"):
+            world.ask(recipients=[recipient(who, stakes=STAKES)], policy=POLICY, title="One row less")
+            with pytest.raises(RequestError, match="copies of the same people are out") as caught:
+                world.run(engine)
+            assert caught.value.fix.startswith(f"add “continues: {outcome.release_id}”")
+    finally:
+        write_table(world.data, drawn_rows(), COLUMNS)
+
+
 def test_decoys_cannot_be_added_to_data_that_are_out(engine: Any, tmp_path: Path) -> None:
     one = make_decoyed_world(tmp_path / "other" / "world")
     one.ask(recipients=[UNIVERSITY], policy={"gates": POLICY["gates"]})
     one.run(engine)
     one.ask(recipients=[with_decoys("clinic")], policy=POLICY)
-    with pytest.raises(RequestError, match="without decoys; the next version"):
+    with pytest.raises(RequestError, match="release these people without decoys"):
         one.run(engine)
     one.ask(recipients=[with_decoys("clinic")], policy=POLICY, continues="0" * 64)
     with pytest.raises(RequestError):

@@ -11,14 +11,16 @@ import pytest
 from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.reassessing import Reassessed, reassess
-from flows.reviewing import cast_vote
 from tasks.core.errors import StageFailed
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.reassessment.record import TodaysVerdict
+from tests.support.acting import cast_vote
 from tests.support.world import NOW, Row, World, drawn_rows, recipient
 
 INFORMED = "transparent.maximum_risk"
+GATES = [{"measure": INFORMED, "at_most": 0.1, "because": "a small world"}]
+FINE = {"benefit": 1200, "loss": 300, "cost": 8}
 REVIEWED = {"review": {"required": 1, "reviewers": ["R. Reviewer"]}}
 
 
@@ -143,6 +145,26 @@ def test_copies_of_one_organisation_or_of_associates_are_in_one_hand(
     assert record.decision is Verdict.BLOCKED
     assert record.earlier is not None
     assert [one.recipient for one in record.earlier.copies] == ["university"]
+
+
+@pytest.mark.parametrize(
+    ("organisation", "together", "hand"),
+    [("The university", [], True), ("Elsewhere", [["faculty", "university"]], True), ("Elsewhere", [], False)],
+)
+def test_copies_of_one_release_in_one_hand_are_judged_together(
+    world: World, engine: Any, organisation: str, together: list[list[str]], hand: bool
+) -> None:
+    """Other stakes give other cells; whoever gets both copies intersects them."""
+    second = recipient("faculty", organisation=organisation, stakes=FINE)
+    world.ask(
+        recipients=[recipient("university"), second], policy={"gates": GATES, "reassessment": {"together": together}}
+    )
+    outcome = world.run(engine)
+    assert [record.decision for record in outcome.records] == ["blocked" if hand else "approved"] * 2
+    for record, other in zip(outcome.records, ("faculty", "university"), strict=True):
+        assert record.earlier is not None
+        assert record.earlier.siblings == ((other,) if hand else ())
+        assert (gate_of(record, INFORMED).alone is not None) == hand
 
 
 def test_people_withdrawn_between_copies_that_come_together_later(world: World, engine: Any) -> None:
