@@ -15,8 +15,9 @@ from tasks.core.errors import WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.secret_variables import secret
 from tasks.ledger.entry import Event
+from tasks.ledger.places import database_at
 from tasks.ledger.postgresql import SCHEMES
-from tasks.ledger.store import Ledger, database_at
+from tasks.ledger.store import Ledger
 
 VARIABLE = "RELEASEGATE_LEDGER"
 """Names the environment variable with the address of the ledger's database."""
