@@ -32,6 +32,7 @@ from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import publish, seal
+from tasks.delivery.columns import columns_of
 from tasks.delivery.pending import seal_folder
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import PageSettings
@@ -53,7 +54,9 @@ DESK = "desk"
 """The login that the requests came from."""
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """Hashes of passwords that take no time."""
-DATA = b"age,zip\n20-29,372**\n"
+COLUMNS = columns_of(records.approved())
+DATA = ",".join(COLUMNS).encode() + b"\n"
+DICTIONARY = canonical_json({"columns": [{"name": name} for name in COLUMNS]})
 DECOY_WORDS = ("canarydecoy", "canaryclass")
 """Would stand in a page that shows of a trace what only the incident responder is to know."""
 
@@ -233,11 +236,13 @@ def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: dateti
         if delivered:
             (staged / f"delivery/{who}").mkdir(parents=True)
             (staged / f"delivery/{who}/data.csv").write_bytes(DATA)
+            (staged / f"delivery/{who}/dictionary.json").write_bytes(DICTIONARY)
         elif decided.decision is Verdict.AWAITING_REVIEW:
             kept = workspace.private / "kept-delivery"
             (staged / "delivery").mkdir()
             kept.mkdir()
             (kept / "data.csv").write_bytes(DATA)
+            (kept / "dictionary.json").write_bytes(DICTIONARY)
             seal_folder(kept, workspace.pending(name, who), pending_key(workspace, name))
         manifest = seal(staged)
         enter(Event.DECIDED, bodies.decided(decided), who)
