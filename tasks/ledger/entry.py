@@ -50,6 +50,7 @@ class Event(StrEnum):
     # A person's public key is valid from here on; ``tasks.ledger.signing`` makes and reads the body.
     KEY_REGISTERED = "key registered"
     KEY_RETIRED = "key retired"  # the end of a registered key: lost, replaced, or its holder has left
+    RESTORED = "ledger restored"  # a ledger that was put back to an older state was accepted, for a reason
     KEYS_ROTATED = "keys rotated"  # all decoy manifests were sealed again under a new key
     # Policies, populations and persons that requests may name; ``tasks.ledger.enrolment`` makes and reads the body.
     ENROLLED = "enrolled"
@@ -222,10 +223,17 @@ def new_row(
     return row.hashed()
 
 
-def check_clock(at: datetime, not_before: str, place: str) -> None:
+def moment(stored: object) -> datetime | None:
+    """The time that is stored in a row; None where it is none."""
+    try:
+        return datetime.fromisoformat(str(stored))
+    except ValueError:
+        return None
+
+
+def check_clock(at: datetime, known: datetime | None, place: str) -> None:
     """Refuse a time before that of a ledger's last entry: under a clock set back, what has ended would hold again."""
-    known = datetime.fromisoformat(not_before) if not_before else at
-    if at < known - SKEW:
+    if known is not None and at.tzinfo and at < known - SKEW:
         raise WorkspaceError(
             "the clock is before the last entry of the ledger",
             where=place,

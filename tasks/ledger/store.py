@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
 from tasks.ledger.database import FOREIGN, FORMAT, damaged
-from tasks.ledger.entry import GENESIS, Entry, EntryFilter, Event, Head, Row, broken, check_clock, new_row
+from tasks.ledger.entry import GENESIS, Entry, EntryFilter, Event, Head, Row, broken, check_clock, moment, new_row
 from tasks.ledger.places import Database, database_at, translated, translation
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
 
@@ -56,10 +56,10 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def __init__(self, database: Database, committed: Callable[[Head], object]) -> None:
         self._database, self._committed = database, committed
-        self._appended: Row | None = None
-        """The last entry of the open transaction."""
-        self._not_before = ""
-        """Time of the last entry when the ledger was opened, or of the last one that was appended since."""
+        self._appended: tuple[Head, datetime] | None = None
+        """The last entry of the open transaction, and the time that was given for it."""
+        self._not_before: datetime | None = None
+        """Time of the last entry when the ledger was opened, or the last time that was given since."""
         self._engine = database.connect()
         self._connection = self._engine.connect()
         self._lock = threading.RLock()
@@ -106,7 +106,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         try:
             ledger._check_format()
             with suppress(ReleasegateError), ledger._reading() as connection:  # damage is for `verify` to describe
-                ledger._not_before = str(connection.execute(_NEWEST.with_only_columns(_ENTRY.c.at)).scalar() or "")
+                ledger._not_before = moment(connection.execute(_NEWEST.with_only_columns(_ENTRY.c.at)).scalar())
         except BaseException:
             ledger.close()
             raise
@@ -147,8 +147,8 @@ class Ledger(AbstractContextManager["Ledger"]):
                 pass  # commits on leaving, and rolls back where that fails
             appended, self._appended = self._appended, None
             if appended is not None:
-                self._not_before = appended.at
-                self._committed(Head(appended.sequence, appended.sha256))
+                head, self._not_before = appended
+                self._committed(head)
 
     def append(
         self,
@@ -173,9 +173,16 @@ class Ledger(AbstractContextManager["Ledger"]):
         with self.transaction():
             last = self._entries(_NEWEST.limit(1))
             head = Head(last[0].sequence, last[0].sha256) if last else Head(0, GENESIS)
-            check_clock(at, self._appended.at if self._appended else self._not_before, self.place)
-            at = max(at, last[0].at) if last else at
-            row = new_row(head, event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
+            check_clock(at, self._appended[1] if self._appended else self._not_before, self.place)
+            row = new_row(
+                head,
+                event,
+                release_id=release_id,
+                recipient=recipient,
+                actor=actor,
+                body=body,
+                at=max(at, last[0].at) if last and at.tzinfo else at,
+            )
             if signer is not None:
                 row = signer.sign(row)
             if signer is not None or event in _SIGNED_EVENTS:
@@ -192,7 +199,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                     ) from None
             with translated(self._database):
                 self._connection.execute(_ENTRY.insert().values(row._asdict()))
-            self._appended = row
+            self._appended = Head(row.sequence, row.sha256), at
             return Entry.from_row(row)
 
     def entries(
