@@ -6,18 +6,19 @@ the workspace makes it, and the ledger records it as the first, with their login
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.identity import Inputs
 from flows.ledger import open_ledger
+from flows.persons import check_own_login
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput
 from tasks.core.files import file_sha256
-from tasks.core.people import WorkflowRole, person_key
+from tasks.core.people import PERSON_ID, WorkflowRole, person_key
 from tasks.ledger.enrolment import (
     Directory,
     EndedEnrolment,
@@ -54,6 +55,7 @@ def enrol(
         directory = Directory.of(ledger)
         officer, signer = _acting(ledger, directory, by, key, ask)
         body = Enrolment(items=tuple(items), by=officer.name)
+        directory.check_names(items)
         directory.enrol(body)
         _append(ledger, Event.ENROLLED, body, clock, signer)
 
@@ -80,7 +82,9 @@ def first_enrolment(ledger: Ledger, items: Sequence[EnrolledItem], clock: Clock 
     """Enrol items in a workspace where nothing is enrolled; BadInput if something is."""
     with ledger.transaction():
         body = Enrolment(items=tuple(items), by=None, first=True)
-        Directory.of(ledger).enrol(body)
+        directory = Directory.of(ledger)
+        directory.check_names(items)
+        directory.enrol(body)
         _append(ledger, Event.ENROLLED, body, clock, None)
 
 
@@ -151,27 +155,40 @@ def items_of(loaded: LoadedRequest) -> tuple[EnrolledItem, ...]:
 
 
 def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...]:
-    """Requester, reviewers and officers of a request; the requester with their login."""
-    name, _, title = request.requested_by.partition(",")
-    requester, review = _line(name) or _line(title) or "requester", request.policy.review
+    """Requester, reviewers and officers of a request; the requester with their login.
+
+    Where the policy names a person by name, the id follows from it; by id, the name.
+    """
+    requester, review = request.requested_by, request.policy.review
     named = [(requester, WorkflowRole.REQUESTER)]
     named += [(_line(one), WorkflowRole.REVIEWER) for one in review.reviewers]
     named += [(_line(one), WorkflowRole.OFFICER) for one in review.officers or (requester,)]
     roles: dict[str, list[WorkflowRole]] = {}
+    spelled: dict[str, list[str]] = {}
     for one, role in named:
         roles.setdefault(person_key(one), []).append(role)
-    spelled = {person_key(one): one for one, _ in reversed(named)}
-    ids = _ids(spelled[who] for who in roles)
-    return tuple(
-        EnrolledPerson(
-            id=ids[number],
-            name=spelled[who],
-            title=_line(title) if who == person_key(requester) else "",
-            roles=tuple(mine),
-            logins=(login,) if who == person_key(requester) else (),
-        )
-        for number, (who, mine) in enumerate(roles.items())
-    )
+        spelled.setdefault(person_key(one), []).append(one)
+    people: list[EnrolledPerson] = []
+    for who, spellings in spelled.items():
+        given = next((one for one in spellings if re.match(PERSON_ID, one)), None)
+        name = next((one for one in spellings if not re.match(PERSON_ID, one)), None) or _name_of(str(given))
+        own = (login,) if person_key(requester) == who else ()
+        person_id = given or _id_of(name, [one.id for one in people])
+        people.append(EnrolledPerson(id=person_id, name=name, roles=tuple(roles[who]), logins=own))
+    return tuple(people)
+
+
+def _name_of(person_id: str) -> str:
+    """The name that an id is made of: its words with capitals, initials with a dot."""
+    words = [word.capitalize() for word in re.split(r"[._@+-]+", person_id) if word]
+    return " ".join(f"{word}." if len(word) == 1 else word for word in words)
+
+
+def _id_of(name: str, taken: Collection[str]) -> str:
+    """The id that a name makes: its letters without accents, and a number where it is taken."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
+    stem = re.sub(r"[^a-z0-9]+", ".", plain).strip(".")[:50] or "person"
+    return stem if stem not in taken else f"{stem}.{len(taken) + 1}"
 
 
 def _line(text: str) -> str:
@@ -179,31 +196,14 @@ def _line(text: str) -> str:
     return "".join(mark for mark in text if mark.isprintable()).strip()[:LONGEST_NAME]
 
 
-def _ids(names: Iterable[str]) -> list[str]:
-    """An id for each name: its letters without accents, and a number where two would be equal."""
-    made: list[str] = []
-    for name in names:
-        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
-        stem = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:50] or "person"
-        made.append(stem if stem not in made else f"{stem}-{len(made) + 1}")
-    return made
-
-
 def _acting(
     ledger: Ledger, directory: Directory, by: str, key: PrivateKey | None, ask: Ask
 ) -> tuple[EnrolledPerson, Signer | None]:
-    """The officer who acts, and their key where one is registered; without one, the login must not be another's."""
+    """The officer who acts, and their key where one is registered; without one, the login must be theirs."""
     officer = directory.officer(by)
     signer = signer_of(ledger, officer.name, key, ask)
-    owner = directory.person_of_login(actor())
-    if signer is None and owner != officer and (owner is not None or officer.logins):
-        raise BadInput(
-            "the officer did not sign in",
-            where="--as",
-            expected=f"a login of {officer.id}",
-            got="another person's login" if owner else "a login of nobody",
-            fix=f"run the command as {officer.id}, or register a key: releasegate key create",
-        )
+    if signer is None:
+        check_own_login(directory, officer, actor())
     return officer, signer
 
 

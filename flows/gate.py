@@ -3,7 +3,7 @@
 The steps of one call, in order:
 
 1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used, or where its
-   policy or population is not enrolled.
+   policy, population or people are not enrolled.
 2. Name the release by its inputs, and by overrides of its gates that are in force. One that is published already is
    verified and returned as it was decided, with the reason where the decision no longer holds; an expiry is recorded.
 3. Finish or discard what an earlier, interrupted run of the same release left.
@@ -15,7 +15,7 @@ The steps of one call, in order:
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,8 @@ from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.enrolment import check_enrolled, first_enrolment, items_of
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
-from flows.ledger import open_ledger
+from flows.ledger import begun_workspace, open_ledger
+from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.progress import step
 from flows.workspace import INPUTS, Workspace, open_workspace
@@ -37,7 +38,7 @@ from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
 from tasks.core.seed import seed_commitment
-from tasks.decision.context import CONTEXT, DecisionContext
+from tasks.decision.context import CONTEXT, DecisionContext, InvolvedPeople
 from tasks.decision.overrides import is_of
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open
@@ -131,18 +132,19 @@ def run_release(
 
     Writes to the workspace as described above.
 
-    `workspace_root` is made if absent; `roots` are folders beside the request's own that it may name files in; `engine`
+    `workspace_root` is a workspace; `roots` are folders beside the request's own that it may name files in; `engine`
     runs the pipeline; `dask` is the address of a running Dask scheduler whose workers code and count the records, on
-    which not a bit of the release depends; `enrol` makes the first enrolment of a workspace where nothing is enrolled.
-    The outcome has one decision record a recipient, blocked ones included.
+    which not a bit of the release depends; `enrol` begins a workspace where there is none, and makes its first
+    enrolment where nothing is enrolled. The outcome has one decision record a recipient, blocked ones included.
     Raises BadInput if request or data cannot be used, or change before they are copied, or policy, population or
     register are not those enrolled: only a ledger entry is written then. Raises StageFailed if a stage fails that all
     recipients share: nothing is released, and the ledger says so.
     Raises TamperingFound if the ledger or an earlier bundle of this release is not as recorded.
     """
-    workspace, clock = open_workspace(workspace_root), SteadyClock(clock)
+    workspace = open_workspace(workspace_root) if enrol else begun_workspace(workspace_root)
+    clock = SteadyClock(clock)
     workspace.forget_abandoned()
-    with guarded("release"), open_ledger(workspace, create=True) as ledger:
+    with guarded("release"), open_ledger(workspace, create=enrol) as ledger:
         with _recorded(ledger, clock), guarded("request"):
             loaded = load_request(request_path, roots)
             inputs = read_inputs(loaded)
@@ -163,14 +165,16 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     repeated = call.workspace.bundle(call.release_id).exists()
     if not repeated:
         with _recorded(call.ledger, call.clock):
-            check_enrolled(Directory.of(call.ledger), call.loaded.request, call.inputs)
-        _run(call, engine, dask)
+            directory = Directory.of(call.ledger)
+            check_enrolled(directory, call.loaded.request, call.inputs)
+            people = involved(directory, call.loaded.request, actor())
+        _run(call, people, engine, dask)
     return _decided(call, repeated=repeated)
 
 
-def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
+def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | None) -> None:
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
-    requested_at, handed_in_by = _requested(call)
+    requested_at, handed_in_by = _requested(call, people)
     try:
         with guarded("release"):
             decided_at = call.clock.checked()
@@ -184,7 +188,7 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
                 code=code_fact(),
                 seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
                 requested_at=requested_at,
-                handed_in_by=handed_in_by,
+                people=replace(people, handed_in_by=handed_in_by),
                 decided_at=decided_at,
                 prev_record_sha256=ledger.head().sha256,
                 inputs_id=call.named.inputs if call.named.overrides else None,
@@ -320,15 +324,16 @@ def _check_overrides(call: _GateCall) -> None:
                 )
 
 
-def _requested(call: _GateCall) -> tuple[datetime, str]:
+def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
     """Time and actor of the request: those of the first run, where this one goes on after an interruption."""
-    at, by, loaded = call.clock(), actor(), call.loaded
+    at, by, loaded = call.clock(), people.handed_in_by, call.loaded
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at, earlier[-1].actor
     body = {
         "title": loaded.request.title,
-        "requested_by": loaded.request.requested_by,
+        "requested_by": people.requested_by,
+        "requester_id": people.requester_id,
         "request_path": printable(str(loaded.path.resolve())),
         "request_sha256": loaded.sha256,
         "roots": [printable(str(root)) for root in loaded.roots],

@@ -12,7 +12,7 @@ from typing import Any
 
 from flows.actor import actor, utc_now
 from flows.ledger_head import NotedHead
-from flows.workspace import Workspace
+from flows.workspace import Workspace, no_workspace, open_workspace
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.secret_variables import secret
@@ -106,6 +106,13 @@ def ledger_address() -> str:
 def has_ledger(workspace: Workspace) -> bool:
     """Whether a ledger was begun for this workspace, in its file or in a database."""
     return workspace.ledger.is_file() or _noted(workspace) is not None
+
+
+def begun_workspace(root: Path) -> Workspace:
+    """Open a workspace that has a ledger; WorkspaceError where it was never begun."""
+    if not has_ledger(Workspace(root.resolve())):
+        raise no_workspace(root)
+    return open_workspace(root)
 
 
 def recorder_of(bundle: Path, workspace: Workspace) -> Workspace:

@@ -173,6 +173,27 @@ def _sweep(workspace: Workspace) -> None:
                 draft.unlink()
 
 
+def nearest_workspace(folder: Path) -> Path | None:
+    """The folder ``workspace`` in a folder, or in the nearest above it, if it is this user's; else None."""
+    for place in (folder, *folder.parents):
+        private = place / "workspace" / ".releasegate"
+        with suppress(OSError):
+            if private.stat().st_uid == os.getuid() and private.is_dir():
+                return place / "workspace"
+    return None
+
+
+def no_workspace(root: Path) -> WorkspaceError:
+    """The error where a command needs a workspace and there is none."""
+    return WorkspaceError(
+        "there is no workspace",
+        where=str(root.absolute()),
+        expected="a workspace that --workspace or RELEASEGATE_WORKSPACE names, or one in this folder or above it",
+        got="none",
+        fix="name it; a new one is begun by its first enrolment: releasegate enrol request REQUEST, or release --enrol",
+    )
+
+
 def open_workspace(root: Path) -> Workspace:
     """Make a workspace's folders where they are missing, and remove drafts that killed processes left behind.
 

@@ -20,11 +20,12 @@ def release(
     request_path : str or Path
         The request, YAML.
     workspace : str or Path
-        Folder of ledger, bundles and private files; made if absent.
+        Folder of ledger, bundles and private files.
     roots : sequence of str or Path
         Folders beside the request's own that it may name files in.
     enrol : bool
-        Whether to enrol the request's policy, population and persons first, where nothing is enrolled yet.
+        Whether to begin the workspace where there is none, and enrol the request's policy, population and persons where
+        nothing is enrolled yet.
 
     Returns
     -------

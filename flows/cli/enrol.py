@@ -74,16 +74,18 @@ def population(
 def person(
     person_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the person.", show_default=False)],
     name: Annotated[str, typer.Option(help="Name, as policies spell it.", show_default=False)],
-    role: Annotated[list[PersonRole], typer.Option(help="Role; may be repeated.", show_default=False)],
     officer: AsOption,
     *,
+    role: Annotated[
+        list[PersonRole] | None, typer.Option(help="Role; may be repeated; a regulator needs none.", show_default=False)
+    ] = None,
     title: Annotated[str, typer.Option(help="Title or qualification.")] = "",
     login: Annotated[list[str] | None, typer.Option(help="Login of theirs; may be repeated.")] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
     """Enrol a person; an enrolled one of the same id gets the new name, title, roles and logins."""
-    roles = tuple(map(WorkflowRole, role))
+    roles = tuple(map(WorkflowRole, role or ()))
     try:
         item = EnrolledPerson(id=person_id, name=name, title=title, roles=roles, logins=tuple(login or ()))
     except ValidationError:

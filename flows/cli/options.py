@@ -4,23 +4,46 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from flows.workspace import nearest_workspace, no_workspace
 from tasks.core.errors import BadInput
 from tasks.ledger.chain import Checkpoints
 
 RequestArgument = Annotated[Path, typer.Argument(help="The release request, a YAML document.", show_default=False)]
-WorkspaceOption = Annotated[
-    Path,
-    typer.Option(
+DEFAULT_WORKSPACE = Path("workspace")
+"""Where nothing names another: in the current folder, or in the nearest above it that has one."""
+
+
+def _nearest(context: typer.Context, param: typer.CallbackParam, value: Path) -> Path:
+    """The workspace that is named, or else the nearest; the default itself where there is none."""
+    source = context.get_parameter_source(str(param.name))
+    return nearest_workspace(Path.cwd()) or value if source is not None and source.name == "DEFAULT" else value
+
+
+def _existing(context: typer.Context, param: typer.CallbackParam, value: Path) -> Path:
+    """The same; BadInput where none is named and none is found."""
+    found = _nearest(context, param, value)
+    if found == DEFAULT_WORKSPACE:
+        raise no_workspace(found)
+    return found
+
+
+def _workspace_option(found: Callable[[typer.Context, typer.CallbackParam, Path], Path]) -> Any:
+    return typer.Option(
         "--workspace",
         "-w",
         envvar="RELEASEGATE_WORKSPACE",
-        help="Folder of the ledger and the bundles; made if absent.",
-    ),
-]
+        help="Folder of the ledger and the bundles; else “workspace” here, or in the nearest folder above.",
+        callback=found,
+    )
+
+
+WorkspaceOption = Annotated[Path, _workspace_option(_nearest)]
+SetUpWorkspaceOption = Annotated[Path, _workspace_option(_existing)]
+"""For commands that make the folders of a workspace, only where it is named."""
 RELEASE = typer.Argument(help="Release id, its first digits (6 or more), or a bundle's folder.", show_default=False)
 ReleaseArgument = Annotated[str, RELEASE]
 RecipientOption = Annotated[
@@ -42,7 +65,6 @@ DaskOption = Annotated[
         show_default=False,
     ),
 ]
-DEFAULT_WORKSPACE = Path("workspace")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

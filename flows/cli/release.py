@@ -153,7 +153,8 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]
     if lapsed or verdict != record.decision.value:
         yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
     yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
-    gates = ((_mark(gate), gate.title, *write_result(gate)) for gate in record.gates)
+    rule = {"records": record.dataset.rows_in, "small_cell": record.policy.small_cell}  # as the reasons above
+    gates = ((_mark(gate), gate.title, *write_result(gate, **rule)) for gate in record.gates)
     yield from table("", ("", "gate", ">measured", "required"), gates)
     facts = {
         f"  valid until {record.valid_until}": standing.state in _LETS_LEAVE,

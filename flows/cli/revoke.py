@@ -59,7 +59,11 @@ def override(
     if not gate:
         return _answer(reopen(action), as_json=as_json)
     made = override_gates(action, gate)
-    gates = [(one, *write_result(one)) for one in made.gates]
+    record = made.record
+    gates = [
+        (one, *write_result(one, records=record.dataset.rows_in, small_cell=record.policy.small_cell))
+        for one in made.gates
+    ]
     return answer(
         {
             "release_id": made.release_id,

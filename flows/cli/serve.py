@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption
 
 
 def serve(
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    workspace: SetUpWorkspaceOption = DEFAULT_WORKSPACE,
     inbox: Annotated[
         Path | None, typer.Option("--inbox", help="Folder to drop requests into.", show_default=False)
     ] = None,

@@ -22,7 +22,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a wo
 gc.disable()
 for _name in _MODULES:
     import_module(_name)
-if hold_temporary_folder(Path(os.environ["TMPDIR"])):  # else the workspace is not there yet
+_folder = os.environ.get("TMPDIR")
+if _folder is None or hold_temporary_folder(Path(_folder)):  # else the workspace is not there yet
     with suppress(StageFailed):  # the report's own stage says so
         import_module("reports.pdf").prepare_renderer()
 gc.freeze()  # workers share these objects' memory as long as nobody counts them again

@@ -54,6 +54,12 @@ def risk_section(view: RecordView) -> Iterator[Block]:
         "Attacker and measure 34 | Unit 20 | Before 15r | After 15r | Threshold 16r",
         rows,
     )
+    yield Paragraph(
+        f"Highest risks are {'rounded up to three digits' if view.record.decoys else 'exact'}, since gates judge by "
+        "them: 1 over a prosecutor's is the size of the smallest class. It does not tell how many classes are that "
+        f"small, or whose. Numbers of people below {numbers.integer(cells.limit)} are shown as bounds.",
+        "note",
+    )
     yield _risk_chart(view)
 
 

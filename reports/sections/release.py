@@ -311,7 +311,7 @@ def history(view: RecordView) -> Iterator[Block]:
     votes = f"{numbers.integer(len(record.reviews))} of {numbers.integer(record.reviews_required)} votes cast"
     yield Facts(
         kept(
-            ("Requested", f"{numbers.minute(record.requested_at)}, by {record.requested_by}"),
+            ("Requested", f"{numbers.minute(record.requested_at)}, by {record.requester}"),
             ("Decided by the gate", numbers.minute(record.decided_at)),
             ("Expert", record.expert or "not named in the request"),
             ("Supersedes", supersedes) if record.supersedes else None,

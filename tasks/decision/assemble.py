@@ -1,7 +1,7 @@
 """Putting one recipient's decision record together; a figure that no stage measured is empty and passes no gate."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import starmap
 from typing import Any, TypeVar
 
@@ -234,14 +234,11 @@ def assemble(
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,
         earlier=findings.earlier,
-        requested_by=request.requested_by,
-        handed_in_by=circumstances.handed_in_by,
+        **asdict(circumstances.people),
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,
         expert=request.expert,
         reviews_required=request.policy.review.required,
-        reviewers=request.policy.review.reviewers,
-        officers=request.policy.review.officers,
         overridable=tuple(measure.value for measure in request.policy.review.overridable),
         override_days=request.policy.review.override_days,
         valid_from=valid_from,

@@ -6,15 +6,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from multiprocessing import get_context
 from pathlib import Path
 
-from tests.attacks.exchanges import HARMLESS, WAYS, Cell, Told, cells, play, quickly
+from tests.attacks.exchanges import HARMLESS, WAYS, Told, quickly
 from tests.attacks.openings import attacks, put
 from tests.attacks.scenes import VARIANTS, Scene
+from tests.attacks.workers import play_all
 
 _SIGNS = {"identical": "=", "refused": "r", "blocked": "b", "unclear": "?", "LEAVES": "X"}
-_scenes: dict[str, Scene] = {}
 
 
 def main() -> int:
@@ -26,10 +25,8 @@ def main() -> int:
     totals, wrong, started = Counter[str](), list[Told](), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="releasegate-attacks-") as folder, quickly():
         for name in given.variants:
-            scene = _scenes[name] = Scene(Path(folder) / name, VARIANTS[name])
-            # Forked, workers have what this process remembers; each attacks at a place of its own.
-            with get_context("fork").Pool(given.processes, _move, (Path(folder), name)) as workers:
-                told = list(workers.imap(_play, cells(scene), chunksize=4))
+            scene = Scene(Path(folder) / name, VARIANTS[name])
+            told = play_all(scene, given.processes)
             _show(scene, told)
             totals.update(one.outcome for one in told)
             wrong += [one for one in told if one.outcome not in HARMLESS]
@@ -57,15 +54,6 @@ def _opened(scene: Scene) -> Counter[str]:
             print(f"{kind:36}" + ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items())))
             totals += outcomes
     return totals
-
-
-def _move(folder: Path, variant: str) -> None:
-    """Give a worker a scene of its own."""
-    _scenes[variant] = Scene(folder / f"{variant}-{os.getpid()}", VARIANTS[variant])
-
-
-def _play(cell: Cell) -> Told:
-    return play(_scenes[cell.variant], cell)
 
 
 def _show(scene: Scene, told: list[Told]) -> None:

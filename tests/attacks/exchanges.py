@@ -156,13 +156,16 @@ def _put(path: Path, content: bytes) -> None:
 
 def play(scene: Scene, cell: Cell) -> Told:
     """Run one attack."""
-    borders = scene.played.borders
-    deciding = next(n for n, border in enumerate(borders) if border.startswith(DECIDING))
-    back = {STAYS: None, BACK_AT_NEXT: cell.border + 1, BACK_BEFORE_DECIDING: deciding}[cell.way]
     scene.set_up()
-    with acting(Exchange(scene.place, things(scene)[cell.thing], cell.border, back)):
+    with acting(Exchange(scene.place, things(scene)[cell.thing], cell.border, returning(scene, cell))):
         outcome, why = judged(scene, lambda: scene.world.run(in_process(scene.place)))
-    return Told(cell, borders[cell.border], outcome, why)
+    return Told(cell, scene.played.borders[cell.border], outcome, why)
+
+
+def returning(scene: Scene, cell: Cell) -> int | None:
+    """Position of the border at which a cell puts back what it exchanged."""
+    deciding = next(n for n, border in enumerate(scene.played.borders) if border.startswith(DECIDING))
+    return {STAYS: None, BACK_AT_NEXT: cell.border + 1, BACK_BEFORE_DECIDING: deciding}[cell.way]
 
 
 def judged(scene: Scene, run: Callable[[], Outcome]) -> tuple[str, str]:

@@ -412,6 +412,7 @@ def test_a_refusal_as_json(world: World, releasegate: Any) -> None:
 def test_a_request_whose_name_is_no_text(world: World, releasegate: Any) -> None:
     """File names are bytes; one that is not UTF-8 must not break messages or ledger."""
     folder = os.fsdecode(os.fsencode(world.folder) + b"\xff")
+    world.enrol()
     world.folder.rename(folder)
     for command in (["release", "--workspace", str(world.workspace.root)], ["check"]):
         told = releasegate(*command, str(Path(folder, "nothing.yaml")), "--json")

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from flows.actor import acting_as
-from flows.enrolment import end_enrolment, enrol, policy_item
+from flows.enrolment import end_enrolment, enrol, first_enrolment, items_of, policy_item
 from flows.gate import run_release
 from flows.ledger import open_ledger
 from flows.signing import create_key
+from flows.workspace import open_workspace
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory, EnrolledPerson, EnrolledPolicy
@@ -20,7 +21,7 @@ from tasks.request.load import load_request
 from tests.support.enrolled import but_enrolments
 from tests.support.world import NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, World, population_rows, write_table
 
-STEWARD = "a-steward"
+STEWARD = "a.steward"
 LAX = [{"measure": "transparent.maximum_risk", "at_most": 1, "because": "no bound"}]
 FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 
@@ -28,7 +29,8 @@ FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 @pytest.fixture
 def begun(world: World) -> World:
     """A workspace that was begun with the world's own request."""
-    world.enrol(lambda: NOW)
+    with open_ledger(open_workspace(world.workspace.root), create=True) as ledger:
+        first_enrolment(ledger, items_of(load_request(world.request)), lambda: NOW)
     return world
 
 
@@ -91,6 +93,7 @@ def test_what_is_not_enrolled_decides_nothing(
 
 
 def test_a_workspace_without_enrolments_releases_nothing_and_the_message_names_the_command(world: World) -> None:
+    open_ledger(open_workspace(world.workspace.root), create=True).close()
     assert "releasegate enrol request" in refusal(world).fix
 
 
@@ -141,8 +144,8 @@ def test_a_version_is_one_policy_for_good(begun: World) -> None:
     [
         ("nobody", None, "no officer answers"),
         ("requester", "requester", "no officer answers"),
-        (STEWARD, "requester", "did not sign in"),
-        (STEWARD, "somebody", "did not sign in"),
+        (STEWARD, "requester", "login is not one of"),
+        (STEWARD, "somebody", "login is not one of"),
     ],
 )
 def test_who_is_no_officer_enrols_nothing(who: str, login: str | None, what: str, begun: World) -> None:
@@ -179,7 +182,7 @@ def test_names_and_logins_are_of_one_person(taken: dict[str, Any], begun: World)
     person = EnrolledPerson(id="other", name="Another", roles=(WorkflowRole.REVIEWER,), logins=("own",))
     enrol(begun.workspace, [person], STEWARD, clock=lambda: NOW)
     second = EnrolledPerson(id="second", name="Second", roles=(WorkflowRole.REVIEWER,)).model_copy(update=taken)
-    with pytest.raises(BadInput, match="another person is enrolled"):
+    with pytest.raises(BadInput, match=r"another person"):
         enrol(begun.workspace, [second], STEWARD, clock=lambda: NOW)
 
 
@@ -210,3 +213,25 @@ def test_the_command(world: World, releasegate: Any) -> None:
     listed = releasegate("enrol", "list", *place).document["enrolled"]
     assert [one.get("version") or one.get("source") or one["id"] for one in listed] == ["again", STEWARD, "2", "okafor"]
     assert "from again" in releasegate("enrol", "list", *place[:2]).out
+
+
+def test_a_release_from_another_folder_begins_no_workspace(
+    begun: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second ledger would know nothing of earlier copies."""
+    elsewhere = begun.folder.parent / "elsewhere" / "below"
+    elsewhere.mkdir(parents=True)
+    monkeypatch.delenv("RELEASEGATE_WORKSPACE", raising=False)
+    monkeypatch.chdir(elsewhere)
+    assert [one["id"] for one in releasegate("enrol", "list", "--json").document["enrolled"][:1]] == ["standard"]
+    shutil.move(begun.workspace.root, begun.folder / "workspace")  # no longer above
+    for words in (
+        ("release", begun.request),
+        ("release", begun.request, "--workspace=named"),  # in one word, so that the tests enrol nothing
+        ("key", "create", "Ana", "--role", "officer"),
+        ("account", "add", "ana", "--name", "Ana", "--role", "officer", "--by-proxy"),
+        ("serve",),
+    ):
+        told = releasegate(*words)
+        assert (told.code, "there is no workspace" in told.err) == (2, True), told
+    assert not list(elsewhere.iterdir())

@@ -57,10 +57,11 @@ def document() -> dict[str, Any]:
         {
             **institute,
             "id": "lab",
+            "organisation": "Laboratory",
             "stakes": {"benefit": 90, "loss": 60, "cost": 2},
             "adversary": {"exploit_cost": 100},
         },
-        {**institute, "id": "institute"},
+        {**institute, "id": "institute", "organisation": "Institute"},
     ]
     asked["policy"]["gates"] = [
         {"measure": "transparent.maximum_risk", "at_most": 0.2, "because": "a test"},

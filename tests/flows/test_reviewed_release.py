@@ -263,7 +263,7 @@ def test_no_vote_is_seen_before_all_are_in(waiting: Waiting) -> None:
     assert "reject" not in repr(told)
     assert "Qualm" not in repr(told)
     (entry,) = (entry for entry in waiting.entries() if entry.event is Event.VOTED)
-    assert entry.body.keys() == {"reviewer", "record_sha256", "commitment"}
+    assert entry.body.keys() == {"reviewer", "person", "record_sha256", "commitment"}
     shown = repr(overview(waiting.release_id, waiting.workspace, clock=lambda: LATER))
     assert FIRST in shown
     assert "Qualm" not in shown
@@ -602,7 +602,7 @@ def test_who_has_a_key_must_sign(
     assert releasegate(*voting, "--as", SECOND).code == 0, "nobody else needs one"
     assert releasegate("verify", "ledger", *place).code == 0
     signers = {entry.body.get("reviewer"): entry.signer for entry in waiting.entries() if entry.event is Event.VOTED}
-    assert signers == {FIRST: FIRST.upper(), SECOND: None}
+    assert signers == {FIRST: FIRST, SECOND: None}
     assert releasegate("key", "create", OFFICER, "--role", "officer", *place).code == 0
     monkeypatch.delenv(PASSPHRASE)
     revoking = ("revoke", waiting.release_id, *place, "--as", OFFICER, "--reason", "x")

@@ -34,6 +34,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 def test_no_process_that_a_release_starts_inherits_a_secret(tmp_path: Path) -> None:
     """Git, the process that workers are forked from, its helper, and the workers, which seal decoys with a key."""
     world = make_decoyed_world(tmp_path / "world")
+    world.enrol()
     line, environment = command("release", world.request, "--workspace", world.workspace.root)
     environment |= GIVEN | {"RELEASEGATE_DECOY_KEYS": KEYS}
     running = subprocess.Popen(line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -24,6 +24,7 @@ def leftovers(folder: Path) -> list[str]:
 def test_nothing_is_left_after_a_kill(tmp_path: Path, whole: bool) -> None:
     world, system = make_world(tmp_path / "world"), tmp_path / "tmp"
     system.mkdir()
+    world.enrol()
     private = world.workspace.private
     line, environment = command("release", world.request, "--workspace", world.workspace.root)
     running = subprocess.Popen(

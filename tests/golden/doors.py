@@ -39,7 +39,7 @@ _WIDTH = 160
 _ACTOR = "golden"
 _DECOY_KEY = "Z29sZGVuLWRlY295LWtleS1nb2xkZW4tZGVjb3kta2U="
 _PRODUCT = (flows, reports, tasks)
-_NOT_ENTERED = ("flows.server_process", "flows.service", "flows.web")
+_NOT_ENTERED = ("flows.pipeline.preloaded", "flows.server_process", "flows.service", "flows.web")
 
 
 @dataclass(frozen=True)
