@@ -13,6 +13,7 @@ from flows.actor import Clock, actor, utc_now
 from flows.identity import Inputs
 from flows.ledger import open_ledger
 from flows.persons import check_own_login
+from flows.policies import keep_policy
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
 from tasks.core.canonical import digest
@@ -36,10 +37,13 @@ from tasks.request.load import LoadedRequest
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 from tasks.request.policy import Policy
 
+Enrollable = Policy | EnrolledPopulation | EnrolledPerson
+"""Values that can be enrolled; of a policy the ledger keeps the hash, and the workspace the text."""
+
 
 def enrol(
     workspace: Workspace,
-    items: Sequence[EnrolledItem],
+    items: Sequence[Enrollable],
     by: str,
     key: PrivateKey | None = None,
     *,
@@ -54,9 +58,10 @@ def enrol(
     with open_ledger(workspace) as ledger, ledger.transaction():
         directory = Directory.of(ledger)
         officer, signer = _acting(ledger, directory, by, key, ask)
-        body = Enrolment(items=tuple(items), by=officer.name)
-        directory.check_names(items)
+        body = Enrolment(items=tuple(map(item_of, items)), by=officer.name)
+        directory.check_names(body.items)
         directory.enrol(body)
+        _keep(workspace, items)
         _append(ledger, Event.ENROLLED, body, clock, signer)
 
 
@@ -78,21 +83,22 @@ def end_enrolment(
         _append(ledger, Event.ENROLMENT_ENDED, body, clock, signer)
 
 
-def first_enrolment(ledger: Ledger, items: Sequence[EnrolledItem], clock: Clock = utc_now) -> None:
+def first_enrolment(workspace: Workspace, ledger: Ledger, items: Sequence[Enrollable], clock: Clock = utc_now) -> None:
     """Enrol items in a workspace where nothing is enrolled; BadInput if something is."""
     with ledger.transaction():
-        body = Enrolment(items=tuple(items), by=None, first=True)
+        body = Enrolment(items=tuple(map(item_of, items)), by=None, first=True)
         directory = Directory.of(ledger)
-        directory.check_names(items)
+        directory.check_names(body.items)
         directory.enrol(body)
+        _keep(workspace, items)
         _append(ledger, Event.ENROLLED, body, clock, None)
 
 
 def check_enrolled(directory: Directory, request: ReleaseRequest, inputs: Inputs) -> None:
     """Refuse (BadInput) a request whose policy, population or register is not the one that is enrolled."""
-    asked = policy_item(request.policy)
+    asked = request.policy
     policy = directory.policy(asked.id, asked.version)
-    if policy != asked:
+    if policy != item_of(asked):
         raise _not_enrolled(
             "the policy is not enrolled" if policy is None else "the policy is not the one that is enrolled",
             "policy",
@@ -128,9 +134,18 @@ def _not_enrolled(what: str, where: str, expected: str, got: str, directory: Dir
     return BadInput(what, where=where, expected=expected, got=got, fix=fix)
 
 
-def policy_item(policy: Policy) -> EnrolledPolicy:
-    """A policy as it is enrolled."""
-    return EnrolledPolicy(id=policy.id, version=policy.version, sha256=digest(policy))
+def item_of(one: Enrollable) -> EnrolledItem:
+    """A policy as the ledger names it; anything else as it is."""
+    if isinstance(one, Policy):
+        return EnrolledPolicy(id=one.id, version=one.version, sha256=digest(one))
+    return one
+
+
+def _keep(workspace: Workspace, items: Sequence[Enrollable]) -> None:
+    """Write the files of policies, once their enrolment is permitted and before it is recorded."""
+    for one in items:
+        if isinstance(one, Policy):
+            keep_policy(workspace, one)
 
 
 def population_item(path: Path, table: Population | ExternalData) -> EnrolledPopulation:
@@ -141,7 +156,7 @@ def population_item(path: Path, table: Population | ExternalData) -> EnrolledPop
     )
 
 
-def items_of(loaded: LoadedRequest) -> tuple[EnrolledItem, ...]:
+def items_of(loaded: LoadedRequest) -> tuple[Enrollable, ...]:
     """Policy, population, register and persons of a request.
 
     The requester gets the present login, and is the officer too where the policy names none. Raises PopulationError if
@@ -151,7 +166,7 @@ def items_of(loaded: LoadedRequest) -> tuple[EnrolledItem, ...]:
     tables = [population_item(loaded.resolve(request.population.path, "population.path"), request.population)]
     if register is not None:
         tables.append(population_item(loaded.resolve(register.path, "external_data.path"), register))
-    return (policy_item(request.policy), *tables, *persons_of(request, actor()))
+    return (request.policy, *tables, *persons_of(request, actor()))
 
 
 def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...]:

@@ -31,6 +31,7 @@ from flows.identity import Inputs, Named, code_fact, last_decided, named, read_i
 from flows.ledger import begun_workspace, open_ledger
 from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
+from flows.policies import PolicyShelf
 from flows.progress import step
 from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
@@ -146,11 +147,11 @@ def run_release(
     workspace.forget_abandoned()
     with guarded("release"), open_ledger(workspace, create=enrol) as ledger:
         with _recorded(ledger, clock), guarded("request"):
-            loaded = load_request(request_path, roots)
+            loaded = load_request(request_path, roots, PolicyShelf(workspace.root))
             inputs = read_inputs(loaded)
             of_inputs = release_id(loaded, inputs, code_fact())
             if enrol and Directory.of(ledger).is_empty:
-                first_enrolment(ledger, items_of(loaded), clock)
+                first_enrolment(workspace, ledger, items_of(loaded), clock)
         while True:
             now = named(ledger, of_inputs, utc_day(clock()))
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):

@@ -15,6 +15,7 @@ from flows.cases import wait_and_settle
 from flows.delivered import ReleasedCopy, read_kept
 from flows.departures import Departures, Hand, Left
 from flows.identity import code_fact
+from flows.policies import PolicyShelf
 from flows.progress import step
 from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.core.canonical import digest
@@ -97,7 +98,8 @@ class CopyReassessment:
         if named is None and not then.path.is_file():
             return "kept, none there", None
         try:
-            found = load_request(named, options.roots) if named else load_request(then.path, then.roots)
+            place, roots = (named, options.roots) if named else (then.path, then.roots)
+            found = load_request(place, roots, PolicyShelf(self.own.workspace.root))
         except ReleasegateError as error:
             if named is not None:
                 raise

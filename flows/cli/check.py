@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.cli.options import RequestArgument, RootsOption
+from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, table
 from flows.cli.randomness import generator_of_its_own
+from flows.policies import PolicyShelf
 from reports.document import Block, text
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.linkage.holdings import known_attributes
@@ -42,12 +43,18 @@ class CheckedRequest:
     """Terms that have no effect, or not the effect that their author would expect."""
 
 
-def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOption = False) -> int:
+def check(
+    request: RequestArgument,
+    root: RootsOption = None,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
     """Validate a request and its data; release nothing and write nothing.
 
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block.
     """
-    checked = checked_request(request, root or [])
+    checked = checked_request(request, root or [], workspace)
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     document = {
         "records": prepared.data.total,
@@ -71,10 +78,10 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
     return answer(document, _shown(checked), as_json=as_json, code=code, notes=checked.notes)
 
 
-def checked_request(path: Path, roots: list[Path]) -> CheckedRequest:
+def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:
     """Load a request, prepare its data, run validation and mask numbers for trial."""
     with guarded("check"):
-        loaded = load_request(path, roots)
+        loaded = load_request(path, roots, PolicyShelf(workspace))
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)

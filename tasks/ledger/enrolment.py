@@ -126,9 +126,10 @@ class Directory:
         """The enrolled items of one kind."""
         return tuple(item for item in self if isinstance(item, kind))
 
-    def policy(self, policy_id: str, version: str) -> EnrolledPolicy | None:
-        """The enrolled policy of an id and version."""
-        return next((one for one in self.all(EnrolledPolicy) if (one.id, one.version) == (policy_id, version)), None)
+    def policy(self, policy_id: str, version: str, *, ended: bool = False) -> EnrolledPolicy | None:
+        """The enrolled policy of an id and version; `ended`, also one whose enrolment has ended."""
+        found = (self._ever if ended else self._items).get(("policy", policy_id, version))
+        return found if isinstance(found, EnrolledPolicy) else None
 
     def population(self, sha256: str) -> EnrolledPopulation | None:
         """The enrolled population of a hash."""

@@ -1,5 +1,6 @@
 """Enrolments: a request is decided by rules and counts that an officer has enrolled, and by no others."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,16 +9,18 @@ from typing import Any
 import pytest
 
 from flows.actor import acting_as
-from flows.enrolment import end_enrolment, enrol, first_enrolment, items_of, policy_item
+from flows.enrolment import end_enrolment, enrol, first_enrolment, item_of, items_of
 from flows.gate import run_release
 from flows.ledger import open_ledger
 from flows.signing import create_key
 from flows.workspace import open_workspace
+from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.people import WorkflowRole
-from tasks.ledger.enrolment import Directory, EnrolledPerson, EnrolledPolicy
+from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
+from tasks.request.policy import Policy
 from tests.support.enrolled import but_enrolments
 from tests.support.world import NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, World, population_rows, write_table
 
@@ -30,7 +33,7 @@ FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 def begun(world: World) -> World:
     """A workspace that was begun with the world's own request."""
     with open_ledger(open_workspace(world.workspace.root), create=True) as ledger:
-        first_enrolment(ledger, items_of(load_request(world.request)), lambda: NOW)
+        first_enrolment(world.workspace, ledger, items_of(load_request(world.request)), lambda: NOW)
     return world
 
 
@@ -110,17 +113,17 @@ def test_the_first_enrolment_is_recorded_as_the_first_with_the_login(begun: Worl
     )
 
 
-def another_policy(world: World, version: str = "2") -> EnrolledPolicy:
+def another_policy(world: World, version: str = "2") -> Policy:
     world.ask(policy=FORM | {"version": version, "gates": LAX})
-    return policy_item(load_request(world.request).request.policy)
+    return load_request(world.request).request.policy
 
 
 def test_an_officer_enrols_a_policy_and_ends_it(begun: World, engine: Any) -> None:
     item = another_policy(begun)
     enrol(begun.workspace, [item], STEWARD, clock=lambda: NOW)
     made = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=engine)
-    assert made.records[0].policy.sha256 == item.sha256
-    end_enrolment(begun.workspace, item, STEWARD, clock=lambda: NOW)
+    assert made.records[0].policy.sha256 == digest(item)
+    end_enrolment(begun.workspace, item_of(item), STEWARD, clock=lambda: NOW)
     # What was decided under it stays as it was decided; a new request is refused.
     again = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
     assert again.repeated
@@ -134,9 +137,11 @@ def test_a_version_is_one_policy_for_good(begun: World) -> None:
     with pytest.raises(BadInput, match="another policy is or was enrolled"):
         enrol(begun.workspace, [second], STEWARD, clock=lambda: NOW)
     enrol(begun.workspace, [first], STEWARD, clock=lambda: NOW)
-    end_enrolment(begun.workspace, first, STEWARD, clock=lambda: NOW)
+    end_enrolment(begun.workspace, item_of(first), STEWARD, clock=lambda: NOW)
     with pytest.raises(BadInput, match="another policy is or was enrolled"):
-        enrol(begun.workspace, [second.model_copy(update={"version": "2"})], STEWARD, clock=lambda: NOW)
+        enrol(
+            begun.workspace, [second.model_copy(update={"version": "2", "small_cell": 5})], STEWARD, clock=lambda: NOW
+        )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +193,7 @@ def test_names_and_logins_are_of_one_person(taken: dict[str, Any], begun: World)
 
 def test_an_enrolment_that_no_officer_made_is_tampering(begun: World) -> None:
     """An entry written past the gate."""
-    body = {"items": [another_policy(begun).model_dump(mode="json")], "by": None, "first": True}
+    body = {"items": [item_of(another_policy(begun)).model_dump(mode="json")], "by": None, "first": True}
     with open_ledger(begun.workspace) as ledger:
         ledger.append(Event.ENROLLED, release_id=None, recipient=None, actor="x", body=body, at=NOW)
     with pytest.raises(TamperingFound, match="enrolled in this workspace already"):
@@ -229,9 +234,59 @@ def test_a_release_from_another_folder_begins_no_workspace(
         ("release", begun.request),
         ("release", begun.request, "--workspace=named"),  # in one word, so that the tests enrol nothing
         ("key", "create", "Ana", "--role", "officer"),
-        ("account", "add", "ana", "--name", "Ana", "--role", "officer", "--by-proxy"),
+        ("account", "add", "ana", "--person", "Ana", "--role", "officer", "--by-proxy"),
         ("serve",),
     ):
         told = releasegate(*words)
         assert (told.code, "there is no workspace" in told.err) == (2, True), told
     assert not list(elsewhere.iterdir())
+
+
+def by_name(world: World, **changes: Any) -> None:
+    """The request names its policy in place of the policy itself."""
+    world.ask(policy="standard/1", **changes)
+
+
+def test_a_request_may_name_its_policy(begun: World, engine: Any, releasegate: Any) -> None:
+    by_name(begun)
+    place = ("--workspace", begun.workspace.root, "--json")
+    assert releasegate("check", begun.request, *place).code == 0
+    (alone,) = releasegate("assess", "combined", begun.request, *place).document["recipients"]
+    assert alone == "university"
+    made = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=engine)
+    assert (made.records[0].policy.id, made.records[0].decision.value) == ("standard", "approved")
+    again = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+    assert (again.repeated, again.release_id) == (True, made.release_id)
+    for words in (("explain", made.release_id), ("verify", made.bundle), ("reassess", made.release_id)):
+        assert releasegate(*words, *place).code == 0, words
+    # The enrolment of its policy ends: what was decided can still be explained.
+    enrol(begun.workspace, [another_policy(begun)], STEWARD)
+    assert releasegate("enrol", "end", "policy", "standard/1", "--as", STEWARD, *place).code == 0
+    by_name(begun)
+    assert releasegate("explain", made.release_id, *place).code == 0
+    by_name(begun, title="Another")
+    assert refusal_of(begun) == "the policy is not enrolled"
+
+
+def refusal_of(world: World) -> str:
+    with pytest.raises(BadInput) as refused:
+        run_release(world.request, world.workspace.root, engine=no_engine)
+    return refused.value.what
+
+
+def test_a_policy_that_is_named_needs_its_workspace(begun: World, releasegate: Any) -> None:
+    by_name(begun)
+    told = releasegate("check", begun.request, "--workspace", begun.folder)
+    assert (told.code, "there is no workspace" in told.err, "--workspace" in told.err) == (2, True, True)
+    with pytest.raises(BadInput, match="no workspace is given"):
+        load_request(begun.request)
+
+
+def test_the_file_of_a_policy_is_the_one_that_was_enrolled(begun: World) -> None:
+    by_name(begun)
+    (path,) = (begun.workspace.root / "policies").iterdir()
+    assert path.name == "standard@1.yaml"
+    policy = json.loads(path.read_bytes())
+    path.write_text(json.dumps(policy | {"gates": LAX}))
+    with pytest.raises(TamperingFound, match="not the one that was enrolled"):
+        run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)

@@ -24,6 +24,7 @@ from tasks.decision.states import State
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
+from tasks.request.policy import Policy
 from tests.support.world import NOW, UNIVERSITY, World, make_world
 
 DANA, MARY, JAN, PAUL = "dana.whitfield", "mary.okafor", "jan.brandt", "paul.ortiz"
@@ -53,7 +54,7 @@ def begin(folder: Path) -> World:
     world.ask(requested_by=DANA, policy={"review": REVIEW}, recipients=[UNIVERSITY])
     items = [one for one in items_of(load_request(world.request)) if not isinstance(one, EnrolledPerson)]
     with open_ledger(open_workspace(world.workspace.root), create=True) as ledger:
-        first_enrolment(ledger, [*items, *PEOPLE], lambda: NOW)
+        first_enrolment(world.workspace, ledger, [*items, *PEOPLE], lambda: NOW)
     return world
 
 
@@ -232,7 +233,7 @@ def test_a_request_names_an_id(begun: World, name: str) -> None:
 )
 def test_a_policy_names_enrolled_people(begun: World, people: dict[str, Any], where: str) -> None:
     begun.ask(requested_by=DANA, policy={"review": REVIEW | people}, recipients=[UNIVERSITY])
-    policy = [one for one in items_of(load_request(begun.request)) if one.kind == "policy"]
+    policy = [one for one in items_of(load_request(begun.request)) if isinstance(one, Policy)]
     with acting_as("ortiz"):
         enrol(begun.workspace, policy, PAUL, clock=lambda: NOW)
     assert refused(begun).where == where

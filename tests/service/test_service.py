@@ -302,6 +302,7 @@ def test_after_all_that_nothing_is_doubled_and_no_data_are_kept_outside_deliveri
 def test_no_secret_is_told(serving: Serving, names: dict[str, str]) -> None:
     environment = Path(f"/proc/{serving.pid}/environ").read_bytes()
     assert all(holds(environment, mark) for mark in (TOKEN, NOTIFIED))
+    serving.wait_until_ready()
     started = [Path(f"/proc/{one}/environ").read_bytes() for one in descendants(serving.pid)]
     assert len(started) >= 2
     assert not any(holds(one, mark) for one in started for mark in (TOKEN, NOTIFIED, ACCOUNT, SIGNED))
