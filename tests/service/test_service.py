@@ -15,15 +15,15 @@ from urllib.parse import quote
 
 import pytest
 
-from flows.accounts import Accounts
+from flows.accounts import Accounts, Duty
 from flows.actor import utc_now
 from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
 from flows.service.queue import Queue
 from flows.workspace import open_workspace
-from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import Entry, Event
 from tests.support.acting import cast_vote
+from tests.support.pages import holder
 from tests.support.postgres import PASSWORD, binaries, running_server
 from tests.support.search import files_holding_each, holds
 from tests.support.serving import AUTHORIZATION, TOKEN, Serving, descendants, kill
@@ -79,7 +79,7 @@ def serving(world: World, ledger: dict[str, str]) -> Iterator[Serving]:
     }
     one = Serving(world.workspace, inbox, (world.folder,), ledger | notified, brief=True)
     (world.workspace.root / "service.yaml").write_text(SETTINGS)
-    Accounts(world.workspace).add("okafor", "Mary Okafor", [WorkflowRole.REVIEWER], ACCOUNT)
+    Accounts(world.workspace).add("okafor", holder("Mary Okafor", Duty.REVIEWER), [Duty.REVIEWER], ACCOUNT)
     one.start()
     yield one
     one.stop()
