@@ -23,7 +23,7 @@ from typing import Any
 
 from flows.actor import Clock, SteadyClock, actor, utc_now
 from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
-from flows.departures import copies_in_hand
+from flows.departures import HandChanged, copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.enrolment import check_enrolled, first_enrolment, items_of
@@ -58,6 +58,8 @@ _LONGEST_TEXT = 2000
 _LONGEST_WAIT = 3600.0
 """Seconds to wait for another process that works on the same release."""
 _LEAST_ROOM = 1024 * 1024
+_MOST_ROUNDS = 5
+"""Times that a release is judged before it gives up, where others are released to the same hand meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -178,32 +180,17 @@ def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | No
     requested_at, handed_in_by = _requested(call, people)
     try:
         with guarded("release"):
-            decided_at = call.clock.checked()
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
-            context = DecisionContext(
-                release_id=name,
-                request_sha256=call.loaded.sha256,
-                dataset_sha256=call.inputs.dataset_sha256,
-                population_sha256=call.inputs.population_sha256,
-                code=code_fact(),
-                seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
-                requested_at=requested_at,
-                people=replace(people, handed_in_by=handed_in_by),
-                decided_at=decided_at,
-                prev_record_sha256=ledger.head().sha256,
-                inputs_id=call.named.inputs if call.named.overrides else None,
-                overrides=call.named.overrides,
-                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
-            )
-            terms = RunTerms(
-                recipients=call.recipients,
-                decided=call.decided,
-                decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
-                earlier=_earlier_copies(call),
-                context=CONTEXT.dump_python(context, mode="json"),
-            )
-            _take(call, terms, context, engine, dask)
+            people = replace(people, handed_in_by=handed_in_by)
+            for left in reversed(range(_MOST_ROUNDS)):
+                try:
+                    _take(call, *_terms(call, people, requested_at), engine, dask)
+                    break
+                except HandChanged:
+                    if not left:
+                        raise
+                    step("another copy has left to the same hand: judging this one beside it")
     except ReleasegateError as error:
         # A disk that has run full shows in many ways, most of them in the orchestrator.
         full = isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM
@@ -213,6 +200,35 @@ def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | No
             workspace.clear_run(name)
             _drop_undecided(call)
         raise shown from None
+
+
+def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> tuple[RunTerms, DecisionContext]:
+    """What a run is to come to, by the ledger as it is now."""
+    workspace, ledger, name = call.workspace, call.ledger, call.release_id
+    decided_at = call.clock.checked()
+    context = DecisionContext(
+        release_id=name,
+        request_sha256=call.loaded.sha256,
+        dataset_sha256=call.inputs.dataset_sha256,
+        population_sha256=call.inputs.population_sha256,
+        code=code_fact(),
+        seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
+        requested_at=requested_at,
+        people=people,
+        decided_at=decided_at,
+        prev_record_sha256=ledger.head().sha256,
+        inputs_id=call.named.inputs if call.named.overrides else None,
+        overrides=call.named.overrides,
+        supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
+    )
+    terms = RunTerms(
+        recipients=call.recipients,
+        decided=call.decided,
+        decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
+        earlier=_earlier_copies(call),
+        context=CONTEXT.dump_python(context, mode="json"),
+    )
+    return terms, context
 
 
 def _earlier_copies(call: _GateCall) -> dict[str, Any]:
