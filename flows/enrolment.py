@@ -116,13 +116,15 @@ def check_enrolled(directory: Directory, request: ReleaseRequest, inputs: Inputs
         if table is None or sha256 is None:
             continue
         known = directory.population(sha256)
-        if known is None or known.count != table.count:
+        if known is None or (known.count, known.source) != (table.count, table.source):
             noun = "population" if place == "population" else "external register"
             raise _not_enrolled(
-                f"the {noun} is not enrolled" if known is None else f"the {noun} is not counted as it was enrolled",
+                f"the {noun} is not enrolled" if known is None else f"the {noun} is not described as it was enrolled",
                 place,
-                "a file enrolled by its hash" if known is None else f"the count column {known.count}",
-                "an unknown file" if known is None else "another count column",
+                "a file enrolled by its hash"
+                if known is None
+                else f"the count column {known.count} and the source “{known.source}”",
+                "an unknown file" if known is None else "another count column or source",
                 directory,
             )
 

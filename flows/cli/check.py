@@ -19,6 +19,7 @@ from tasks.decision.record import ValidationFact
 from tasks.generalization.setting import check_setting
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskingFact, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
+from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
@@ -93,9 +94,18 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
         notes = (
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
+            *_misfit_notes(prepared),
             *_decoy_notes(loaded.request, frame),
         )
         return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
+
+
+def _misfit_notes(prepared: Prepared) -> Iterator[str]:
+    for column, share in misfits(prepared.data, prepared.population, prepared.hierarchies).items():
+        yield (
+            f"{column} is distributed otherwise than in the population: at least {share:.0%} of the records would need "
+            "another value"
+        )
 
 
 def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:

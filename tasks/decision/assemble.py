@@ -31,6 +31,7 @@ from tasks.decision.record import (
     DecisionRecord,
     DeliveryFact,
     GateResult,
+    MisfitFact,
     NotAssessed,
     PolicyFact,
     PopulationFact,
@@ -41,6 +42,7 @@ from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.masked_columns import MaskingFact
 from tasks.microdata.coded import Prepared
+from tasks.microdata.fit import misfits
 from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest, Role
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
@@ -211,6 +213,12 @@ def assemble(
             people=findings.prepared.population.total,
             distinct_tuples=len(findings.prepared.population),
             sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+            misfits=tuple(
+                MisfitFact(column=column, share=share)
+                for column, share in misfits(
+                    findings.prepared.data, findings.prepared.population, findings.prepared.hierarchies
+                ).items()
+            ),
         ),
         policy=PolicyFact(
             id=request.policy.id,

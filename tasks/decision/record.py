@@ -92,6 +92,15 @@ class DeliveryFact(Fact):
     encrypted_to: tuple[KeyFact, ...] = Field(default=(), description="Empty where it is in clear.")
 
 
+class MisfitFact(Fact):
+    """A quasi-identifier whose values are distributed otherwise than in the population."""
+
+    column: str
+    share: float = Field(
+        description="Of the records that must have other values to fit, beyond chance; rounded down to hundredths."
+    )
+
+
 class PopulationFact(Fact):
     """The population that risk is measured against."""
 
@@ -100,6 +109,7 @@ class PopulationFact(Fact):
     people: int
     distinct_tuples: int
     sampling_fraction: float = Field(description="Records over people.")
+    misfits: tuple[MisfitFact, ...] = ()
 
 
 class PolicyFact(Fact):

@@ -66,6 +66,10 @@ def another_column(world: World) -> None:
     world.ask(population={"count": "age"})
 
 
+def another_source(world: World) -> None:
+    world.ask(population={"source": "Census 2030"})
+
+
 def a_register(world: World) -> None:
     shutil.copyfile(world.population, world.folder / "register.csv")
     (world.folder / "register.csv").open("a").write("20,F,37201,0\n")
@@ -82,7 +86,8 @@ def of_no_policy(world: World) -> None:
         (lenient, "the policy is not the one that is enrolled"),
         (of_no_policy, "the policy is not enrolled"),
         (multiplied, "the population is not enrolled"),
-        (another_column, "the population is not counted as it was enrolled"),
+        (another_column, "the population is not described as it was enrolled"),
+        (another_source, "the population is not described as it was enrolled"),
         (a_register, "the external register is not enrolled"),
     ],
 )
@@ -290,3 +295,14 @@ def test_the_file_of_a_policy_is_the_one_that_was_enrolled(begun: World) -> None
     path.write_text(json.dumps(policy | {"gates": LAX}))
     with pytest.raises(TamperingFound, match="not the one that was enrolled"):
         run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+
+
+def test_a_population_with_fewer_people_than_records_is_refused(world: World, engine: Any) -> None:
+    """Though it is enrolled."""
+    write_table(
+        world.population,
+        tuple(row | {"count": "1" if number % 3 else "0"} for number, row in enumerate(population_rows())),
+        (*QUASI_IDENTIFIERS, "count"),
+    )
+    with pytest.raises(BadInput, match="the population has fewer people than the file has records"):
+        world.run(engine)
