@@ -23,12 +23,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serial
 
 from flows.actor import Clock, utc_now
 from flows.locking import alone
+from flows.persons import check_holder
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
 from tasks.core.files import write_whole
 from tasks.core.guard import guarded
-from tasks.core.people import WorkflowRole, same_person
-from tasks.ledger.signing import is_name
+from tasks.core.people import WorkflowRole
+from tasks.ledger.enrolment import EnrolledPerson
 
 SHORTEST_PASSWORD = 15
 """Characters; a password is the only protection of the page."""
@@ -62,8 +63,10 @@ class Account(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     login: str
+    person: str = ""
+    """Id of the enrolled person; empty in accounts of earlier versions, which go by the name."""
     name: str
-    """The person, as policies spell the name."""
+    """Their name, as enrolled when the account was made."""
     duties: frozenset[Duty] = Field(alias="roles")
     password: str | None = Field(repr=False)
     """Hash; None if only a proxy signs them in."""
@@ -76,7 +79,7 @@ class Account(BaseModel):
     @property
     def stamp(self) -> str:
         """Changes with the account, which ends its earlier sessions."""
-        parts = (self.login, self.name, *sorted(self.duties), self.password or "", self.since.isoformat())
+        parts = (self.login, self.person, self.name, *sorted(self.duties), self.password or "", self.since.isoformat())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -133,18 +136,25 @@ class Accounts:
         return renewed
 
     def add(
-        self, login: str, name: str, duties: Iterable[Duty], password: str | None, *, clock: Clock = utc_now
+        self,
+        login: str,
+        person: EnrolledPerson,
+        duties: Iterable[Duty],
+        password: str | None,
+        *,
+        clock: Clock = utc_now,
     ) -> Account:
-        """Add an account.
+        """Add an account of an enrolled person.
 
-        `name` is the person's as policies spell it; `password` is None if only a proxy signs them in.
-        Raises BadInput if a value is not valid, there is no role, or login or person have an account already.
+        `password` is None if only a proxy signs them in.
+        Raises BadInput if a value is not valid, there is no role or one that is not the person's, or login or person
+        have an account already.
         """
         wanted = login.casefold()
         chosen = frozenset(duties)
+        check_holder(person, sorted(chosen - {Duty.REGULATOR}), "--role")
         for where, fits, expected in (
             ("LOGIN", LOGIN.fullmatch(wanted), "1 to 64 letters, digits and . _ @ + -, the first a letter or a digit"),
-            ("--name", is_name(name), "printable text of one line, at most 200 characters, without spaces around it"),
             ("--role", chosen, "at least one role"),
         ):
             if not fits:
@@ -157,7 +167,7 @@ class Accounts:
                 )
         hashed = None if password is None else self._hash(password)
         with self._changing() as accounts:
-            existing = [one.login for one in accounts.values() if one.login == wanted or same_person(one.name, name)]
+            existing = [one.login for one in accounts.values() if one.login == wanted or one.person == person.id]
             if existing:
                 raise BadInput(
                     "the account exists already",
@@ -166,7 +176,9 @@ class Accounts:
                     got="a second account",
                     fix="remove the first: releasegate account remove LOGIN",
                 )
-            accounts[wanted] = Account(login=wanted, name=name, duties=chosen, password=hashed, since=clock())
+            accounts[wanted] = Account(
+                login=wanted, person=person.id, name=person.name, duties=chosen, password=hashed, since=clock()
+            )
         return accounts[wanted]
 
     def set_password(self, login: str, password: str) -> Account:

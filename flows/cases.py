@@ -12,11 +12,13 @@ from pydantic import ValidationError
 
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger, recorder_of
+from flows.persons import check_own_login, enrolled
 from flows.recall import find_bundle
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
 from tasks.core.guard import guarded
+from tasks.core.people import WorkflowRole
 from tasks.core.seed import derive_seed
 from tasks.decision.changes import Author, Step, change, read_standing
 from tasks.decision.record import DecisionRecord, Verdict
@@ -27,6 +29,7 @@ from tasks.delivery.additions import finish, since_publication
 from tasks.delivery.bundle import recover
 from tasks.delivery.pending import BallotBox
 from tasks.delivery.verification import BundleReport, decision_path, verify_bundle
+from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
@@ -93,7 +96,7 @@ class ReleaseAction:
     """Release id, its first digits, or the bundle's folder."""
     workspace: Workspace
     by: str = ""
-    """Name as the policy spells it."""
+    """Id or name of the person, as enrolled."""
     reason: str = ""
     """Kept in the ledger for good."""
     recipient: str | None = None
@@ -125,6 +128,23 @@ class ReleaseAction:
                 )
             with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
                 yield opened(home, ledger, bundle.name, self.clock())
+
+    def named(self, release: OpenRelease) -> str:
+        """Name of the person who acts, as enrolled; as given where nobody is enrolled so."""
+        person = Directory.of(release.ledger).person(self.by)
+        return person.name if person else self.by
+
+    def authorized(self, release: OpenRelease, *roles: WorkflowRole) -> tuple[EnrolledPerson, Signer | None]:
+        """The person who acts, enrolled in one of some roles, and their private key, where one is in force.
+
+        Raises BadInput if there is no such person, or neither login nor key is theirs.
+        """
+        directory = Directory.of(release.ledger)
+        person = enrolled(directory, self.by, *roles)
+        signer = self.signer(release, person.name)
+        if signer is None:
+            check_own_login(directory, person, actor())
+        return person, signer
 
     def signer(self, release: OpenRelease, name: str) -> Signer | None:
         """The person who acts, with their private key; None where they have no key in force."""

@@ -158,10 +158,14 @@ def copies_in_hand(ledger: Ledger, request: ReleaseRequest, release_id: str) -> 
     return found
 
 
+class HandChanged(StageFailed):
+    """Another copy has left to the same hand since a release was compared with those that had."""
+
+
 def check_hand(ledger: Ledger, record: DecisionRecord) -> None:
     """Refuse a copy beside which another was released to the same hand since it was compared.
 
-    Call it within the transaction that records its release. Raises StageFailed if there is such a copy.
+    Call it within the transaction that records its release. Raises HandChanged if there is such a copy.
     """
     known = {one.name for one in record.earlier.copies} if record.earlier else set()
     departures = Departures(ledger)
@@ -174,7 +178,7 @@ def check_hand(ledger: Ledger, record: DecisionRecord) -> None:
         if one.recipient in hand and one.release_id != record.release_id and one.name not in known
     ]
     if further:
-        raise StageFailed(
+        raise HandChanged(
             "another copy has left meanwhile to the same hand",
             where=f"release {record.release_id[:12]} to {record.recipient.id}",
             expected="the earlier copies that it was judged with, and no other",

@@ -6,18 +6,20 @@ the workspace makes it, and the ledger records it as the first, with their login
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.identity import Inputs
 from flows.ledger import open_ledger
+from flows.persons import check_own_login
+from flows.policies import keep_policy
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput
 from tasks.core.files import file_sha256
-from tasks.core.people import WorkflowRole, person_key
+from tasks.core.people import PERSON_ID, WorkflowRole, person_key
 from tasks.ledger.enrolment import (
     Directory,
     EndedEnrolment,
@@ -35,10 +37,13 @@ from tasks.request.load import LoadedRequest
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 from tasks.request.policy import Policy
 
+Enrollable = Policy | EnrolledPopulation | EnrolledPerson
+"""Values that can be enrolled; of a policy the ledger keeps the hash, and the workspace the text."""
+
 
 def enrol(
     workspace: Workspace,
-    items: Sequence[EnrolledItem],
+    items: Sequence[Enrollable],
     by: str,
     key: PrivateKey | None = None,
     *,
@@ -53,8 +58,10 @@ def enrol(
     with open_ledger(workspace) as ledger, ledger.transaction():
         directory = Directory.of(ledger)
         officer, signer = _acting(ledger, directory, by, key, ask)
-        body = Enrolment(items=tuple(items), by=officer.name)
+        body = Enrolment(items=tuple(map(item_of, items)), by=officer.name)
+        directory.check_names(body.items)
         directory.enrol(body)
+        _keep(workspace, items)
         _append(ledger, Event.ENROLLED, body, clock, signer)
 
 
@@ -76,19 +83,22 @@ def end_enrolment(
         _append(ledger, Event.ENROLMENT_ENDED, body, clock, signer)
 
 
-def first_enrolment(ledger: Ledger, items: Sequence[EnrolledItem], clock: Clock = utc_now) -> None:
+def first_enrolment(workspace: Workspace, ledger: Ledger, items: Sequence[Enrollable], clock: Clock = utc_now) -> None:
     """Enrol items in a workspace where nothing is enrolled; BadInput if something is."""
     with ledger.transaction():
-        body = Enrolment(items=tuple(items), by=None, first=True)
-        Directory.of(ledger).enrol(body)
+        body = Enrolment(items=tuple(map(item_of, items)), by=None, first=True)
+        directory = Directory.of(ledger)
+        directory.check_names(body.items)
+        directory.enrol(body)
+        _keep(workspace, items)
         _append(ledger, Event.ENROLLED, body, clock, None)
 
 
 def check_enrolled(directory: Directory, request: ReleaseRequest, inputs: Inputs) -> None:
     """Refuse (BadInput) a request whose policy, population or register is not the one that is enrolled."""
-    asked = policy_item(request.policy)
+    asked = request.policy
     policy = directory.policy(asked.id, asked.version)
-    if policy != asked:
+    if policy != item_of(asked):
         raise _not_enrolled(
             "the policy is not enrolled" if policy is None else "the policy is not the one that is enrolled",
             "policy",
@@ -106,13 +116,15 @@ def check_enrolled(directory: Directory, request: ReleaseRequest, inputs: Inputs
         if table is None or sha256 is None:
             continue
         known = directory.population(sha256)
-        if known is None or known.count != table.count:
+        if known is None or (known.count, known.source) != (table.count, table.source):
             noun = "population" if place == "population" else "external register"
             raise _not_enrolled(
-                f"the {noun} is not enrolled" if known is None else f"the {noun} is not counted as it was enrolled",
+                f"the {noun} is not enrolled" if known is None else f"the {noun} is not described as it was enrolled",
                 place,
-                "a file enrolled by its hash" if known is None else f"the count column {known.count}",
-                "an unknown file" if known is None else "another count column",
+                "a file enrolled by its hash"
+                if known is None
+                else f"the count column {known.count} and the source “{known.source}”",
+                "an unknown file" if known is None else "another count column or source",
                 directory,
             )
 
@@ -124,9 +136,18 @@ def _not_enrolled(what: str, where: str, expected: str, got: str, directory: Dir
     return BadInput(what, where=where, expected=expected, got=got, fix=fix)
 
 
-def policy_item(policy: Policy) -> EnrolledPolicy:
-    """A policy as it is enrolled."""
-    return EnrolledPolicy(id=policy.id, version=policy.version, sha256=digest(policy))
+def item_of(one: Enrollable) -> EnrolledItem:
+    """A policy as the ledger names it; anything else as it is."""
+    if isinstance(one, Policy):
+        return EnrolledPolicy(id=one.id, version=one.version, sha256=digest(one))
+    return one
+
+
+def _keep(workspace: Workspace, items: Sequence[Enrollable]) -> None:
+    """Write the files of policies, once their enrolment is permitted and before it is recorded."""
+    for one in items:
+        if isinstance(one, Policy):
+            keep_policy(workspace, one)
 
 
 def population_item(path: Path, table: Population | ExternalData) -> EnrolledPopulation:
@@ -137,7 +158,7 @@ def population_item(path: Path, table: Population | ExternalData) -> EnrolledPop
     )
 
 
-def items_of(loaded: LoadedRequest) -> tuple[EnrolledItem, ...]:
+def items_of(loaded: LoadedRequest) -> tuple[Enrollable, ...]:
     """Policy, population, register and persons of a request.
 
     The requester gets the present login, and is the officer too where the policy names none. Raises PopulationError if
@@ -147,31 +168,44 @@ def items_of(loaded: LoadedRequest) -> tuple[EnrolledItem, ...]:
     tables = [population_item(loaded.resolve(request.population.path, "population.path"), request.population)]
     if register is not None:
         tables.append(population_item(loaded.resolve(register.path, "external_data.path"), register))
-    return (policy_item(request.policy), *tables, *persons_of(request, actor()))
+    return (request.policy, *tables, *persons_of(request, actor()))
 
 
 def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...]:
-    """Requester, reviewers and officers of a request; the requester with their login."""
-    name, _, title = request.requested_by.partition(",")
-    requester, review = _line(name) or _line(title) or "requester", request.policy.review
+    """Requester, reviewers and officers of a request; the requester with their login.
+
+    Where the policy names a person by name, the id follows from it; by id, the name.
+    """
+    requester, review = request.requested_by, request.policy.review
     named = [(requester, WorkflowRole.REQUESTER)]
     named += [(_line(one), WorkflowRole.REVIEWER) for one in review.reviewers]
     named += [(_line(one), WorkflowRole.OFFICER) for one in review.officers or (requester,)]
     roles: dict[str, list[WorkflowRole]] = {}
+    spelled: dict[str, list[str]] = {}
     for one, role in named:
         roles.setdefault(person_key(one), []).append(role)
-    spelled = {person_key(one): one for one, _ in reversed(named)}
-    ids = _ids(spelled[who] for who in roles)
-    return tuple(
-        EnrolledPerson(
-            id=ids[number],
-            name=spelled[who],
-            title=_line(title) if who == person_key(requester) else "",
-            roles=tuple(mine),
-            logins=(login,) if who == person_key(requester) else (),
-        )
-        for number, (who, mine) in enumerate(roles.items())
-    )
+        spelled.setdefault(person_key(one), []).append(one)
+    people: list[EnrolledPerson] = []
+    for who, spellings in spelled.items():
+        given = next((one for one in spellings if re.match(PERSON_ID, one)), None)
+        name = next((one for one in spellings if not re.match(PERSON_ID, one)), None) or _name_of(str(given))
+        own = (login,) if person_key(requester) == who else ()
+        person_id = given or _id_of(name, [one.id for one in people])
+        people.append(EnrolledPerson(id=person_id, name=name, roles=tuple(roles[who]), logins=own))
+    return tuple(people)
+
+
+def _name_of(person_id: str) -> str:
+    """The name that an id is made of: its words with capitals, initials with a dot."""
+    words = [word.capitalize() for word in re.split(r"[._@+-]+", person_id) if word]
+    return " ".join(f"{word}." if len(word) == 1 else word for word in words)
+
+
+def _id_of(name: str, taken: Collection[str]) -> str:
+    """The id that a name makes: its letters without accents, and a number where it is taken."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
+    stem = re.sub(r"[^a-z0-9]+", ".", plain).strip(".")[:50] or "person"
+    return stem if stem not in taken else f"{stem}.{len(taken) + 1}"
 
 
 def _line(text: str) -> str:
@@ -179,31 +213,14 @@ def _line(text: str) -> str:
     return "".join(mark for mark in text if mark.isprintable()).strip()[:LONGEST_NAME]
 
 
-def _ids(names: Iterable[str]) -> list[str]:
-    """An id for each name: its letters without accents, and a number where two would be equal."""
-    made: list[str] = []
-    for name in names:
-        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
-        stem = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:50] or "person"
-        made.append(stem if stem not in made else f"{stem}-{len(made) + 1}")
-    return made
-
-
 def _acting(
     ledger: Ledger, directory: Directory, by: str, key: PrivateKey | None, ask: Ask
 ) -> tuple[EnrolledPerson, Signer | None]:
-    """The officer who acts, and their key where one is registered; without one, the login must not be another's."""
+    """The officer who acts, and their key where one is registered; without one, the login must be theirs."""
     officer = directory.officer(by)
     signer = signer_of(ledger, officer.name, key, ask)
-    owner = directory.person_of_login(actor())
-    if signer is None and owner != officer and (owner is not None or officer.logins):
-        raise BadInput(
-            "the officer did not sign in",
-            where="--as",
-            expected=f"a login of {officer.id}",
-            got="another person's login" if owner else "a login of nobody",
-            fix=f"run the command as {officer.id}, or register a key: releasegate key create",
-        )
+    if signer is None:
+        check_own_login(directory, officer, actor())
     return officer, signer
 
 

@@ -3,7 +3,7 @@
 The steps of one call, in order:
 
 1. Open workspace and ledger. Read the request; refuse it, in the ledger too, where it cannot be used, or where its
-   policy or population is not enrolled.
+   policy, population or people are not enrolled.
 2. Name the release by its inputs, and by overrides of its gates that are in force. One that is published already is
    verified and returned as it was decided, with the reason where the decision no longer holds; an expiry is recorded.
 3. Finish or discard what an earlier, interrupted run of the same release left.
@@ -15,7 +15,7 @@ The steps of one call, in order:
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,15 @@ from typing import Any
 
 from flows.actor import Clock, SteadyClock, actor, utc_now
 from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
-from flows.departures import copies_in_hand
+from flows.departures import HandChanged, copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.enrolment import check_enrolled, first_enrolment, items_of
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
 from flows.ledger import begun_workspace, open_ledger
+from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
+from flows.policies import PolicyShelf
 from flows.progress import step
 from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
@@ -37,7 +39,7 @@ from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
 from tasks.core.seed import seed_commitment
-from tasks.decision.context import CONTEXT, DecisionContext
+from tasks.decision.context import CONTEXT, DecisionContext, InvolvedPeople
 from tasks.decision.overrides import is_of
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import Standing, check_open
@@ -56,6 +58,8 @@ _LONGEST_TEXT = 2000
 _LONGEST_WAIT = 3600.0
 """Seconds to wait for another process that works on the same release."""
 _LEAST_ROOM = 1024 * 1024
+_MOST_ROUNDS = 5
+"""Times that a release is judged before it gives up, where others are released to the same hand meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +149,11 @@ def run_release(
     workspace.forget_abandoned()
     with guarded("release"), open_ledger(workspace, create=enrol) as ledger:
         with _recorded(ledger, clock), guarded("request"):
-            loaded = load_request(request_path, roots)
+            loaded = load_request(request_path, roots, PolicyShelf(workspace.root))
             inputs = read_inputs(loaded)
             of_inputs = release_id(loaded, inputs, code_fact())
             if enrol and Directory.of(ledger).is_empty:
-                first_enrolment(ledger, items_of(loaded), clock)
+                first_enrolment(workspace, ledger, items_of(loaded), clock)
         while True:
             now = named(ledger, of_inputs, utc_day(clock()))
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):
@@ -164,42 +168,29 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     repeated = call.workspace.bundle(call.release_id).exists()
     if not repeated:
         with _recorded(call.ledger, call.clock):
-            check_enrolled(Directory.of(call.ledger), call.loaded.request, call.inputs)
-        _run(call, engine, dask)
+            directory = Directory.of(call.ledger)
+            check_enrolled(directory, call.loaded.request, call.inputs)
+            people = involved(directory, call.loaded.request, actor())
+        _run(call, people, engine, dask)
     return _decided(call, repeated=repeated)
 
 
-def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
+def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | None) -> None:
     workspace, ledger, name = call.workspace, call.ledger, call.release_id
-    requested_at, handed_in_by = _requested(call)
+    requested_at, handed_in_by = _requested(call, people)
     try:
         with guarded("release"):
-            decided_at = call.clock.checked()
             _check_overrides(call)
             check_open(ledger.entries(release_id=name))
-            context = DecisionContext(
-                release_id=name,
-                request_sha256=call.loaded.sha256,
-                dataset_sha256=call.inputs.dataset_sha256,
-                population_sha256=call.inputs.population_sha256,
-                code=code_fact(),
-                seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
-                requested_at=requested_at,
-                handed_in_by=handed_in_by,
-                decided_at=decided_at,
-                prev_record_sha256=ledger.head().sha256,
-                inputs_id=call.named.inputs if call.named.overrides else None,
-                overrides=call.named.overrides,
-                supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
-            )
-            terms = RunTerms(
-                recipients=call.recipients,
-                decided=call.decided,
-                decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
-                earlier=_earlier_copies(call),
-                context=CONTEXT.dump_python(context, mode="json"),
-            )
-            _take(call, terms, context, engine, dask)
+            people = replace(people, handed_in_by=handed_in_by)
+            for left in reversed(range(_MOST_ROUNDS)):
+                try:
+                    _take(call, *_terms(call, people, requested_at), engine, dask)
+                    break
+                except HandChanged:
+                    if not left:
+                        raise
+                    step("another copy has left to the same hand: judging this one beside it")
     except ReleasegateError as error:
         # A disk that has run full shows in many ways, most of them in the orchestrator.
         full = isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM
@@ -209,6 +200,35 @@ def _run(call: _GateCall, engine: Engine, dask: str | None) -> None:
             workspace.clear_run(name)
             _drop_undecided(call)
         raise shown from None
+
+
+def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> tuple[RunTerms, DecisionContext]:
+    """What a run is to come to, by the ledger as it is now."""
+    workspace, ledger, name = call.workspace, call.ledger, call.release_id
+    decided_at = call.clock.checked()
+    context = DecisionContext(
+        release_id=name,
+        request_sha256=call.loaded.sha256,
+        dataset_sha256=call.inputs.dataset_sha256,
+        population_sha256=call.inputs.population_sha256,
+        code=code_fact(),
+        seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),
+        requested_at=requested_at,
+        people=people,
+        decided_at=decided_at,
+        prev_record_sha256=ledger.head().sha256,
+        inputs_id=call.named.inputs if call.named.overrides else None,
+        overrides=call.named.overrides,
+        supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
+    )
+    terms = RunTerms(
+        recipients=call.recipients,
+        decided=call.decided,
+        decoys=decoys_to_continue(workspace, ledger, call.loaded, call.inputs),
+        earlier=_earlier_copies(call),
+        context=CONTEXT.dump_python(context, mode="json"),
+    )
+    return terms, context
 
 
 def _earlier_copies(call: _GateCall) -> dict[str, Any]:
@@ -321,15 +341,16 @@ def _check_overrides(call: _GateCall) -> None:
                 )
 
 
-def _requested(call: _GateCall) -> tuple[datetime, str]:
+def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
     """Time and actor of the request: those of the first run, where this one goes on after an interruption."""
-    at, by, loaded = call.clock(), actor(), call.loaded
+    at, by, loaded = call.clock(), people.handed_in_by, call.loaded
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at, earlier[-1].actor
     body = {
         "title": loaded.request.title,
-        "requested_by": loaded.request.requested_by,
+        "requested_by": people.requested_by,
+        "requester_id": people.requester_id,
         "request_path": printable(str(loaded.path.resolve())),
         "request_sha256": loaded.sha256,
         "roots": [printable(str(root)) for root in loaded.roots],

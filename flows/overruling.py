@@ -17,7 +17,7 @@ from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.overrides import overridable
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.standing import Standing, check_login, officer_of, revoking_roles
+from tasks.decision.standing import Standing, check_apart, officer_of, revoking_roles
 from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
@@ -59,13 +59,13 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
     reason = checked_reason(action.reason)
     with action.opened("override") as release:
         case = release.case(action.recipient)
-        name = officer_of(case.record, action.by)
+        name = officer_of(case.record, action.named(release))
         after(case.standing.state, StateChange.OVERRIDE, WorkflowRole.OFFICER)
         results = _checked(release, case, gates)
         last = utc_day(release.now) + timedelta(days=case.record.override_days)
-        signer = action.signer(release, name)
-        check_login(case.record, actor(), signed=signer is not None)
-        body = bodies.gates_overridden(name, reason, case.record, results, last)
+        person, signer = action.authorized(release, WorkflowRole.OFFICER)
+        check_apart(case.record, actor(), person.id, signed=signer is not None)
+        body = bodies.gates_overridden(name, reason, case.record, results, last) | {"person": person.id}
         with release.ledger.transaction():
             latest = last_decided(release.ledger, case.record.of_inputs)[case.recipient]
             if latest != release.release_id:
@@ -91,12 +91,12 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
     reason = checked_reason(action.reason)
     with action.opened("override") as release:
         case = release.case(action.recipient)
-        name = officer_of(case.record, action.by)
+        name = officer_of(case.record, action.named(release))
         after(case.standing.state, StateChange.REOPEN, WorkflowRole.OFFICER)
         _check_rejected(case, utc_day(release.now))
-        step = (Event.OVERRIDDEN, bodies.overridden(name, reason))
-        signer = action.signer(release, name)
-        check_login(case.record, actor(), signed=signer is not None)
+        person, signer = action.authorized(release, WorkflowRole.OFFICER)
+        check_apart(case.record, actor(), person.id, signed=signer is not None)
+        step = (Event.OVERRIDDEN, bodies.overridden(name, reason, person.id))
         standing = release.append(case, [step], signer)
         return ChangedRelease(release.release_id, {case.recipient: standing})
 
@@ -109,13 +109,14 @@ def revoke(action: ReleaseAction) -> ChangedRelease:
     release, or the role of this person in that state, does not allow it; TamperingFound if bundle or ledger is not as
     recorded.
     """
-    reason, by = checked_reason(action.reason), action.by
+    reason = checked_reason(action.reason)
     with action.opened("revocation") as release:
+        by = action.named(release)
         cases = list(release.cases.values()) if action.recipient is None else [release.case(action.recipient)]
         able = [(case, role) for case in cases if (role := _role(case, by)) is not None]
         if not able:
             after(cases[0].standing.state, StateChange.REVOKE, min(revoking_roles(cases[0].record, by)))
-        signer = action.signer(release, by)
+        _, signer = action.authorized(release, WorkflowRole.REQUESTER, WorkflowRole.OFFICER)
         with release.ledger.transaction():
             standings = {
                 case.recipient: release.append(case, [(Event.REVOKED, bodies.revoked(by, role, reason))], signer)

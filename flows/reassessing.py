@@ -27,6 +27,7 @@ from flows.cases import wait_and_settle
 from flows.delivered import ReleasedCopy
 from flows.departures import Departures, Left
 from flows.ledger import last_body, open_ledger
+from flows.policies import PolicyShelf
 from flows.progress import step
 from flows.reassessing_copy import AS_ASKED, CopyReassessment, TodaysFiles
 from flows.reassessment_records import keep_record
@@ -80,7 +81,7 @@ def reassess(
     Raises BadInput if there is no such release, no copy of it was released, or what is named in `options` cannot be
     used; TamperingFound if the ledger is not as recorded.
     """
-    _check(options)
+    _check(workspace, options)
     release_id = find_bundle(reference, workspace).name
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
         departures = Departures(ledger)
@@ -115,7 +116,7 @@ def reassess_all(
     Raises BadInput if `options` name a file that cannot be used; or, after all other copies, if some were passed over;
     TamperingFound if the ledger is not as recorded.
     """
-    _check(options)
+    _check(workspace, options)
     found, passed_over = [], None
     with guarded("re-assessment"), open_ledger(workspace) as ledger:
         departures = Departures(ledger)
@@ -141,11 +142,11 @@ def _settle(workspace: Workspace, ledger: Ledger, release_id: str) -> None:
         wait_and_settle(workspace, ledger, release_id)
 
 
-def _check(options: TodaysFiles) -> None:
+def _check(workspace: Workspace, options: TodaysFiles) -> None:
     if options.policy is not None:
         policy_from(options.policy)
     if options.request is not None:
-        load_request(options.request, options.roots)
+        load_request(options.request, options.roots, PolicyShelf(workspace.root))
     if options.population is not None and not options.population.is_file():
         raise BadInput(
             "the population cannot be used",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, timedelta
 from itertools import combinations, islice
 from math import comb
@@ -15,12 +15,13 @@ from flows.cases import wait_and_settle
 from flows.delivered import ReleasedCopy, read_kept
 from flows.departures import Departures, Hand, Left
 from flows.identity import code_fact
+from flows.policies import PolicyShelf
 from flows.progress import step
 from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
-from tasks.decision.context import DecisionContext
+from tasks.decision.context import DecisionContext, InvolvedPeople
 from tasks.decision.disclosure_rounding import count
 from tasks.decision.gates import agreement_gate, changes_gate, decoy_gate, judge_gates
 from tasks.decision.overrides import GateOverrides, is_gate_override, with_overrides
@@ -97,7 +98,8 @@ class CopyReassessment:
         if named is None and not then.path.is_file():
             return "kept, none there", None
         try:
-            found = load_request(named, options.roots) if named else load_request(then.path, then.roots)
+            place, roots = (named, options.roots) if named else (then.path, then.roots)
+            found = load_request(place, roots, PolicyShelf(self.own.workspace.root))
         except ReleasegateError as error:
             if named is not None:
                 raise
@@ -276,7 +278,7 @@ class CopyReassessment:
             code=code_fact(),
             seed_commitment_sha256=decided.seed_commitment_sha256,
             requested_at=decided.requested_at,
-            handed_in_by=decided.handed_in_by,
+            people=InvolvedPeople(**decided.model_dump(include={one.name for one in fields(InvolvedPeople)})),
             decided_at=self.now,
             prev_record_sha256=self.own.ledger.head().sha256,
             inputs_id=decided.inputs_id,

@@ -7,13 +7,12 @@ from pathlib import Path
 from flows.identity import read_inputs, release_id
 from flows.ledger import last_body
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, WorkspaceError
-from tasks.core.files import file_sha256
+from tasks.core.errors import BadInput, RequestError, WorkspaceError
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.verification import DECISIONS, verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
-from tasks.request.load import LoadedRequest, load_request
+from tasks.request.load import LoadedRequest, Policies, load_request
 
 _PREFIX = re.compile(r"[0-9a-f]{6,64}")
 
@@ -52,7 +51,7 @@ def find_bundle(reference: str, workspace: Workspace) -> Path:
     )
 
 
-def recall(bundle: Path, ledger: Ledger) -> Recalled:
+def recall(bundle: Path, ledger: Ledger, policies: Policies) -> Recalled:
     """Read a release's decisions, and its request from where it was.
 
     1. The bundle must be what was sealed, and what the ledger records.
@@ -64,7 +63,7 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
     """
     report = verify_bundle(bundle, ledger)
     record = next(iter(report.records.values()))
-    loaded = request_of(record, ledger)
+    loaded = request_of(record, ledger, policies)
     inputs, request = read_inputs(loaded), loaded.request
     if inputs.dataset_sha256 != record.dataset.source_sha256:
         raise _changed("the data", loaded.place("dataset.path"), request.dataset.path)
@@ -77,7 +76,7 @@ def recall(bundle: Path, ledger: Ledger) -> Recalled:
     return Recalled(report.release_id, bundle, tuple(report.records[one] for one in recipients), loaded)
 
 
-def request_of(record: DecisionRecord, ledger: Ledger) -> LoadedRequest:
+def request_of(record: DecisionRecord, ledger: Ledger, policies: Policies) -> LoadedRequest:
     """The request of a release, unchanged, from its original place.
 
     Raises WorkspaceError if it is not there any more; BadInput if it has changed since.
@@ -91,9 +90,13 @@ def request_of(record: DecisionRecord, ledger: Ledger) -> LoadedRequest:
             got="no such file",
             fix="put it back, with the files it names",
         )
-    if file_sha256(path) != record.request_sha256:
+    try:
+        loaded = load_request(path, roots, policies)
+    except RequestError:
+        loaded = None
+    if loaded is None or loaded.sha256 != record.request_sha256:
         raise _changed("the request", str(path))
-    return load_request(path, roots)
+    return loaded
 
 
 def place_of_request(ledger: Ledger, release_id: str) -> tuple[Path, list[Path]]:

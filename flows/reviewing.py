@@ -3,8 +3,8 @@
 The steps of one vote:
 
 1. Open the release, which verifies it and finishes what was interrupted.
-2. Check that it awaits review, and that the policy names the reviewer, who did not ask for the release; the login that
-   the request came from needs the reviewer's signature.
+2. Check that it awaits review, and that the policy names the reviewer, who is enrolled and did not ask for the release;
+   the login that the request came from needs the reviewer's signature.
 3. Seal the vote into the private folder. While votes are missing, record only that this reviewer has voted.
 4. With the last vote, open all of them and check each against its commitment. If all approve, stage delivery,
    certificate and approval; then record the last vote, all opened votes, the outcome and the release in one
@@ -21,11 +21,12 @@ from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, StageFailed
+from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.changes import Step
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.record import DecisionRecord, Review, Verdict
-from tasks.decision.standing import REVIEWER, Standing, check_login, reviewer_of
+from tasks.decision.standing import REVIEWER, Standing, check_apart, reviewer_of
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce
@@ -71,26 +72,28 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
     reason = checked_reason(action.reason)
     with action.opened("review") as release:
         case = _awaiting(release, action.recipient)
+        barred = answering(release.ledger, case.record, case.standing)
         ballot = Ballot(
             release_id=release.release_id,
             recipient=case.recipient,
             record_sha256=case.record_sha256,
-            reviewer=reviewer_of(case.record, action.by, answering(release.ledger, case.record, case.standing)),
+            reviewer=reviewer_of(case.record, action.named(release), barred),
             vote=vote,
             reason=reason,
             nonce=new_nonce(),
         )
-        signer = action.signer(release, ballot.reviewer)
-        check_login(case.record, actor(), signed=signer is not None)
+        person, signer = action.authorized(release, WorkflowRole.REVIEWER)
+        check_apart(case.record, actor(), person.id, signed=signer is not None)
+        step = (Event.VOTED, bodies.voted(ballot, person.id))
         box = ballot_box(release.workspace, release.release_id, case.recipient)
         box.put(ballot)
         others = {name: sealed for name, sealed in case.standing.commitments.items() if name != ballot.reviewer}
         if len(others) + 1 < case.record.reviews_required:
-            after = release.append(case, [(Event.VOTED, bodies.voted(ballot))], signer)
+            after = release.append(case, [step], signer)
             box.keep_only(ballot.reviewer, ballot.commitment)
         else:
             earlier = [box.open(name, commitment) for name, commitment in others.items()]
-            after = _decide(release, case, [*earlier, ballot], signer)
+            after = _decide(release, case, [*earlier, ballot], step, signer)
             box.clear()
         return Voted(
             release.release_id,
@@ -148,9 +151,11 @@ def _awaiting(release: OpenRelease, recipient: str | None) -> ReleaseCase:
     return case
 
 
-def _decide(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot], signer: Signer | None) -> Standing:
+def _decide(
+    release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot], last: Step, signer: Signer | None
+) -> Standing:
     """Open the votes, the last of which is new, and act on them in one transaction; deliver if all approve."""
-    votes: list[Step] = [(Event.VOTED, bodies.voted(ballots[-1]))]
+    votes = [last]
     votes += [(Event.REVIEWED, bodies.reviewed(ballot)) for ballot in ballots]
     outcome = bodies.outcome(case.record_sha256)
     if any(ballot.vote == "reject" for ballot in ballots):

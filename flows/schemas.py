@@ -17,6 +17,7 @@ from tasks.decision.record import SCHEMA_VERSION, DecisionRecord
 from tasks.reassessment.record import SCHEMA_VERSION as REASSESSMENT_VERSION
 from tasks.reassessment.record import Reassessment
 from tasks.request.model import LARGER_IS_BETTER, ReleaseRequest, Role
+from tasks.request.part import IDENTIFIER
 from tasks.service.settings import SCHEMA_VERSION as SERVICE_VERSION
 from tasks.service.settings import ServiceSettings
 
@@ -40,6 +41,8 @@ def request_schema() -> dict[str, Any]:
         "then": {"required": ["at_least"], "properties": {"at_most": {"type": "null"}}},
         "else": {"required": ["at_most"], "properties": {"at_least": {"type": "null"}}},
     }
+    named = {"type": "string", "pattern": f"{IDENTIFIER[:-1]}/.+$", "description": "ID/VERSION of an enrolled policy."}
+    schema["properties"]["policy"] = {"anyOf": [schema["properties"]["policy"], named]}
     version = schema["properties"]["schema_version"]["const"]
     return _headed(schema, version, "releasegate release request")
 

@@ -13,13 +13,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger
+from flows.persons import check_holder, check_own_login, enrolled
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
-from tasks.core.people import WorkflowRole, person_key, same_person
+from tasks.core.people import WorkflowRole, same_person
 from tasks.core.secret_variables import secret
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tasks.ledger.keyfile import check_passphrase, open_key, read_key, write_key
-from tasks.ledger.signing import RegisteredKey, Signer, is_name, registration, retirement
+from tasks.ledger.signing import RegisteredKey, Signer, registration, retirement
 from tasks.ledger.store import Ledger
 
 PASSPHRASE = "RELEASEGATE_KEY_PASSPHRASE"  # noqa: S105 — the variable's name
@@ -61,31 +63,37 @@ def key_file_of(name: str) -> Path:
 
     Where two names lead to the same file, name the file instead.
     """
-    plain = re.sub(r"[^a-z0-9]+", "-", person_key(name)).strip("-") or "key"
+    plain = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-") or "key"
     return Path.home() / ".releasegate" / f"{plain[:80]}.pem"
 
 
 def create_key(
-    workspace: Workspace, name: str, roles: Iterable[WorkflowRole], key_file: Path, ask: Ask, *, clock: Clock = utc_now
+    workspace: Workspace,
+    name: str,
+    roles: Iterable[WorkflowRole],
+    key_file: Path | None,
+    ask: Ask,
+    *,
+    clock: Clock = utc_now,
 ) -> RegisteredKey:
     """Make a key, write it to a file, and register its public half in the ledger.
 
     Both happen, or neither: the file is written within the ledger's transaction and removed where that fails. After a
     crash in between there may be a file of a key that is not registered.
 
-    `name` is that of the holder, as policies spell it; `roles` are what the key may sign; nothing may be at `key_file`.
-    Raises BadInput if the name cannot be one, or has a key that is in force; WorkspaceError if the ledger cannot be
-    used, or the file cannot be written.
+    `name` is the id or name of the holder, as enrolled; `roles` are what the key may sign; nothing may be at
+    `key_file`, which is in the usual place if None.
+    Raises BadInput if the holder is not enrolled in these roles, the login is not theirs, or they have a key in force;
+    WorkspaceError if the ledger cannot be used, or the file cannot be written.
     """
-    if not is_name(name):
-        raise BadInput(
-            "a key needs the name of its holder",
-            where="NAME",
-            expected="printable text of one line, at most 200 characters, without spaces around it",
-            got="other text",
-            fix="give the name as the policy of your requests spells it",
-        )
+    chosen = tuple(roles)
     with open_ledger(workspace, create=True) as ledger:
+        directory = Directory.of(ledger)
+        holder = enrolled(directory, name, *chosen, where="NAME")
+        check_holder(holder, chosen, "--role")
+        check_own_login(directory, holder, actor(), "NAME")
+        name = holder.name
+        file = key_file or key_file_of(name)
         if key_in_force(ledger, name) is not None:
             raise BadInput(
                 "a key is already in force for this name",
@@ -97,7 +105,7 @@ def create_key(
         passphrase = _passphrase(ask)
         check_passphrase(passphrase)
         signer, now = Signer(name, Ed25519PrivateKey.generate()), clock()
-        body = registration(signer, roles, now)
+        body = registration(signer, chosen, now)
         with ExitStack() as undo:
             with ledger.transaction():
                 ledger.append(
@@ -109,8 +117,8 @@ def create_key(
                     at=now,
                     signer=signer,
                 )
-                write_key(key_file, signer.key, passphrase)
-                undo.callback(key_file.unlink, missing_ok=True)
+                write_key(file, signer.key, passphrase)
+                undo.callback(file.unlink, missing_ok=True)
             undo.pop_all()
         return ledger.registered_keys()[-1]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
+from flows.policies import PolicyShelf
 from flows.recall import request_of
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.files import file_sha256
@@ -28,6 +29,7 @@ from tasks.microdata.build import arx_file, read_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
+from tasks.request.load import Policies
 from tasks.request.model import Role, SafeHarborRule
 
 HIERARCHIES = Path("evidence") / "hierarchies"
@@ -93,7 +95,7 @@ def trace_incident(
     outside = {name: group.extra_labels for name, group in groups.items() if group.extra_labels}
     incident = incident_of_labels(read.frame, hierarchies, axes, source.kind, source.path.name, outside=outside)
     say("reading the population")
-    population, reason = _population(records[0], hierarchies, ledger)
+    population, reason = _population(records[0], hierarchies, ledger, PolicyShelf(bundle.resolve().parent.parent))
     say("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
     outcome: dict[str, object] = {"verdict": "refused"}
@@ -166,12 +168,12 @@ def safe_harbor_groups(
 
 
 def _population(
-    record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger
+    record: DecisionRecord, hierarchies: Mapping[str, Hierarchy], ledger: Ledger, policies: Policies
 ) -> tuple[Tuples | None, str | None]:
     """Tuples of the population; or none, and why."""
     try:
         with guarded("population"):
-            loaded = request_of(record, ledger)
+            loaded = request_of(record, ledger, policies)
             path = loaded.resolve(loaded.request.population.path, "population.path")
             if file_sha256(path) != record.population.sha256:
                 return None, "the population changed since the decision"

@@ -1,7 +1,8 @@
 """Every assessment of one recipient's copy of a frame; nothing is written."""
 
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ def assess(
     frame : DataFrame of shape (n_records, n_attributes)
         The microdata: the columns of the request, as text or of any type that can be written as such.
     request : str, Path or Request
-        The request, or the YAML file that holds it. Its population and hierarchies are read, its dataset is not.
+        The request, or the YAML file that holds it. Its population and hierarchies are read, its dataset is not. A
+        file may name an enrolled policy, of the workspace RELEASEGATE_WORKSPACE or the nearest.
     recipient : str, optional
         Id of the recipient; may be left out where the request has one.
     folder : str or Path
@@ -79,9 +81,19 @@ def assess(
 
 def _loaded(request: str | Path | ReleaseRequest, folder: Path, roots: Sequence[Path]) -> LoadedRequest:
     if not isinstance(request, ReleaseRequest):
-        return load_request(Path(request), roots)
+        return load_request(Path(request), roots, _enrolled_policy)
     sha256 = hashlib.sha256(request.model_dump_json().encode()).hexdigest()
     return LoadedRequest(request, folder / "request", folder.resolve(), sha256, tuple(root.resolve() for root in roots))
+
+
+def _enrolled_policy(policy_id: str, version: str) -> Mapping[str, Any]:
+    """The policy that a request names, from RELEASEGATE_WORKSPACE or the nearest workspace."""
+    from flows.policies import PolicyShelf  # noqa: PLC0415  imports the ledger
+    from flows.workspace import nearest_workspace  # noqa: PLC0415
+
+    named = os.environ.get("RELEASEGATE_WORKSPACE")
+    place = Path(named) if named else nearest_workspace(Path.cwd()) or Path("workspace")
+    return PolicyShelf(place)(policy_id, version)
 
 
 def _recipient(request: ReleaseRequest, wanted: str | None) -> Recipient:

@@ -10,7 +10,7 @@ from tasks.assessments.identity.facts import RiskFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.earlier_facts import EarlierFact
-from tasks.decision.record import DecisionRecord
+from tasks.decision.record import DecisionRecord, PopulationFact
 from tasks.request.model import Role
 
 _NO_ACCOUNT = "No risk figure was lowered on their account"
@@ -59,8 +59,15 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         f"“{population.source}” counts {numbers.integer(population.people)} people by the quasi-identifiers and is "
         "assumed to be right: a group that the table overstates is riskier than stated. The file holds "
         f"{numbers.percent(population.sampling_fraction)} as many records as the table has people, and the subjects "
-        "of the file are assumed to belong to that population.",
+        f"of the file are assumed to belong to that population.{_unfit(population)}",
     )
+
+
+def _unfit(population: PopulationFact) -> str:
+    if not population.misfits:
+        return ""
+    columns = listed(f"values of {one.column}" for one in population.misfits)
+    return f" The file's {columns} are distributed otherwise than the table's."
 
 
 def _these(names: list[str], columns: list[str]) -> str:

@@ -68,7 +68,7 @@ def certificate(record: DecisionRecord, approved_at: datetime | None = None) -> 
             kind="Certificate of a data release",
             title=record.title,
             name=f"Certificate {short}: {record.title}",
-            author=record.requested_by,
+            author=record.requester,
             description=f"Certificate of an approved data release to {record.recipient.organisation}",
             head=f"Certificate {short} · {record.recipient.id}",
             foot=f"Certificate · {numbers.day(approved)}",
@@ -191,7 +191,7 @@ def _check(view: RecordView) -> Iterator[Block]:
     )
     yield Signatures(
         [
-            ("For the releasing organization", record.requested_by, "Date, signature"),
+            ("For the releasing organization", record.requester, "Date, signature"),
             ("Expert", record.expert or DASH, "Date, signature"),
             ("For the recipient", record.recipient.organisation, "Date, signature"),
         ]

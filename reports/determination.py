@@ -49,7 +49,7 @@ def determination(record: DecisionRecord, evidence: Mapping[str, bytes]) -> Docu
             kind="Expert determination report",
             title=record.title,
             name=f"Determination {short}: {record.title}",
-            author=record.expert or record.requested_by,
+            author=record.expert or record.requester,
             description=f"Expert determination for {record.recipient.organisation}: {record.decision}",
             head=f"Release {short} · {record.recipient.id} · {verdict_box(record).words}",
             foot=f"Expert determination · {numbers.day(record.decided_at)}",

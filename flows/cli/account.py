@@ -8,9 +8,12 @@ import typer
 from flows.accounts import Account, Accounts, Duty
 from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, WorkspaceOption, asked
 from flows.cli.output import JsonOption, answer, outcome, table
+from flows.ledger import open_ledger
+from flows.persons import account_holder
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
+from tasks.ledger.enrolment import Directory
 
 LoginArgument = Annotated[str, typer.Argument(help="Name that the person signs in with.", show_default=False)]
 
@@ -22,7 +25,7 @@ account = typer.Typer(no_args_is_help=True, help="Accounts of the reviewer's pag
 @guarded("account")
 def add(
     login: LoginArgument,
-    name: Annotated[str, typer.Option("--name", help="The person, as policies spell the name.", show_default=False)],
+    person: Annotated[str, typer.Option("--person", help="Id or name of the enrolled person.", show_default=False)],
     role: Annotated[list[Duty], typer.Option(help="Role of the account; may be repeated.", show_default=False)],
     workspace: SetUpWorkspaceOption = DEFAULT_WORKSPACE,
     *,
@@ -38,8 +41,11 @@ def add(
     argument. Reviewers vote where a policy names them, officers revoke where a policy names them and see audits,
     requesters see their own requests, a regulator sees everything and changes nothing.
     """
-    accounts = Accounts(open_workspace(workspace))
-    return _report("added", accounts.add(login, name, role, None if by_proxy else _password()), as_json=as_json)
+    place = open_workspace(workspace)
+    with open_ledger(place, create=True) as ledger:
+        holder = account_holder(Directory.of(ledger), person, login)
+    added = Accounts(place).add(login, holder, role, None if by_proxy else _password())
+    return _report("added", added, as_json=as_json)
 
 
 @account.command()
@@ -99,6 +105,7 @@ def _report(verb: str, one: Account, *, as_json: bool) -> int:
 def _document(one: Account) -> dict[str, Any]:
     return {
         "login": one.login,
+        "person": one.person,
         "name": one.name,
         "roles": sorted(one.duties),
         "by_proxy": one.password is None,

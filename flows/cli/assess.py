@@ -11,9 +11,17 @@ import typer
 from flows.cli.assessed import family_tables, riskiest_table, search_tables, solution_tables
 from flows.cli.assessed_decoys import assess_decoys
 from flows.cli.assessed_game import policy_legend, policy_tables
-from flows.cli.options import RecipientOption, RequestArgument, RootsOption, check_recipient
+from flows.cli.options import (
+    DEFAULT_WORKSPACE,
+    RecipientOption,
+    RequestArgument,
+    RootsOption,
+    WorkspaceOption,
+    check_recipient,
+)
 from flows.cli.output import Blocks, JsonOption, answer, noted
 from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
+from flows.policies import PolicyShelf
 from reports.document import Block, Heading, Paragraph, findings
 from reports.record_view import FileView
 from reports.sections import combined, linkage, sequential, utility
@@ -59,6 +67,7 @@ def assess(
     request: RequestArgument,
     root: RootsOption = None,
     *,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     recipient: RecipientOption = None,
     top: Annotated[
         int, typer.Option(help="Records to explain with combined: those that score highest.", min=0, max=1000)
@@ -114,7 +123,7 @@ def assess(
             got="another name",
             fix="name one of these, or leave the option out",
         )
-    loaded = load_request(request, root or [])
+    loaded = load_request(request, root or [], PolicyShelf(workspace))
     frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
     source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
     recipients = source.request.recipients

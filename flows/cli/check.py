@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.cli.options import RequestArgument, RootsOption
+from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, table
 from flows.cli.randomness import generator_of_its_own
+from flows.policies import PolicyShelf
 from reports.document import Block, text
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.linkage.holdings import known_attributes
@@ -18,6 +19,7 @@ from tasks.decision.record import ValidationFact
 from tasks.generalization.setting import check_setting
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskingFact, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
+from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
@@ -42,12 +44,18 @@ class CheckedRequest:
     """Terms that have no effect, or not the effect that their author would expect."""
 
 
-def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOption = False) -> int:
+def check(
+    request: RequestArgument,
+    root: RootsOption = None,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
     """Validate a request and its data; release nothing and write nothing.
 
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block.
     """
-    checked = checked_request(request, root or [])
+    checked = checked_request(request, root or [], workspace)
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     document = {
         "records": prepared.data.total,
@@ -71,10 +79,10 @@ def check(request: RequestArgument, root: RootsOption = None, *, as_json: JsonOp
     return answer(document, _shown(checked), as_json=as_json, code=code, notes=checked.notes)
 
 
-def checked_request(path: Path, roots: list[Path]) -> CheckedRequest:
+def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:
     """Load a request, prepare its data, run validation and mask numbers for trial."""
     with guarded("check"):
-        loaded = load_request(path, roots)
+        loaded = load_request(path, roots, PolicyShelf(workspace))
         frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
@@ -86,9 +94,18 @@ def checked_request(path: Path, roots: list[Path]) -> CheckedRequest:
         notes = (
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
+            *_misfit_notes(prepared),
             *_decoy_notes(loaded.request, frame),
         )
         return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
+
+
+def _misfit_notes(prepared: Prepared) -> Iterator[str]:
+    for column, share in misfits(prepared.data, prepared.population, prepared.hierarchies).items():
+        yield (
+            f"{column} is distributed otherwise than in the population: at least {share:.0%} of the records would need "
+            "another value"
+        )
 
 
 def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:

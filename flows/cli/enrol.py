@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from flows.cli.key import PersonRole, ask_passphrase
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import JsonOption, answer, outcome, table
-from flows.enrolment import end_enrolment, first_enrolment, items_of, policy_item, population_item
+from flows.enrolment import Enrollable, end_enrolment, first_enrolment, item_of, items_of, population_item
 from flows.enrolment import enrol as enrol_items
 from flows.ledger import open_ledger
 from flows.workspace import Workspace, open_workspace
@@ -50,7 +50,7 @@ def policy(
     as_json: JsonOption = False,
 ) -> int:
     """Enrol a policy: from now on, its id and version mean this policy and no other."""
-    return _enrolled(workspace, policy_item(policy_from(file)), officer, as_json=as_json)
+    return _enrolled(workspace, policy_from(file), officer, as_json=as_json)
 
 
 @enrol.command()
@@ -74,16 +74,18 @@ def population(
 def person(
     person_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the person.", show_default=False)],
     name: Annotated[str, typer.Option(help="Name, as policies spell it.", show_default=False)],
-    role: Annotated[list[PersonRole], typer.Option(help="Role; may be repeated.", show_default=False)],
     officer: AsOption,
     *,
+    role: Annotated[
+        list[PersonRole] | None, typer.Option(help="Role; may be repeated; a regulator needs none.", show_default=False)
+    ] = None,
     title: Annotated[str, typer.Option(help="Title or qualification.")] = "",
     login: Annotated[list[str] | None, typer.Option(help="Login of theirs; may be repeated.")] = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
     """Enrol a person; an enrolled one of the same id gets the new name, title, roles and logins."""
-    roles = tuple(map(WorkflowRole, role))
+    roles = tuple(map(WorkflowRole, role or ()))
     try:
         item = EnrolledPerson(id=person_id, name=name, title=title, roles=roles, logins=tuple(login or ()))
     except ValidationError:
@@ -111,10 +113,10 @@ def request(
     Refused where something is enrolled already. The requester gets your login, and is the officer where the policy
     names none.
     """
-    items = items_of(load_request(file, root or ()))
-    with open_ledger(open_workspace(workspace), create=True) as ledger:
-        first_enrolment(ledger, items)
-    return _report("enrolled", items, as_json=as_json)
+    items, place = items_of(load_request(file, root or ())), open_workspace(workspace)
+    with open_ledger(place, create=True) as ledger:
+        first_enrolment(place, ledger, items)
+    return _report("enrolled", map(item_of, items), as_json=as_json)
 
 
 @enrol.command("list")
@@ -156,9 +158,9 @@ def end(
     return _report("ended", found, as_json=as_json)
 
 
-def _enrolled(workspace: Path, item: EnrolledItem, officer: str, *, as_json: bool) -> int:
+def _enrolled(workspace: Path, item: Enrollable, officer: str, *, as_json: bool) -> int:
     enrol_items(Workspace(workspace.resolve()), [item], officer, _key_file(), ask=ask_passphrase)
-    return _report("enrolled", [item], as_json=as_json)
+    return _report("enrolled", [item_of(item)], as_json=as_json)
 
 
 def _key_file() -> Path | None:
@@ -172,7 +174,8 @@ def _is_named(item: EnrolledItem, name: str) -> bool:
     return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy) else item.id)
 
 
-def _report(verb: str, items: Iterable[EnrolledItem], *, as_json: bool) -> int:
+def _report(verb: str, found: Iterable[EnrolledItem], *, as_json: bool) -> int:
+    items = tuple(found)
     document = {verb: [one.model_dump(mode="json") for one in items]}
     lines = (outcome(verb, f": {title_of(one)}", aside=f" {_details(one)}") for one in items)
     return answer(document, lines, as_json=as_json)

@@ -14,6 +14,7 @@ from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgumen
 from flows.cli.output import JsonOption, answer, progress
 from flows.identity import code_fact
 from flows.ledger import open_ledger, recorder_of
+from flows.policies import PolicyShelf
 from flows.recall import Recalled, find_bundle, recall
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
@@ -49,8 +50,9 @@ def explain(
         say("verifying the bundle")
         place = Workspace(workspace.resolve())
         bundle = find_bundle(release, place)
-        with open_ledger(recorder_of(bundle, place)) as ledger:
-            recalled = recall(bundle, ledger)
+        recorder = recorder_of(bundle, place)
+        with open_ledger(recorder) as ledger:
+            recalled = recall(bundle, ledger, PolicyShelf(recorder.root))
         check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
         chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
         explained = _explained(recalled, chosen, place, say)

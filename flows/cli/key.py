@@ -21,7 +21,7 @@ from tasks.core.people import WorkflowRole
 from tasks.decoys.vault import Vault
 from tasks.ledger.signing import RegisteredKey
 
-NameArgument = Annotated[str, typer.Argument(help="Holder of the key, as policies spell the name.", show_default=False)]
+NameArgument = Annotated[str, typer.Argument(help="Id or name of the enrolled person.", show_default=False)]
 
 
 PersonRole = StrEnum("PersonRole", ["REQUESTER", "REVIEWER", "OFFICER"])
@@ -54,9 +54,9 @@ def create(
     the fingerprint with the one that `releasegate key list` shows to others, and keep it outside the ledger:
     `releasegate verify ledger --anchor` then detects a ledger that was rewritten with other keys.
     """
-    place = key_file or key_file_of(name)
     roles = map(WorkflowRole, role)
-    made = create_key(open_workspace(workspace), name, roles, place, partial(ask_passphrase, confirm=True))
+    made = create_key(open_workspace(workspace), name, roles, key_file, partial(ask_passphrase, confirm=True))
+    place = key_file or key_file_of(made.name)
     return answer(
         {"key_file": str(place), **_document(made)},
         [

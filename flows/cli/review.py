@@ -117,7 +117,7 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
             f"valid      {record.valid_from} to {record.valid_until}",
             *supersedes,
             *overridden,
-            f"requested  by {record.requested_by}, {record.requested_at.date()}",
+            f"requested  by {record.requester}, {record.requested_at.date()}",
             *(reviewers if required else []),
             *(f"{review.reviewer}: {review.vote}. {review.reason}" for review in standing.reviews),
             *(f"earlier    {earlier.release_id}, {earlier.at.date()}" for earlier in one.earlier),

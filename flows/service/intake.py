@@ -19,12 +19,14 @@ from typing import Literal
 from flows.actor import Clock, actor, login_of_user, utc_now
 from flows.identity import code_fact, named, read_inputs, release_id
 from flows.ledger import open_ledger
+from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
+from flows.workspace import Workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
-from tasks.core.files import sync_folder, write_whole
+from tasks.core.files import file_sha256, sync_folder, write_whole
 from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
 from tasks.decision.verdict import utc_day
@@ -81,7 +83,7 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
         kept = document.is_file()
         if not kept and len(arrival.content) <= MAXIMUM_BYTES:
             write_whole(document, arrival.content)
-        entry = _new_entry(document, ledger, arrival, clock())
+        entry = _new_entry(service.workspace, document, ledger, arrival, clock())
         with queue.changing():
             existing = queue.get(entry.id)
             if not entry.is_open and not kept:
@@ -129,13 +131,14 @@ def code_digest() -> str:
     return digest(code_fact().model_dump(mode="json"))
 
 
-def check_inputs(queue: Queue, entry: QueuedRequest) -> None:
+def check_inputs(service: Service, entry: QueuedRequest) -> None:
     """Refuse to decide on files that differ from those at acceptance.
 
     Raises BadInput if a file has changed since, or can no longer be used.
     """
-    loaded = load_request(queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
-    if loaded.sha256 != entry.request_sha256 or digest(asdict(read_inputs(loaded))) != entry.inputs:
+    document = service.queue.document(entry.request_sha256)
+    loaded = load_request(document, [Path(root) for root in entry.roots], PolicyShelf(service.workspace.root))
+    if file_sha256(document) != entry.request_sha256 or digest(asdict(read_inputs(loaded))) != entry.inputs:
         raise BadInput(
             "a file that the request names has changed since it was accepted",
             where="data, population, hierarchies or external register",
@@ -145,7 +148,7 @@ def check_inputs(queue: Queue, entry: QueuedRequest) -> None:
         )
 
 
-def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> QueuedRequest:
+def _new_entry(workspace: Workspace, document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> QueuedRequest:
     """The entry of a request: accepted, under its release id; or refused, under its digest."""
     sha256 = document.parent.name
     new = QueuedRequest(
@@ -169,7 +172,7 @@ def _new_entry(document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -
                     got="a larger document",
                     fix="name the data by dataset.path, and long hierarchies by hierarchy.file",
                 )
-            loaded = load_request(document, arrival.folders)
+            loaded = load_request(document, arrival.folders, PolicyShelf(workspace.root))
             inputs = read_inputs(loaded)
     except BadInput as error:
         reason = {part: text.replace(str(document), new.name) for part, text in error.fields().items()}

@@ -8,6 +8,7 @@ from flows.actor import Clock, acting_as, utc_now
 from flows.cases import ReleaseAction
 from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
+from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.intake import check_inputs, code_digest, record_end
 from flows.service.logs import log
@@ -40,7 +41,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
             if usable:
                 outcome = standing_outcome(entry.id, service.workspace, clock=clock)
             else:
-                check_inputs(service.queue, entry)
+                check_inputs(service, entry)
                 usable = True
                 with acting_as(entry.handed_in_by):
                     outcome = run_release(
@@ -131,7 +132,9 @@ def _cluster(service: Service, entry: QueuedRequest) -> str | None:
     address = service.settings.counting.dask
     if address is None:
         return None
-    loaded = load_request(service.queue.document(entry.request_sha256), [Path(root) for root in entry.roots])
+    roots = [Path(root) for root in entry.roots]
+    document = service.queue.document(entry.request_sha256)
+    loaded = load_request(document, roots, PolicyShelf(service.workspace.root))
     if not is_parquet(loaded.resolve(loaded.request.dataset.path, "dataset.path")):
         return None
     try:

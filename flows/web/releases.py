@@ -29,7 +29,7 @@ from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.people import same_person
 from tasks.decision.record import Verdict
-from tasks.decision.standing import check_login, reviewer_of, revoking_roles
+from tasks.decision.standing import check_apart, reviewer_of, revoking_roles
 from tasks.decision.states import State, StateChange, can_follow
 from tasks.decision.votes import LONGEST_REASON
 from tasks.ledger.entry import Event
@@ -64,7 +64,8 @@ class ShownRelease:
             return "Your account has no reviewer role."
         try:
             reviewer_of(self.found.record, self.visitor.account.name, self.found.answering)
-            check_login(self.found.record, self.visitor.account.login, signed=self.found.key is not None)
+            account = self.visitor.account
+            check_apart(self.found.record, account.login, account.person, signed=self.found.key is not None)
         except BadInput as error:
             return sentence(error.what)
         return ""
@@ -134,7 +135,7 @@ class ShownRelease:
         asked = ReleaseAction(
             str(self.found.bundle),
             site.workspace,
-            account.name,
+            account.person or account.name,
             sent.text("reason").replace("\r\n", "\n"),
             self.listed.recipient,
             SentKey(sent.files.get("key", b""), sent.text("passphrase")),

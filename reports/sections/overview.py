@@ -95,7 +95,7 @@ def decision(view: RecordView) -> Iterator[Block]:
     yield Signatures(
         [
             ("Acknowledged by the expert" if blocked else "Expert", record.expert or "not named in the request", sign),
-            ("Requested by", record.requested_by, sign),
+            ("Requested by", record.requester, sign),
             (
                 f"Reviewers required: {numbers.integer(need)}" if need else "No reviewer required by the policy",
                 "For the organization",

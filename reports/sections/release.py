@@ -23,7 +23,7 @@ from reports.methods import method_text, treatment_text
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
 from tasks.core.canonical import digest
-from tasks.decision.record import DeliveryFact
+from tasks.decision.record import DeliveryFact, PopulationFact
 from tasks.request.model import Role
 
 
@@ -114,8 +114,18 @@ def data(view: RecordView) -> Iterator[Block]:
                 "combinations of quasi-identifier values",
             ),
             ("Sampling fraction", f"{numbers.percent(population.sampling_fraction)} (records over people)"),
+            *([("Does not fit", _misfits(population))] if population.misfits else []),
         ],
         "The population that risk is measured against",
+    )
+
+
+def _misfits(population: PopulationFact) -> str:
+    """Columns that do not fit the population, and what that may mean."""
+    columns = ", ".join(f"{one.column} ({numbers.percent(one.share)})" for one in population.misfits)
+    return (
+        f"{columns}: at least this share of the records would need another value to be distributed as in the "
+        "population. Either the data are a chosen part of it, or it is the population of other data."
     )
 
 
@@ -311,7 +321,7 @@ def history(view: RecordView) -> Iterator[Block]:
     votes = f"{numbers.integer(len(record.reviews))} of {numbers.integer(record.reviews_required)} votes cast"
     yield Facts(
         kept(
-            ("Requested", f"{numbers.minute(record.requested_at)}, by {record.requested_by}"),
+            ("Requested", f"{numbers.minute(record.requested_at)}, by {record.requester}"),
             ("Decided by the gate", numbers.minute(record.decided_at)),
             ("Expert", record.expert or "not named in the request"),
             ("Supersedes", supersedes) if record.supersedes else None,

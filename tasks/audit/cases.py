@@ -99,7 +99,7 @@ def _outcome(
 
 def _decision(decided: Entry, facts: KeptDecision, verdict: Verdict) -> DecisionRecord:
     """The decision with the fields alone that ``standing`` reads."""
-    people = ("requested_by", "handed_in_by", "reviews_required", "reviewers", "officers")
+    people = ("requested_by", "requester_id", "handed_in_by", "reviews_required", "reviewers", "officers")
     names = (*people, "valid_from", "valid_until")
     recipient: dict[str, Any] = {"id": str(decided.recipient), "agreement": facts.agreement}
     dataset: dict[str, Any] = {"output_sha256": facts.output_sha256}

@@ -10,9 +10,11 @@ from tasks.audit.cases import AuditCase
 from tasks.audit.figures import gate_figure
 from tasks.audit.history import History, Period, day, text, texts
 from tasks.audit.report import AuditPolicyRow, Duties, ExceptionRow, InterventionRow, KeyRow, SignedRow
-from tasks.core.people import login_of, may_be_same_person, person_key, same_person
+from tasks.core.errors import TamperingFound
+from tasks.core.people import WorkflowRole, login_of, may_be_same_person, person_key, same_person
 from tasks.decision.overrides import is_gate_override, used_by
 from tasks.decision.record import Verdict
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Entry, Event
 
 OVERRIDES = ("override of gates", "override of reviewers")
@@ -123,14 +125,17 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
     """Whether requester, reviewers and officers of what happened in the period were different people.
 
     An exception is a vote or an override by the requester, or without a signature from the login that the request came
-    from, or by a person whom the policy does not name; a vote on a release by an officer who reopened it or answers for
-    its gates; and a file that was delivered without the approvals that its decision required.
+    from, or by a person whom the policy does not name, who was not enrolled in this role or, without a signature, acted
+    from a login that is not theirs; a vote on a release by an officer who reopened it or answers for its gates; and a
+    file that was delivered without the approvals that its decision required.
     """
     pairs = [(case, entry) for case in cases for entry in case.entries if period.holds(entry.at)]
     votes = [(case, entry) for case, entry in pairs if entry.event is Event.VOTED]
     unsigned = [(case, entry) for case, entry in votes if entry.signature is None]
     answering = {entry.sha256: text(entry, "by") or "" for entry in history.entries if entry.event is Event.OVERRIDDEN}
-    found = [row for case in cases for row in _exceptions(case, answering) if period.holds(row.at)]
+    enrolments = [entry for entry in history.entries if entry.event in {Event.ENROLLED, Event.ENROLMENT_ENDED}]
+    rows = (row for case in cases for row in (*_exceptions(case, answering), *_not_enrolled(case, enrolments)))
+    found = [row for row in rows if period.holds(row.at)]
     return Duties(
         votes=len(votes),
         overrides=sum(entry.event is Event.OVERRIDDEN for _, entry in pairs),
@@ -180,6 +185,29 @@ def _not_of(case: AuditCase, entry: Entry, who: str, named: Sequence[str], what:
         yield _row(case, entry, f"{what} from the login that the request came from, not signed", who)
     if not any(same_person(who, one) for one in named):
         yield _row(case, entry, f"{what} by a person whom the policy does not name", who)
+
+
+def _not_enrolled(case: AuditCase, enrolments: Sequence[Entry]) -> Iterator[ExceptionRow]:
+    """Votes and overrides by people who were not enrolled in the role, or not from a login of theirs."""
+    roles = {
+        Event.VOTED: ("vote", "reviewer", WorkflowRole.REVIEWER),
+        Event.OVERRIDDEN: ("override", "by", WorkflowRole.OFFICER),
+    }
+    for entry in case.entries:
+        before = [one for one in enrolments if one.sequence < entry.sequence]
+        if entry.event not in roles or not before:
+            continue
+        what, field, role = roles[entry.event]
+        who = text(entry, field) or _NOT_RECORDED
+        try:
+            directory = Directory(before)
+        except TamperingFound:
+            directory = Directory()
+        person = directory.person(who)
+        if person is None or role not in person.roles:
+            yield _row(case, entry, f"{what} by a person who was not enrolled as {role}", who)
+        elif entry.signature is None and not directory.is_own_login(person, entry.actor):
+            yield _row(case, entry, f"{what} from a login that is not this person's, not signed", who)
 
 
 def _from_requesters_login(case: AuditCase, entry: Entry) -> bool:

@@ -23,6 +23,8 @@ class WorkflowRole(StrEnum):
     """Named in the policy; answers for overrides and revocations."""
 
 
+PERSON_ID = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
+"""Id of a person in the directory of a workspace."""
 Words = tuple[str, ...]
 
 _LEFT_OUT = frozenset("'`´‘’‛′ʹʻʼʽˈ＇") | {chr(0x34F), *map(chr, range(0xFE00, 0xFE10))}
@@ -67,11 +69,10 @@ def may_be_same_person(one: str, other: str) -> bool:
     )
 
 
-def alphabets(name: str) -> frozenset[str]:
-    """Alphabets of a name's letters, in Unicode's words; a name in several may be made to look like another's."""
-    return frozenset(
-        unicodedata.name(one, "UNKNOWN").split()[0] for one in unicodedata.normalize("NFKC", name) if one.isalpha()
-    )
+def mixes_alphabets(name: str) -> bool:
+    """Whether a name has letters of several of the alphabets whose letters look alike."""
+    letters = (unicodedata.name(one, "").partition(" ")[0] for one in unicodedata.normalize("NFKC", name))
+    return len({"LATIN", "GREEK", "CYRILLIC"} & set(letters)) > 1
 
 
 def login_of(actor: str) -> str:
@@ -120,8 +121,13 @@ def _spelt(word: str) -> str:
 
 
 def _is_part(some: Words, words: Words) -> bool:
-    """Whether each of some words equals one of the others, or one is the other's initial; each is used once."""
+    """Whether each of some words equals one of the others, or one is the other's initial; each is used once.
+
+    One word at least is whole in both, or there are as many words.
+    """
     whole, others = (Counter(word for word in each if len(word) > 1) for each in (some, words))
+    if len(some) != len(words) and not whole & others:
+        return False
     for letter in {word[0] for word in some}:
         left, spare = (
             sum(count for word, count in each.items() if word[0] == letter) for each in (whole - others, others - whole)

@@ -1,7 +1,7 @@
 """Putting one recipient's decision record together; a figure that no stage measured is empty and passes no gate."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import starmap
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ from tasks.decision.record import (
     DecisionRecord,
     DeliveryFact,
     GateResult,
+    MisfitFact,
     NotAssessed,
     PolicyFact,
     PopulationFact,
@@ -41,6 +42,7 @@ from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.masked_columns import MaskingFact
 from tasks.microdata.coded import Prepared
+from tasks.microdata.fit import misfits
 from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest, Role
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
@@ -211,6 +213,12 @@ def assemble(
             people=findings.prepared.population.total,
             distinct_tuples=len(findings.prepared.population),
             sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+            misfits=tuple(
+                MisfitFact(column=column, share=share)
+                for column, share in misfits(
+                    findings.prepared.data, findings.prepared.population, findings.prepared.hierarchies
+                ).items()
+            ),
         ),
         policy=PolicyFact(
             id=request.policy.id,
@@ -234,14 +242,11 @@ def assemble(
         not_assessed=(*findings.failures, *_not_reached(findings)),
         decoys=findings.decoys,
         earlier=findings.earlier,
-        requested_by=request.requested_by,
-        handed_in_by=circumstances.handed_in_by,
+        **asdict(circumstances.people),
         requested_at=circumstances.requested_at,
         decided_at=circumstances.decided_at,
         expert=request.expert,
         reviews_required=request.policy.review.required,
-        reviewers=request.policy.review.reviewers,
-        officers=request.policy.review.officers,
         overridable=tuple(measure.value for measure in request.policy.review.overridable),
         override_days=request.policy.review.override_days,
         valid_from=valid_from,

@@ -123,6 +123,7 @@ class KeptDecision(Fact):
 
     version: Literal[1] = 1
     requested_by: str
+    requester_id: str = ""
     handed_in_by: str = Field(default="", description="Login, account or token that the request came from.")
     organisation: str
     purpose: str
@@ -175,9 +176,10 @@ def published(manifest_sha256: str) -> dict[str, object]:
     return {"manifest_sha256": manifest_sha256}
 
 
-def voted(ballot: Ballot) -> dict[str, object]:
-    """Body of ``voted``: who, on what, and the commitment; not the vote."""
-    return {"reviewer": ballot.reviewer, "record_sha256": ballot.record_sha256, "commitment": ballot.commitment}
+def voted(ballot: Ballot, person: str = "") -> dict[str, object]:
+    """Body of ``voted``: who, by name and id, on what, and the commitment; not the vote."""
+    committed = {"record_sha256": ballot.record_sha256, "commitment": ballot.commitment}
+    return {"reviewer": ballot.reviewer, "person": person, **committed}
 
 
 def reviewed(ballot: Ballot) -> dict[str, object]:
@@ -200,9 +202,9 @@ def revoked(by: str, role: WorkflowRole, reason: str) -> dict[str, object]:
     return {"by": by, "role": role.value, "reason": reason}
 
 
-def overridden(by: str, reason: str) -> dict[str, object]:
-    """Body of ``overridden`` that puts a rejected release before its reviewers again: the officer, and why."""
-    return {"by": by, "reason": reason}
+def overridden(by: str, reason: str, person: str = "") -> dict[str, object]:
+    """Body of ``overridden`` that puts a rejected release before its reviewers again: officer, by name and id; why."""
+    return {"by": by, "person": person, "reason": reason}
 
 
 def gates_overridden(
@@ -257,6 +259,7 @@ def kept_decision(record: DecisionRecord) -> KeptDecision:
     rows = record.dataset.rows_out
     return KeptDecision(
         requested_by=record.requested_by,
+        requester_id=record.requester_id,
         handed_in_by=record.handed_in_by,
         organisation=record.recipient.organisation,
         purpose=record.recipient.purpose,

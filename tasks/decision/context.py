@@ -12,6 +12,19 @@ from tasks.decision.record import CodeFact
 
 
 @dataclass(frozen=True)
+class InvolvedPeople:
+    """People of a release by their names, as enrolled when it was asked for."""
+
+    requester_id: str
+    requested_by: str
+    requester_title: str
+    handed_in_by: str
+    """Actor of the ledger's entry of the request."""
+    reviewers: tuple[str, ...] = ()
+    officers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class DecisionContext:
     """Circumstances of a decision: identity, program, time, and the ledger's head."""
 
@@ -22,8 +35,7 @@ class DecisionContext:
     code: CodeFact
     seed_commitment_sha256: Sha256
     requested_at: datetime
-    handed_in_by: str
-    """Actor of the ledger's entry of the request."""
+    people: InvolvedPeople
     decided_at: datetime
     prev_record_sha256: Sha256
     inputs_id: Sha256 | None = None

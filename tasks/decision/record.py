@@ -92,6 +92,15 @@ class DeliveryFact(Fact):
     encrypted_to: tuple[KeyFact, ...] = Field(default=(), description="Empty where it is in clear.")
 
 
+class MisfitFact(Fact):
+    """A quasi-identifier whose values are distributed otherwise than in the population."""
+
+    column: str
+    share: float = Field(
+        description="Of the records that must have other values to fit, beyond chance; rounded down to hundredths."
+    )
+
+
 class PopulationFact(Fact):
     """The population that risk is measured against."""
 
@@ -100,6 +109,7 @@ class PopulationFact(Fact):
     people: int
     distinct_tuples: int
     sampling_fraction: float = Field(description="Records over people.")
+    misfits: tuple[MisfitFact, ...] = ()
 
 
 class PolicyFact(Fact):
@@ -240,7 +250,9 @@ class DecisionRecord(Fact):
     earlier: EarlierFact | None = Field(
         default=None, description="Earlier copies in the same hand; None where they could not be compared."
     )
-    requested_by: str
+    requested_by: str = Field(description="Name of the person who asked for the release, as enrolled.")
+    requester_id: str = Field(default="", description="Id of this person.")
+    requester_title: str = Field(default="", description="Title of this person.")
     handed_in_by: str = Field(default="", description="Login, account or token that the request came from.")
     requested_at: datetime
     decided_at: datetime
@@ -263,6 +275,11 @@ class DecisionRecord(Fact):
         default=(), description="Ledger entries of all overrides that the release is named by, of any recipient."
     )
     prev_record_sha256: Sha256 = Field(description="Head of the ledger when the decision was recorded.")
+
+    @property
+    def requester(self) -> str:
+        """Name and title of the person who asked for the release."""
+        return ", ".join(filter(None, (self.requested_by, self.requester_title)))
 
     @property
     def delivered_sha256(self) -> str | None:

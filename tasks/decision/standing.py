@@ -145,7 +145,7 @@ class _Fold:
 
     def _voted(self, entry: Entry) -> None:
         self._awaiting()
-        check_login(self._record, entry.actor, signed=entry.signature is not None)
+        check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
         name = reviewer_of(self._record, _text(entry, "reviewer"), [one.officer for one in self.now.overrides])
         in_place = not self.now.reviews and entry.body["record_sha256"] == self._record_sha256
         _expect(in_place, "a vote out of place", "a vote on this record, before any is opened")
@@ -202,7 +202,7 @@ class _Fold:
         self._change(StateChange.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {reason}")
 
     def _overridden(self, entry: Entry) -> None:
-        check_login(self._record, entry.actor, signed=entry.signature is not None)
+        check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
         officer, reason = officer_of(self._record, _text(entry, "by")), _text(entry, "reason")
         if is_gate_override(entry):
             self._gates_overridden(entry, officer, reason)
@@ -317,18 +317,23 @@ def officer_of(record: DecisionRecord, name: str) -> str:
     return _named(record, name, record.officers, "an officer", "policy.review.officers")
 
 
-def check_login(record: DecisionRecord, actor: str, *, signed: bool) -> None:
-    """Refuse (``BadInput``) votes and overrides from the login that the request came from.
+def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool) -> None:
+    """Refuse (``BadInput``) votes and overrides by the requester, by id, and from the login that the request came from.
 
     Several people may share a login; whoever signs with their own registered key shows who they are.
     """
-    if not signed and record.handed_in_by and login_of(actor) == login_of(record.handed_in_by):
+    own = bool(person) and person == record.requester_id
+    if own or (not signed and record.handed_in_by and login_of(actor) == login_of(record.handed_in_by)):
         raise BadInput(
-            "the login that a request came from may neither review nor override its release",
+            "the requester may neither review nor override their own release"
+            if own
+            else "the login that a request came from may neither review nor override its release",
             where=f"release to {record.recipient.id}",
-            expected="a login other than the requester's, or a signature with one's own registered key",
-            got="the login that the request came from, and no signature",
-            fix="act under your own login, or register a key: releasegate key create",
+            expected="another person than the requester, at another login or with a signature of their own key",
+            got="the id of the requester" if own else "the login that the request came from, and no signature",
+            fix="ask a different person"
+            if own
+            else "act under your own login, or register a key: releasegate key create",
         )
 
 

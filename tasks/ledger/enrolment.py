@@ -11,12 +11,10 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from tasks.core.errors import BadInput
 from tasks.core.fact import Fact, Sha256
-from tasks.core.people import WorkflowRole, same_person
+from tasks.core.people import PERSON_ID, WorkflowRole, login_of, may_be_same_person, mixes_alphabets, same_person
 from tasks.ledger.entry import Entry, Event, broken
 from tasks.ledger.signing import is_name
 from tasks.ledger.store import Ledger
-
-PERSON_ID = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
 
 
 def _line(text: str) -> str:
@@ -128,9 +126,10 @@ class Directory:
         """The enrolled items of one kind."""
         return tuple(item for item in self if isinstance(item, kind))
 
-    def policy(self, policy_id: str, version: str) -> EnrolledPolicy | None:
-        """The enrolled policy of an id and version."""
-        return next((one for one in self.all(EnrolledPolicy) if (one.id, one.version) == (policy_id, version)), None)
+    def policy(self, policy_id: str, version: str, *, ended: bool = False) -> EnrolledPolicy | None:
+        """The enrolled policy of an id and version; `ended`, also one whose enrolment has ended."""
+        found = (self._ever if ended else self._items).get(("policy", policy_id, version))
+        return found if isinstance(found, EnrolledPolicy) else None
 
     def population(self, sha256: str) -> EnrolledPopulation | None:
         """The enrolled population of a hash."""
@@ -143,8 +142,14 @@ class Directory:
         return by_id or next((one for one in people if same_person(one.name, name)), None)
 
     def person_of_login(self, login: str) -> EnrolledPerson | None:
-        """The enrolled person whose login it is."""
-        return next((one for one in self.all(EnrolledPerson) if login in one.logins), None)
+        """The enrolled person whose login it is; ``login`` may be the actor of a ledger entry."""
+        wanted = login_of(login)
+        return next((one for one in self.all(EnrolledPerson) if wanted in map(login_of, one.logins)), None)
+
+    def is_own_login(self, person: EnrolledPerson, login: str) -> bool:
+        """Whether a person may act from a login: one of theirs; where they have none, any that is nobody else's."""
+        owner = self.person_of_login(login)
+        return owner == person or (owner is None and not person.logins)
 
     def officer(self, name: str | None) -> EnrolledPerson:
         """The enrolled officer of a name; BadInput where there is none."""
@@ -174,6 +179,27 @@ class Directory:
             self._check(item)
             self._items[key_of(item)] = self._ever[key_of(item)] = item
 
+    def check_names(self, items: Sequence[EnrolledItem]) -> None:
+        """Refuse (BadInput) new persons whose names may be another's.
+
+        Only when they are enrolled: entries stay readable where a later version compares names otherwise.
+        """
+        people = {one.id: one for one in self.all(EnrolledPerson)}
+        for item in items:
+            if not isinstance(item, EnrolledPerson):
+                continue
+            others = [one for one in people.values() if one.id != item.id]
+            other = next((one for one in others if may_be_same_person(one.name, item.name)), None)
+            if other is not None or mixes_alphabets(item.name):
+                raise BadInput(
+                    "the name may be another person's" if other else "the name mixes letters that look alike",
+                    where=title_of(item),
+                    expected="a name of one alphabet that differs from others in more than initials, titles or accents",
+                    got=f"a name that may be {other.id}'s" if other else "letters of several alphabets",
+                    fix="write both names in full, with a further name where they are alike; or use the enrolled id",
+                )
+            people[item.id] = item
+
     def end(self, body: EndedEnrolment) -> None:
         """Take in the end of an enrolment; BadInput where it is not permitted."""
         self.officer(body.by)
@@ -202,12 +228,13 @@ class Directory:
             )
         if not isinstance(item, EnrolledPerson):
             return
+        logins = set(map(login_of, item.logins))
         for other in self.all(EnrolledPerson):
-            if other.id != item.id and (same_person(other.name, item.name) or set(other.logins) & set(item.logins)):
+            if other.id != item.id and logins & set(map(login_of, other.logins)):
                 raise BadInput(
-                    "another person is enrolled under this name or login",
+                    "another person is enrolled under this login",
                     where=title_of(item),
-                    expected="a name and logins of their own",
+                    expected="logins of their own",
                     got=f"one that is {other.id}'s",
                     fix="end the other enrolment first, or correct this one",
                 )

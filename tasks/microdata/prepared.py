@@ -16,6 +16,7 @@ from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.microdata.build import build_hierarchies
 from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, numbered_column
 from tasks.microdata.counting import Counting, count_file
+from tasks.microdata.fit import check_room
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
 from tasks.microdata.read import is_parquet, read_microdata, read_population
@@ -71,9 +72,10 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     Raises
     ------
     DataError, HierarchyError, PopulationError, WorkspaceError
-        If a file cannot be read, or a quasi-identifier is missing or outside its hierarchy.
+        If a file cannot be read, a quasi-identifier is missing or outside its hierarchy, or there are fewer people than
+        records.
     """
-    return read_people(loaded).with_frame(frame, loaded.request)
+    return _with_room(read_people(loaded).with_frame(frame, loaded.request), loaded)
 
 
 def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
@@ -102,12 +104,17 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
     counted = count_file(coder, cut, counting)
     if counted is None:
         # Somewhere a value is missing or unknown; reading the whole file shows in which records.
-        return people.with_frame(read_microdata(path, request), request)
+        return _with_room(people.with_frame(read_microdata(path, request), request), loaded)
     direct = {
         name: int(pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut]).nunique())
         for name in request.with_role(Role.DIRECT)
     }
-    return people.with_parts(*counted, direct, request)
+    return _with_room(people.with_parts(*counted, direct, request), loaded)
+
+
+def _with_room(prepared: Prepared, loaded: LoadedRequest) -> Prepared:
+    check_room(prepared.data, prepared.population, loaded.place("population.path"))
+    return prepared
 
 
 def read_people(loaded: LoadedRequest) -> People:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from tasks.core.errors import BadInput, RequestError, StageFailed, WorkspaceError
 from tasks.core.files import file_sha256, written
@@ -81,11 +81,11 @@ class LoadedRequest:
     base: Path
     """Folder of the document, absolute and free of links; paths in the request start here."""
     sha256: str
-    """SHA-256 of the document's bytes."""
+    """SHA-256 of ``content``."""
     roots: tuple[Path, ...] = ()
     """Further folders that the request may name files in."""
     content: bytes = field(default=b"", repr=False, compare=False)
-    """The document's bytes."""
+    """The document's bytes; where it names its policy, the document with that policy in its place, as JSON."""
     document: YamlDocument = field(default=NOTHING, repr=False, compare=False)
     """The document's values, with the line and column of each."""
 
@@ -180,27 +180,56 @@ def _is_within(path: Path, folders: Sequence[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def load_request(path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
+Policies = Callable[[str, str], Mapping[str, Any]]
+"""Gives the policy of an id and a version; a ReleasegateError where there is none. Equal ones give equal policies."""
+
+
+def load_request(path: Path, roots: Sequence[Path] = (), policies: Policies | None = None) -> LoadedRequest:
     """Read and check a release request, YAML 1.2 in UTF-8, at most 1 MB; the same bytes are parsed once in a process.
 
     An agreement that has expired is for a gate to block. The files that it names, in its folder or the roots, are not
     touched until ``resolve``. Raises RequestError if the document cannot be read or is not a valid request, the first
     100 mistakes among its ``problems``; rules that relate several keys are checked once those keys are right by
-    themselves.
+    themselves. `policies` gives the policy of a request that names one, and its errors pass through.
     """
-    return request_of_bytes(read_bytes(path, REQUEST), path, roots)
+    return request_of_bytes(read_bytes(path, REQUEST), path, roots, policies)
 
 
-def request_of_bytes(content: bytes, path: Path, roots: Sequence[Path] = ()) -> LoadedRequest:
+def request_of_bytes(
+    content: bytes, path: Path, roots: Sequence[Path] = (), policies: Policies | None = None
+) -> LoadedRequest:
     """A release request from its bytes, as if they were read from a path; otherwise as ``load_request``."""
-    request, document = _parsed(content, path)
+    request, document, content = _parsed(content, path, policies)
     sha256, folders = hashlib.sha256(content).hexdigest(), tuple(root.resolve() for root in roots)
     return LoadedRequest(request, path, path.parent.resolve(), sha256, folders, content, document)
 
 
 @lru_cache(maxsize=16)
-def _parsed(content: bytes, path: Path) -> tuple[ReleaseRequest, YamlDocument]:
-    return checked(content, path, REQUEST)
+def _parsed(content: bytes, path: Path, policies: Policies | None) -> tuple[ReleaseRequest, YamlDocument, bytes]:
+    named: list[str] = []
+
+    def complete(data: dict[str, Any]) -> None:
+        policy = data.get("policy")
+        if isinstance(policy, str):
+            named.append(policy)
+            data["policy"] = _named_policy(policy, path, policies)
+
+    request, document = checked(content, path, REQUEST, complete)
+    return request, document, json.dumps(document.data, ensure_ascii=False).encode() if named else content
+
+
+def _named_policy(name: str, path: Path, policies: Policies | None) -> Mapping[str, Any]:
+    policy_id, _, version = name.partition("/")
+    if policies is None or not (policy_id and version):
+        workspace = bool(policy_id and version)
+        raise RequestError(
+            "the request names an enrolled policy, and no workspace is given" if workspace else "not a policy",
+            where=f"{path}, policy",
+            expected="the workspace where it is enrolled" if workspace else "ID/VERSION, or the policy itself",
+            got="none" if workspace else "other text",
+            fix="name the workspace with --workspace" if workspace else "name it as releasegate enrol list does",
+        )
+    return policies(policy_id, version)
 
 
 _INDEX, _REQUEST = "inputs.json", "request.yaml"

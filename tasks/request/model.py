@@ -31,6 +31,7 @@ from tasks.request.part import (
     Identifier,
     Money,
     OpenProbability,
+    PersonId,
     Probability,
     RelativePath,
     ReleaseId,
@@ -122,7 +123,7 @@ class ReleaseRequest(RequestPart):
 
     schema_version: Literal["releasegate/request/1"]
     title: Text
-    requested_by: Text
+    requested_by: PersonId = Field(description="Id of the enrolled person who asks for the release.")
     expert: Text | None = Field(default=None, description="The expert who signs the determination, with qualification.")
     dataset: Dataset
     attributes: dict[Text, Attribute] = Field(min_length=1)

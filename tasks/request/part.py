@@ -7,12 +7,15 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from tasks.core.people import PERSON_ID
+
 IDENTIFIER = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 RELEASE_ID = r"^[0-9a-f]{64}$"
 
 Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
 ReleaseId = Annotated[str, StringConstraints(pattern=RELEASE_ID)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
+PersonId = Annotated[str, StringConstraints(pattern=PERSON_ID)]
 PersonName = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 OpenProbability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]

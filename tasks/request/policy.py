@@ -1,12 +1,13 @@
 """The policy of the organization: how to generalize and score, what a release must pass, and who must agree."""
 
+import re
 from enum import StrEnum
 from itertools import combinations, pairwise
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tasks.core.people import may_be_same_person
+from tasks.core.people import PERSON_ID, may_be_same_person
 from tasks.request.part import (
     Cost,
     EachOnce,
@@ -453,11 +454,12 @@ class ReviewPolicy(RequestPart):
 
     required: Annotated[int, Field(ge=0, le=10)] = 0
     reviewers: tuple[PersonName, ...] = Field(
-        default=(), description="People who may review; the requester may not, even if named here."
+        default=(), description="Ids or names of people who may review; the requester may not, even if named here."
     )
     officers: tuple[PersonName, ...] = Field(
         default=(),
-        description="People who may revoke a release, return a rejected one to its reviewers, or override gates.",
+        description="Ids or names of people who may revoke a release, return a rejected one to its reviewers, or "
+        "override gates.",
     )
     overridable: tuple[Measure, ...] = Field(
         default=(),
@@ -471,7 +473,10 @@ class ReviewPolicy(RequestPart):
         Rule(
             "policy.review does not name one person twice",
             lambda one: any(
-                may_be_same_person(*pair) for names in (one.reviewers, one.officers) for pair in combinations(names, 2)
+                pair[0] == pair[1]
+                or (may_be_same_person(*pair) and not all(re.match(PERSON_ID, name) for name in pair))
+                for names in (one.reviewers, one.officers)
+                for pair in combinations(names, 2)
             ),
             got="two names that may be one person's",
             fix="name each person once; write names in full where two people have similar ones",

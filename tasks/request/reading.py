@@ -6,6 +6,7 @@ types of error are here: the problem, what was expected, what was got, and what 
 
 import difflib
 import json
+from collections.abc import Callable
 from datetime import date
 from enum import StrEnum
 from operator import attrgetter, itemgetter
@@ -231,9 +232,12 @@ def _decoded(content: bytes, path: Path, form: Form[Any]) -> str:
 
 
 @collector_paused()
-def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlDocument]:
+def checked(
+    content: bytes, path: Path, form: Form[Model], complete: Callable[[dict[str, Any]], None] = lambda _: None
+) -> tuple[Model, YamlDocument]:
     """The document as an instance of its form's model, and with the positions of its values.
 
+    ``complete`` puts values in place of those that name them, before they are checked.
     Raises RequestError if it is not UTF-8, YAML or valid, as ``tasks.request.load.load_request`` describes.
     """
     text = _decoded(content, path, form)
@@ -245,6 +249,7 @@ def checked(content: bytes, path: Path, form: Form[Model]) -> tuple[Model, YamlD
     foreign = _foreign(document.data, form)
     if foreign is not None:
         raise _error(path, form, document, [((1, 1), foreign)])
+    complete(document.data)
     found: list[tuple[Position, Found]] = [(mistake.position, mistake) for mistake in document.mistakes]
     places = {mistake.location for mistake in document.mistakes}
     try:

@@ -391,6 +391,29 @@ def test_duties_that_were_not_kept_apart_are_computed(steps: Any, told: list[str
     assert all(person_key(row.who) for row in found)
 
 
+@pytest.mark.parametrize(
+    ("people", "actor", "told"),
+    [
+        ([(FIRST, "reviewer", "okafor")], "okafor", []),
+        ([(FIRST, "reviewer", "okafor")], "Okafor (reviewer's page)", []),
+        ([(FIRST, "reviewer", "okafor")], "brandt", ["vote from a login that is not this person's, not signed"]),
+        ([(FIRST, "requester", "okafor")], "okafor", ["vote by a person who was not enrolled as reviewer"]),
+        ([(SECOND, "reviewer", "brandt")], "okafor", ["vote by a person who was not enrolled as reviewer"]),
+    ],
+)
+def test_people_who_were_not_enrolled_are_exceptions(people: Any, actor: str, told: list[str]) -> None:
+    log = Chronicle()
+    items = [
+        {"kind": "person", "id": f"p{number}", "name": name, "roles": [role], "logins": [login]}
+        for number, (name, role, login) in enumerate(people)
+    ]
+    log.add(Event.ENROLLED, {"items": items, "by": None, "first": True})
+    log.request("one")
+    log.decide("one", **REVIEWED)
+    log.after(hours=1).vote("one", FIRST, actor=actor)
+    assert [row.what for row in log.audit().duties.exceptions] == told
+
+
 def test_a_file_that_left_although_it_was_blocked_is_an_exception() -> None:
     log = Chronicle()
     log.request("one")

@@ -15,7 +15,7 @@ from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.assemble import Findings, Output, assemble, gates_before_writing
-from tasks.decision.context import DecisionContext
+from tasks.decision.context import DecisionContext, InvolvedPeople
 from tasks.decision.gates import flat_figures, judge_gates
 from tasks.decision.record import CheckFact, CodeFact, DecisionRecord, NotAssessed, ValidationFact, Verdict
 from tasks.request.load import LoadedRequest
@@ -27,7 +27,8 @@ from tests.support.tiny import DATA, Change, changed, tiny_request
 SHA = "0" * 64
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 CODE = CodeFact(version="1", commit="x", lock_sha256=SHA)
-CONTEXT = DecisionContext(SHA, SHA, SHA, SHA, CODE, SHA, AT, "steward", AT, SHA)
+PEOPLE = InvolvedPeople("a.steward", "A. Steward", "", "steward")
+CONTEXT = DecisionContext(SHA, SHA, SHA, SHA, CODE, SHA, AT, PEOPLE, AT, SHA)
 VALIDATED = ValidationFact(
     passed=True,
     checks=(CheckFact(id="1", expectation="a check", column="", passed=True, checked=6, failed=0),),

@@ -22,7 +22,7 @@ from tests.support.examples import examples
 
 ANSWERS = {
     "title": "A release",
-    "requested_by": "A. Steward",
+    "requested_by": "a.steward",
     "source": "a register",
     "path": "population.csv",
     "id": "a-1",

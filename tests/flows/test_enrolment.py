@@ -1,5 +1,6 @@
 """Enrolments: a request is decided by rules and counts that an officer has enrolled, and by no others."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,20 +9,22 @@ from typing import Any
 import pytest
 
 from flows.actor import acting_as
-from flows.enrolment import end_enrolment, enrol, policy_item
+from flows.enrolment import end_enrolment, enrol, first_enrolment, item_of, items_of
 from flows.gate import run_release
 from flows.ledger import open_ledger
 from flows.signing import create_key
 from flows.workspace import open_workspace
+from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.people import WorkflowRole
-from tasks.ledger.enrolment import Directory, EnrolledPerson, EnrolledPolicy
+from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
+from tasks.request.policy import Policy
 from tests.support.enrolled import but_enrolments
 from tests.support.world import NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, World, population_rows, write_table
 
-STEWARD = "a-steward"
+STEWARD = "a.steward"
 LAX = [{"measure": "transparent.maximum_risk", "at_most": 1, "because": "no bound"}]
 FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 
@@ -29,7 +32,8 @@ FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 @pytest.fixture
 def begun(world: World) -> World:
     """A workspace that was begun with the world's own request."""
-    world.enrol(lambda: NOW)
+    with open_ledger(open_workspace(world.workspace.root), create=True) as ledger:
+        first_enrolment(world.workspace, ledger, items_of(load_request(world.request)), lambda: NOW)
     return world
 
 
@@ -62,6 +66,10 @@ def another_column(world: World) -> None:
     world.ask(population={"count": "age"})
 
 
+def another_source(world: World) -> None:
+    world.ask(population={"source": "Census 2030"})
+
+
 def a_register(world: World) -> None:
     shutil.copyfile(world.population, world.folder / "register.csv")
     (world.folder / "register.csv").open("a").write("20,F,37201,0\n")
@@ -78,7 +86,8 @@ def of_no_policy(world: World) -> None:
         (lenient, "the policy is not the one that is enrolled"),
         (of_no_policy, "the policy is not enrolled"),
         (multiplied, "the population is not enrolled"),
-        (another_column, "the population is not counted as it was enrolled"),
+        (another_column, "the population is not described as it was enrolled"),
+        (another_source, "the population is not described as it was enrolled"),
         (a_register, "the external register is not enrolled"),
     ],
 )
@@ -109,17 +118,17 @@ def test_the_first_enrolment_is_recorded_as_the_first_with_the_login(begun: Worl
     )
 
 
-def another_policy(world: World, version: str = "2") -> EnrolledPolicy:
+def another_policy(world: World, version: str = "2") -> Policy:
     world.ask(policy=FORM | {"version": version, "gates": LAX})
-    return policy_item(load_request(world.request).request.policy)
+    return load_request(world.request).request.policy
 
 
 def test_an_officer_enrols_a_policy_and_ends_it(begun: World, engine: Any) -> None:
     item = another_policy(begun)
     enrol(begun.workspace, [item], STEWARD, clock=lambda: NOW)
     made = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=engine)
-    assert made.records[0].policy.sha256 == item.sha256
-    end_enrolment(begun.workspace, item, STEWARD, clock=lambda: NOW)
+    assert made.records[0].policy.sha256 == digest(item)
+    end_enrolment(begun.workspace, item_of(item), STEWARD, clock=lambda: NOW)
     # What was decided under it stays as it was decided; a new request is refused.
     again = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
     assert again.repeated
@@ -133,9 +142,11 @@ def test_a_version_is_one_policy_for_good(begun: World) -> None:
     with pytest.raises(BadInput, match="another policy is or was enrolled"):
         enrol(begun.workspace, [second], STEWARD, clock=lambda: NOW)
     enrol(begun.workspace, [first], STEWARD, clock=lambda: NOW)
-    end_enrolment(begun.workspace, first, STEWARD, clock=lambda: NOW)
+    end_enrolment(begun.workspace, item_of(first), STEWARD, clock=lambda: NOW)
     with pytest.raises(BadInput, match="another policy is or was enrolled"):
-        enrol(begun.workspace, [second.model_copy(update={"version": "2"})], STEWARD, clock=lambda: NOW)
+        enrol(
+            begun.workspace, [second.model_copy(update={"version": "2", "small_cell": 5})], STEWARD, clock=lambda: NOW
+        )
 
 
 @pytest.mark.parametrize(
@@ -143,8 +154,8 @@ def test_a_version_is_one_policy_for_good(begun: World) -> None:
     [
         ("nobody", None, "no officer answers"),
         ("requester", "requester", "no officer answers"),
-        (STEWARD, "requester", "did not sign in"),
-        (STEWARD, "somebody", "did not sign in"),
+        (STEWARD, "requester", "login is not one of"),
+        (STEWARD, "somebody", "login is not one of"),
     ],
 )
 def test_who_is_no_officer_enrols_nothing(who: str, login: str | None, what: str, begun: World) -> None:
@@ -181,13 +192,13 @@ def test_names_and_logins_are_of_one_person(taken: dict[str, Any], begun: World)
     person = EnrolledPerson(id="other", name="Another", roles=(WorkflowRole.REVIEWER,), logins=("own",))
     enrol(begun.workspace, [person], STEWARD, clock=lambda: NOW)
     second = EnrolledPerson(id="second", name="Second", roles=(WorkflowRole.REVIEWER,)).model_copy(update=taken)
-    with pytest.raises(BadInput, match="another person is enrolled"):
+    with pytest.raises(BadInput, match=r"another person"):
         enrol(begun.workspace, [second], STEWARD, clock=lambda: NOW)
 
 
 def test_an_enrolment_that_no_officer_made_is_tampering(begun: World) -> None:
     """An entry written past the gate."""
-    body = {"items": [another_policy(begun).model_dump(mode="json")], "by": None, "first": True}
+    body = {"items": [item_of(another_policy(begun)).model_dump(mode="json")], "by": None, "first": True}
     with open_ledger(begun.workspace) as ledger:
         ledger.append(Event.ENROLLED, release_id=None, recipient=None, actor="x", body=body, at=NOW)
     with pytest.raises(TamperingFound, match="enrolled in this workspace already"):
@@ -228,9 +239,70 @@ def test_a_release_from_another_folder_begins_no_workspace(
         ("release", begun.request),
         ("release", begun.request, "--workspace=named"),  # in one word, so that the tests enrol nothing
         ("key", "create", "Ana", "--role", "officer"),
-        ("account", "add", "ana", "--name", "Ana", "--role", "officer", "--by-proxy"),
+        ("account", "add", "ana", "--person", "Ana", "--role", "officer", "--by-proxy"),
         ("serve",),
     ):
         told = releasegate(*words)
         assert (told.code, "there is no workspace" in told.err) == (2, True), told
     assert not list(elsewhere.iterdir())
+
+
+def by_name(world: World, **changes: Any) -> None:
+    """The request names its policy in place of the policy itself."""
+    world.ask(policy="standard/1", **changes)
+
+
+def test_a_request_may_name_its_policy(begun: World, engine: Any, releasegate: Any) -> None:
+    by_name(begun)
+    place = ("--workspace", begun.workspace.root, "--json")
+    assert releasegate("check", begun.request, *place).code == 0
+    (alone,) = releasegate("assess", "combined", begun.request, *place).document["recipients"]
+    assert alone == "university"
+    made = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=engine)
+    assert (made.records[0].policy.id, made.records[0].decision.value) == ("standard", "approved")
+    again = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+    assert (again.repeated, again.release_id) == (True, made.release_id)
+    for words in (("explain", made.release_id), ("verify", made.bundle), ("reassess", made.release_id)):
+        assert releasegate(*words, *place).code == 0, words
+    # The enrolment of its policy ends: what was decided can still be explained.
+    enrol(begun.workspace, [another_policy(begun)], STEWARD)
+    assert releasegate("enrol", "end", "policy", "standard/1", "--as", STEWARD, *place).code == 0
+    by_name(begun)
+    assert releasegate("explain", made.release_id, *place).code == 0
+    by_name(begun, title="Another")
+    assert refusal_of(begun) == "the policy is not enrolled"
+
+
+def refusal_of(world: World) -> str:
+    with pytest.raises(BadInput) as refused:
+        run_release(world.request, world.workspace.root, engine=no_engine)
+    return refused.value.what
+
+
+def test_a_policy_that_is_named_needs_its_workspace(begun: World, releasegate: Any) -> None:
+    by_name(begun)
+    told = releasegate("check", begun.request, "--workspace", begun.folder)
+    assert (told.code, "there is no workspace" in told.err, "--workspace" in told.err) == (2, True, True)
+    with pytest.raises(BadInput, match="no workspace is given"):
+        load_request(begun.request)
+
+
+def test_the_file_of_a_policy_is_the_one_that_was_enrolled(begun: World) -> None:
+    by_name(begun)
+    (path,) = (begun.workspace.root / "policies").iterdir()
+    assert path.name == "standard@1.yaml"
+    policy = json.loads(path.read_bytes())
+    path.write_text(json.dumps(policy | {"gates": LAX}))
+    with pytest.raises(TamperingFound, match="not the one that was enrolled"):
+        run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+
+
+def test_a_population_with_fewer_people_than_records_is_refused(world: World, engine: Any) -> None:
+    """Though it is enrolled."""
+    write_table(
+        world.population,
+        tuple(row | {"count": "1" if number % 3 else "0"} for number, row in enumerate(population_rows())),
+        (*QUASI_IDENTIFIERS, "count"),
+    )
+    with pytest.raises(BadInput, match="the population has fewer people than the file has records"):
+        world.run(engine)

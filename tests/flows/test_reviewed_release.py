@@ -263,7 +263,7 @@ def test_no_vote_is_seen_before_all_are_in(waiting: Waiting) -> None:
     assert "reject" not in repr(told)
     assert "Qualm" not in repr(told)
     (entry,) = (entry for entry in waiting.entries() if entry.event is Event.VOTED)
-    assert entry.body.keys() == {"reviewer", "record_sha256", "commitment"}
+    assert entry.body.keys() == {"reviewer", "person", "record_sha256", "commitment"}
     shown = repr(overview(waiting.release_id, waiting.workspace, clock=lambda: LATER))
     assert FIRST in shown
     assert "Qualm" not in shown
@@ -470,13 +470,14 @@ def test_what_expired_while_it_waited_takes_no_votes(waiting: Waiting, engine: A
 
 @pytest.mark.parametrize("by", [OFFICER, REQUESTER])
 def test_a_released_copy_can_be_revoked_for_good(approved: Waiting, engine: Any, by: str) -> None:
-    assert approved.revoke(by).standings["university"].why.endswith("Agreement broken")
-    outcome = approved.again(engine)
+    then = LATER + timedelta(hours=2)
+    assert approved.revoke(by, then).standings["university"].why.endswith("Agreement broken")
+    outcome = approved.again(engine, then)
     assert outcome.standings["university"].state is State.REVOKED
     assert "Agreement broken" in outcome.lapsed["university"]
     assert approved.verified().delivered == ("university",), "what has left has left"
     with pytest.raises(StageFailed, match="cannot be changed"):
-        approved.revoke(by)
+        approved.revoke(by, then)
     with pytest.raises(StageFailed, match="revoked and takes no votes"):
         approved.vote(THIRD)
 
@@ -601,7 +602,7 @@ def test_who_has_a_key_must_sign(
     assert releasegate(*voting, "--as", SECOND).code == 0, "nobody else needs one"
     assert releasegate("verify", "ledger", *place).code == 0
     signers = {entry.body.get("reviewer"): entry.signer for entry in waiting.entries() if entry.event is Event.VOTED}
-    assert signers == {FIRST: FIRST.upper(), SECOND: None}
+    assert signers == {FIRST: FIRST, SECOND: None}
     assert releasegate("key", "create", OFFICER, "--role", "officer", *place).code == 0
     monkeypatch.delenv(PASSPHRASE)
     revoking = ("revoke", waiting.release_id, *place, "--as", OFFICER, "--reason", "x")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import flows.gate
 from flows.cases import ReleaseAction
 from flows.gate import Outcome
 from flows.reassessing import Reassessed, reassess
@@ -206,19 +207,35 @@ def test_an_earlier_copy_that_cannot_be_read_blocks(world: World, engine: Any, l
     assert copy.cannot in gate_of(record, EARLIER_COPIES).because
 
 
-def test_of_two_at_once_to_one_hand_the_second_is_refused(world: World, engine: Any) -> None:
-    """The other leaves while this one is being made, so that it was not judged with it."""
+def test_of_two_at_once_to_one_hand_the_second_is_judged_beside_the_first(world: World, engine: Any) -> None:
+    """The other leaves while this one is being made, so that it was not judged with it at first."""
     outcomes: list[Outcome] = []
 
     @contextmanager
     def slow(home: Path, results: Path) -> Iterator[Any]:
         with engine(home, results) as take:
             yield take
-            outcomes.append(released(world, engine, 1, **AREAS))
+            if not outcomes:
+                outcomes.append(released(world, engine, **AREAS | {"title": "Another"}))
 
-    with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
-        released(world, slow, **AGES)
+    record = record_of(released(world, slow, **AGES))
     assert record_of(outcomes[0]).decision is Verdict.APPROVED
+    assert record.earlier is not None
+    assert [one.release_id for one in record.earlier.copies] == [outcomes[0].release_id]
+    assert record.decision is Verdict.BLOCKED
+
+
+def test_a_release_gives_up_after_some_rounds(world: World, engine: Any) -> None:
+    @contextmanager
+    def slow(home: Path, results: Path) -> Iterator[Any]:
+        with engine(home, results) as take:
+            yield take
+            released(world, engine, title="Another")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flows.gate, "_MOST_ROUNDS", 1)
+        with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
+            released(world, slow, **AGES)
 
 
 def test_people_who_are_not_in_this_copy_tell_nothing(world: World, engine: Any) -> None:

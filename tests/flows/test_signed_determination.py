@@ -22,6 +22,7 @@ from flows.cli.sign import PASSPHRASE
 from flows.signing import PASSPHRASE as LEDGER_PASSPHRASE
 from reports.pdf import Attachment, write_pdf
 from tasks.core.errors import BadInput, StageFailed, TamperingFound
+from tasks.core.people import WorkflowRole
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.signature.credentials import fingerprint
@@ -29,6 +30,7 @@ from tasks.signature.inspection import asn1_certificate, inspect_pdf
 from tasks.signature.pades import asn1_key, sign_pdf
 from tests.support.certificates import EXPERT, SECRET, UNTIL, key_pem, p12, pem, pki, private, root
 from tests.support.determined import NAME, NOON, Determined, Noon, determined
+from tests.support.enrolled import enrol_people
 
 Run = Callable[..., Any]
 
@@ -258,7 +260,8 @@ def test_the_commands_with_pem_and_a_person_of_the_ledger(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv(LEDGER_PASSPHRASE, "ibex saiga marmot quoll")
-    assert run("key", "create", "Ana Ruiz", "--role", "officer").code == 0
+    enrol_people(made.workspace, {"Ana Ruiz": [WorkflowRole.OFFICER]}, lambda: NOON)
+    assert run("key", "create", "ana.ruiz", "--role", "officer").code == 0
     files = ("--pem", private(tmp_path / "key.pem", key_pem(pki().expert.key)),
              "--pem", private(tmp_path / "cert.pem", pem(pki().expert.certificate)),
              "--pem", private(tmp_path / "chain.pem", pem(pki().middle.certificate)))  # fmt: skip

@@ -67,7 +67,7 @@ def odd_request(folder: Path, columns: dict[str, list[Any]], rows_a_group: int, 
         changed("attributes", "diagnosis", "sensitivity", to={"attribute": 0.5, "values": {"NULL": 1.0}}),
         changed("policy", "linkage", to={"known": ["diagnosis"]}),
     )
-    people = "zip,age,sex,count\n01,88,F,10\n"
+    people = "zip,age,sex,count\n01,88,F,10000000\n"
     loaded = tiny_request(folder, *document, *changes, population=people)
     pq.write_table(
         pa.table(

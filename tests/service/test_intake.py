@@ -152,10 +152,10 @@ def test_a_request_that_is_too_large_is_refused(world: World) -> None:
 
 def test_files_that_change_after_acceptance_are_found(world: World) -> None:
     entry = take_in(world).entry
-    check_inputs(Queue(world.workspace), entry)
+    check_inputs(service_of(world.workspace.root), entry)
     world.spoil(note={3: "another"})
     with pytest.raises(BadInput, match="changed since it was accepted"):
-        check_inputs(Queue(world.workspace), entry)
+        check_inputs(service_of(world.workspace.root), entry)
 
 
 def test_an_entry_is_open_or_done_and_never_both(world: World) -> None:

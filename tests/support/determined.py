@@ -1,5 +1,6 @@
 """A workspace with a published release whose determinations are real PDFs, made without running the gate."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -16,6 +17,7 @@ from tasks.core.canonical import canonical_json
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.bundle import publish, seal
+from tasks.delivery.columns import DICTIONARY_FILE, columns_of
 from tasks.delivery.verification import BundleReport, verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -24,7 +26,8 @@ from tests.support.certificates import Issuer, pki
 
 NAME = sha256(b"signed release").hexdigest()
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-DATA = b"age,zip\n20-29,372**\n"
+COLUMNS = columns_of(records.approved())
+DATA = "\n".join((",".join(COLUMNS), ",".join("*" for _ in COLUMNS), "")).encode()
 
 
 class Noon(datetime):
@@ -80,6 +83,12 @@ class Determined:
             ledger.append(event, release_id="other", recipient="clinic", actor="gate", body=body, at=NOON)
 
 
+def write_delivery(folder: Path) -> None:
+    """Write data and dictionary with the columns of the records."""
+    (folder / "data.csv").write_bytes(DATA)
+    (folder / DICTIONARY_FILE).write_text(json.dumps({"columns": [{"name": name} for name in COLUMNS]}))
+
+
 def _records(ledger: Ledger) -> list[DecisionRecord]:
     common = {"release_id": NAME, "prev_record_sha256": ledger.head().sha256}
     approved, blocked = (records.changed(one, **common) for one in (records.approved(), records.blocked()))
@@ -104,7 +113,7 @@ def determined(root: Path) -> Determined:
             content = canonical_json(record)
             (staged / "decision" / f"{record.recipient.id}.json").write_bytes(content)
             (staged / "report" / f"{record.recipient.id}.pdf").write_bytes(determination(content))
-        (staged / "delivery/university/data.csv").write_bytes(DATA)
+        write_delivery(staged / "delivery/university")
         manifest = seal(staged)
         told = [(Event.DECIDED, record.recipient.id, bodies.decided(record)) for record in decided]
         told.append((Event.RELEASED, "university", bodies.released(sha256(DATA).hexdigest())))

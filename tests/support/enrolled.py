@@ -1,17 +1,18 @@
 """Enrolments that the requests of tests need: the first one of a workspace, and an officer's for what comes later."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from flows.actor import Clock, acting_as, actor, utc_now
-from flows.enrolment import enrol, first_enrolment, persons_of, policy_item, population_item
+from flows.actor import Clock, acting_as, utc_now
+from flows.enrolment import Enrollable, enrol, first_enrolment, item_of, persons_of, population_item
 from flows.ledger import open_ledger
-from flows.workspace import open_workspace
+from flows.policies import PolicyShelf
+from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import PopulationError, ReleasegateError
 from tasks.core.files import file_sha256
-from tasks.core.people import WorkflowRole
-from tasks.ledger.enrolment import Directory, EnrolledItem, EnrolledPerson, EnrolledPopulation
+from tasks.core.people import WorkflowRole, person_key
+from tasks.ledger.enrolment import Directory, EnrolledPerson, EnrolledPopulation
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request
@@ -22,20 +23,42 @@ def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock:
     place = open_workspace(workspace)
     open_ledger(place, create=True).close()
     try:
-        loaded = load_request(request, roots)
+        loaded = load_request(request, roots, PolicyShelf(workspace))
         items = _needed(loaded)
     except ReleasegateError:
         return
     with open_ledger(place) as ledger:
         directory = Directory.of(ledger)
         if directory.is_empty:
-            first_enrolment(ledger, [*items, *persons_of(loaded.request, actor())], clock)
+            first_enrolment(place, ledger, [*items, *_people(loaded)], clock)
             return
-    missing = [one for one in items if one not in directory]
+    missing = [one for one in items if item_of(one) not in directory]
+    for one in _people(loaded):
+        known = directory.person(one.id) or directory.person(one.name)
+        if known is None or not set(one.roles) <= set(known.roles):
+            roles = tuple(dict.fromkeys((*known.roles, *one.roles))) if known else one.roles
+            missing.append((known or one).model_copy(update={"roles": roles}))
     if missing:
         officer = next(one for one in directory.all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles)
         with acting_as(officer.logins[0] if officer.logins else officer.id):
             enrol(place, missing, officer.id, clock=clock)
+
+
+def _people(loaded: LoadedRequest) -> list[EnrolledPerson]:
+    """Those of the request, at whatever login they act."""
+    return [one.model_copy(update={"logins": ()}) for one in persons_of(loaded.request, "")]
+
+
+def enrol_people(workspace: Workspace, people: Mapping[str, Collection[WorkflowRole]], clock: Clock = utc_now) -> None:
+    """Begin a workspace with people by name, whose ids follow from the names."""
+    items = [EnrolledPerson(id=person_id(name), name=name, roles=tuple(roles)) for name, roles in people.items()]
+    with open_ledger(workspace, create=True) as ledger:
+        first_enrolment(workspace, ledger, items, clock)
+
+
+def person_id(name: str) -> str:
+    """The id that a name makes."""
+    return person_key(name).replace(" ", ".")
 
 
 def enrol_before(arguments: Sequence[str | Path]) -> None:
@@ -49,9 +72,9 @@ def enrol_before(arguments: Sequence[str | Path]) -> None:
         enrol_for(Path(words[1]), Path(words[words.index(named.pop()) + 1]), roots)
 
 
-def _needed(loaded: LoadedRequest) -> list[EnrolledItem]:
+def _needed(loaded: LoadedRequest) -> list[Enrollable]:
     request = loaded.request
-    items: list[EnrolledItem] = [policy_item(request.policy)]
+    items: list[Enrollable] = [request.policy]
     for place, table in (("population", request.population), ("external_data", request.external_data)):
         if table is None:
             continue

@@ -79,7 +79,7 @@ def asked(
     document = {
         "schema_version": "releasegate/request/1",
         "title": "A test",
-        "requested_by": "A steward",
+        "requested_by": "a.steward",
         "dataset": {"path": "data.csv", "title": "Data", "source": "made up", "record_id": "id"},
         "attributes": {"id": {"role": "direct identifier"}}
         | {f"q{axis}": {**quasi, "weight": weight} for axis, weight in enumerate(weights)}

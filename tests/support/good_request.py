@@ -3,7 +3,7 @@
 GOOD = """\
 schema_version: releasegate/request/1
 title: Discharges of a clinic
-requested_by: A. Steward
+requested_by: a.steward
 dataset:
   path: data.csv
   title: Discharges

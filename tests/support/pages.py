@@ -30,14 +30,19 @@ from flows.workspace import Workspace, open_workspace
 from tasks.core.canonical import canonical_json
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
+from tasks.decision.earlier_facts import EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.bundle import publish, seal
 from tasks.delivery.pending import seal_folder
+from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import PageSettings
 from tests.support import records
+from tests.support.determined import DATA, write_delivery
+from tests.support.enrolled import enrol_people, person_id
 
 NOW = datetime(2026, 3, 16, 10, 0, tzinfo=UTC)
+EARLY = NOW - timedelta(days=60)
 PASSWORD = "plain horses stack staples"
 PASSPHRASE = "a passphrase of several words"
 FIRST, SECOND, THIRD = "Mary Okafor", "Jan Brandt", "Lise Sand"
@@ -53,7 +58,6 @@ DESK = "desk"
 """The login that the requests came from."""
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """Hashes of passwords that take no time."""
-DATA = b"age,zip\n20-29,372**\n"
 DECOY_WORDS = ("canarydecoy", "canaryclass")
 """Would stand in a page that shows of a trace what only the incident responder is to know."""
 
@@ -109,6 +113,12 @@ class Visitor:
         return self.post("/sign-in", data, headers=headers or None)
 
 
+def holder(name: str, *duties: Duty) -> EnrolledPerson:
+    """A person as enrolled, whose account has some roles."""
+    roles = tuple(WorkflowRole(duty) for duty in sorted(set(duties) - {Duty.REGULATOR}))
+    return EnrolledPerson(id=person_id(name), name=name, roles=roles)
+
+
 def hidden(html: str) -> dict[str, str]:
     """Hidden fields by name."""
     return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', html))
@@ -160,15 +170,22 @@ def _made() -> Path:
     """A release that awaits two votes, an earlier one to the same recipient, one that was blocked; and the accounts."""
     root = Path(_home().name) / "workspace"
     workspace = open_workspace(root)
+    people = {
+        name: [WorkflowRole(duty) for duty in sorted(duties - {Duty.REGULATOR})] for name, (_, duties) in LOGINS.items()
+    }
+    people |= {FIRST: [WorkflowRole.REVIEWER, WorkflowRole.OFFICER], THIRD: [WorkflowRole.REVIEWER]}
+    enrol_people(workspace, people, lambda: EARLY)
     accounts = Accounts(workspace)
     for name, (login, duties) in LOGINS.items():
-        accounts.add(login, name, duties, PASSWORD, clock=lambda: NOW)
+        accounts.add(login, holder(name, *duties), duties, PASSWORD, clock=lambda: NOW)
     earlier = records.changed(records.approved(), title="Income of adults, first half of the year")
     _publish(workspace, EARLIER, earlier, NOW - timedelta(days=40))
     blocked = records.blocked()
     broker = blocked.recipient.model_copy(update={"id": "broker", "organisation": "Cumberland Data Brokers"})
     _publish(workspace, BLOCKED, records.changed(blocked, recipient=broker), NOW - timedelta(days=3))
-    _publish(workspace, WAITING, records.awaiting_review(), NOW - timedelta(days=1))
+    before = EarlierCopy(release_id=EARLIER, recipient="university", shares_people=False)
+    waiting = records.changed(records.awaiting_review(), earlier=EarlierFact(copies=(before,), hand=("university",)))
+    _publish(workspace, WAITING, waiting, NOW - timedelta(days=1))
     with open_ledger(workspace) as ledger:
         ledger.append(
             Event.TRACED,
@@ -232,12 +249,12 @@ def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: dateti
         (staged / f"report/{who}.pdf").write_bytes(_empty_page(f"{record.title} for {who}"))
         if delivered:
             (staged / f"delivery/{who}").mkdir(parents=True)
-            (staged / f"delivery/{who}/data.csv").write_bytes(DATA)
+            write_delivery(staged / f"delivery/{who}")
         elif decided.decision is Verdict.AWAITING_REVIEW:
             kept = workspace.private / "kept-delivery"
             (staged / "delivery").mkdir()
             kept.mkdir()
-            (kept / "data.csv").write_bytes(DATA)
+            write_delivery(kept)
             seal_folder(kept, workspace.pending(name, who), pending_key(workspace, name))
         manifest = seal(staged)
         enter(Event.DECIDED, bodies.decided(decided), who)

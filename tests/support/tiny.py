@@ -41,7 +41,7 @@ def tiny_document() -> dict[str, Any]:
     return {
         "schema_version": "releasegate/request/1",
         "title": "Tiny",
-        "requested_by": "A. Steward",
+        "requested_by": "a.steward",
         "dataset": {"path": "data.csv", "title": "Tiny", "source": "made up", "record_id": "id"},
         "attributes": {
             "id": {"role": "direct identifier"},

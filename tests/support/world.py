@@ -206,7 +206,7 @@ def _document() -> dict[str, Any]:
     return {
         "schema_version": "releasegate/request/1",
         "title": "Visits",
-        "requested_by": "A. Steward",
+        "requested_by": "a.steward",
         "dataset": {"path": "data.csv", "title": "Visits", "source": "drawn", "record_id": "record_id"},
         "attributes": {
             "record_id": {"role": "direct identifier"},

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from flows.accounts import Accounts, Duty
-from tests.support.pages import PASSWORD, WAITING, Pages, Visitor
+from tests.support.pages import PASSWORD, WAITING, Pages, Visitor, holder
 
 RELEASE = "/releases/{release_id}/{recipient}"
 WHO = ("", "other", "ruiz", "okafor", "officer", "inspector")
@@ -36,7 +36,7 @@ OPEN = {"/sign-in"}
 
 @pytest.fixture
 def app(pages: Pages) -> Any:
-    Accounts(pages.workspace).add("other", "Bela Other", [Duty.REQUESTER], PASSWORD)
+    Accounts(pages.workspace).add("other", holder("Bela Other", Duty.REQUESTER), [Duty.REQUESTER], PASSWORD)
     return pages.app()
 
 

@@ -163,7 +163,7 @@ def test_a_search_changes_its_results_in_place(browser: Any, unchanged: str) -> 
     assert kept == ["htmx-current-path-for-history"], "no page is kept in the browser"
     assert tab.evaluate("() => document.cookie") == ""
     tab.go_back()
-    tab.wait_for_function("() => document.querySelector('#found').innerText === '11 entries'")
+    tab.wait_for_function("() => document.querySelector('#found').innerText === '12 entries'")
     assert watched.complaints == []
     assert all(url.startswith(unchanged) for url in watched.asked)
 

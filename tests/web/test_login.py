@@ -8,7 +8,7 @@ import pytest
 
 from flows.accounts import Accounts, Duty
 from flows.web.site import Limiter, RateLimits
-from tests.support.pages import PASSWORD, STEWARD, Pages, Visitor, hidden
+from tests.support.pages import PASSWORD, STEWARD, Pages, Visitor, hidden, holder
 
 OTHERS = "other horses stack staples"
 TOO_LONG = "x" * 300
@@ -208,7 +208,7 @@ def test_a_proxy_is_believed_from_its_own_addresses_only(pages: Pages) -> None:
 
 
 def test_whom_a_proxy_signed_in_is_who_it_names_now(pages: Pages) -> None:
-    Accounts(pages.workspace).add("sand", "Lise Sand", [Duty.REVIEWER], None)
+    Accounts(pages.workspace).add("sand", holder("Lise Sand", Duty.REVIEWER), [Duty.REVIEWER], None)
     visitor = Visitor(pages.app(**PROXY), address="10.0.0.7")
     assert "Lise Sand" in visitor.get("/releases", headers={"Remote-User": "sand"}).text
     assert visitor.get("/releases").status_code == 303, "the proxy names nobody any more"

@@ -31,6 +31,7 @@ from tests.support.pages import (
     WAITING,
     Pages,
     Visitor,
+    holder,
 )
 
 RELEASE = f"/releases/{WAITING}/university"
@@ -86,7 +87,7 @@ def test_officers_and_regulators_see_the_queue_without_a_vote_of_theirs(pages: P
 
 
 def test_a_requester_sees_what_he_asked_for_and_nothing_else(pages: Pages) -> None:
-    Accounts(pages.workspace).add("other", "Bela Other", [Duty.REQUESTER], PASSWORD)
+    Accounts(pages.workspace).add("other", holder("Bela Other", Duty.REQUESTER), [Duty.REQUESTER], PASSWORD)
     own, other = pages.visitor("ruiz"), pages.visitor("other")
     assert RELEASE in own.get("/releases").text
     assert own.get(RELEASE).status_code == 200
@@ -307,7 +308,7 @@ def test_a_ledger_that_could_not_be_read_is_read_anew(pages: Pages) -> None:
     with closing(sqlite3.connect(pages.workspace.ledger)) as raw, raw:
         for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             raw.execute(f"DROP TRIGGER {name}")
-        raw.execute("DELETE FROM entry WHERE sequence = 11")
+        raw.execute("DELETE FROM entry WHERE sequence = 12")
         raw.execute("UPDATE entry SET actor = 'canary' WHERE sequence = 5")
     assert visitor.get("/releases?show=all").status_code == 500
     pages.workspace.ledger.write_bytes(whole)
@@ -339,7 +340,7 @@ def test_a_workspace_without_a_ledger_has_an_empty_queue(pages: Pages) -> None:
 
 
 def test_who_is_barred_is_told_why(pages: Pages) -> None:
-    Accounts(pages.workspace).add("sand", "Somebody Else", [Duty.REVIEWER], PASSWORD)
+    Accounts(pages.workspace).add("sand", holder("Somebody Else", Duty.REVIEWER), [Duty.REVIEWER], PASSWORD)
     for login, why in (
         ("ruiz", "your account has no reviewer role"),
         ("sand", "this person is not a reviewer of the release"),

@@ -11,7 +11,9 @@ from flows.web.site import Limiter, subscriber
 from tasks.service.settings import PageSettings
 
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)
-ANA = Account(login="ana", name="Ana Ruiz", duties=frozenset({Duty.OFFICER}), password=None, since=NOON)
+ANA = Account(
+    login="ana", person="ana.ruiz", name="Ana Ruiz", duties=frozenset({Duty.OFFICER}), password=None, since=NOON
+)
 
 
 def at(**span: float) -> datetime:

@@ -28,6 +28,7 @@ from tests.support.pages import (
     Pages,
     Visitor,
     hidden,
+    holder,
 )
 from tests.support.search import files_holding
 
@@ -191,9 +192,9 @@ def test_a_vote_of_somebody_else_spoils_no_form(pages: Pages) -> None:
 
 def test_who_may_not_vote_is_refused_whatever_is_sent(pages: Pages) -> None:
     accounts = Accounts(pages.workspace)
-    accounts.add("stranger", "Somebody Else", [Duty.REVIEWER], PASSWORD)
+    accounts.add("stranger", holder("Somebody Else", Duty.REVIEWER), [Duty.REVIEWER], PASSWORD)
     accounts.remove("ruiz")
-    accounts.add("ruiz", "ana  RUIZ", [Duty.REQUESTER, Duty.REVIEWER], PASSWORD)
+    accounts.add("ruiz", holder("ana  RUIZ", Duty.REQUESTER, Duty.REVIEWER), [Duty.REQUESTER, Duty.REVIEWER], PASSWORD)
     app = pages.app()
     template = Visitor(app)
     template.sign_in("okafor")
@@ -356,7 +357,7 @@ def test_others_do_not_revoke(pages: Pages) -> None:
 
 
 def test_the_login_that_a_request_came_from_has_no_vote_but_with_a_key(pages: Pages) -> None:
-    Accounts(pages.workspace).add(DESK, THIRD, {Duty.REVIEWER}, PASSWORD)
+    Accounts(pages.workspace).add(DESK, holder(THIRD, Duty.REVIEWER), {Duty.REVIEWER}, PASSWORD)
     visitor, colleague = pages.visitor(DESK), pages.visitor("okafor")
     shown = visitor.get(f"{RELEASE}/vote")
     assert shown.status_code == 403

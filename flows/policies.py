@@ -1,0 +1,81 @@
+"""The texts of enrolled policies: files of the workspace, each checked against the ledger where it is read.
+
+``<workspace>/policies/<id>@<version>.yaml`` holds a policy with every default written out, as JSON, which
+YAML includes.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from flows.ledger import has_ledger, open_ledger
+from flows.workspace import Workspace, no_workspace
+from tasks.core.canonical import digest
+from tasks.core.errors import BadInput, TamperingFound
+from tasks.core.files import write_whole
+from tasks.ledger.enrolment import Directory
+from tasks.request.policy import Policy
+
+_LONGEST_NAME = 120
+
+
+@dataclass(frozen=True)
+class PolicyShelf:
+    """Gives the enrolled policies of a workspace by id and version, as ``load_request`` asks for them."""
+
+    root: Path
+    """Folder of the workspace."""
+
+    def __call__(self, policy_id: str, version: str) -> Mapping[str, Any]:
+        """The policy's document, also of one whose enrolment has ended: what was decided by it can be explained.
+
+        Raises WorkspaceError if there is no workspace, BadInput if no such policy was enrolled, TamperingFound if its
+        file is not the one that was enrolled.
+        """
+        workspace = Workspace(self.root.resolve())
+        if not has_ledger(workspace):
+            raise no_workspace(self.root)
+        with open_ledger(workspace) as ledger:
+            enrolled = Directory.of(ledger).policy(policy_id, version, ended=True)
+        if enrolled is None:
+            raise BadInput(
+                "the policy is not enrolled",
+                where="policy",
+                expected="an enrolled policy",
+                got="an id and version that are not enrolled",
+                fix="let an officer enrol it, or name what releasegate enrol list shows",
+            )
+        path = policy_file(workspace, policy_id, version)
+        try:
+            content = path.read_bytes()
+            found = digest(Policy.model_validate_json(content, strict=True))
+        except (OSError, ValidationError):
+            found = ""
+        if found != enrolled.sha256:
+            raise TamperingFound(
+                "the file of a policy is not the one that was enrolled",
+                where=str(path),
+                expected="the policy of the enrolled SHA-256",
+                got="another policy" if found else "no policy",
+                fix="restore it from a backup, and find out who changed it",
+            )
+        document: dict[str, Any] = json.loads(content)
+        return document
+
+
+def policy_file(workspace: Workspace, policy_id: str, version: str) -> Path:
+    """File of an enrolled policy; a version that is no file name is escaped, a long one hashed."""
+    plain = quote(version, safe=" ")
+    name = plain if len(plain) <= _LONGEST_NAME else digest(version)
+    return workspace.root / "policies" / f"{policy_id}@{name}.yaml"
+
+
+def keep_policy(workspace: Workspace, policy: Policy) -> None:
+    """Write the file of a policy that is being enrolled."""
+    text = json.dumps(policy.model_dump(mode="json"), indent=1, ensure_ascii=False)
+    write_whole(policy_file(workspace, policy.id, policy.version), f"{text}\n".encode())
