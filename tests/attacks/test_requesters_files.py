@@ -22,6 +22,7 @@ ONCE_WAITED = [("data.csv", kind, frozenset({n})) for kind in WAITING for n in (
     ("request.yaml", "a pipe", frozenset({1}))
 ]
 """What the gate has waited for without end."""
+_EVERY = 7
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,8 +49,8 @@ def test_a_link_that_is_put_in_place_once_the_path_is_checked_leads_nowhere(plai
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["request.yaml", "data.csv", "population.csv", "age.csv", REGISTER])
-def test_nothing_in_the_place_of_a_file_comes_to_anything(plain: Scene, name: str) -> None:
-    told = {(kind, at): put(plain, name, kind, at) for kind, at in attacks(plain, name)}
+def test_a_part_of_all_that_may_be_in_a_files_place_comes_to_nothing(plain: Scene, name: str) -> None:
+    told = {(kind, at): put(plain, name, kind, at) for kind, at in list(attacks(plain, name))[::_EVERY]}
     assert {one: outcome for one, outcome in told.items() if outcome[0] not in HARMLESS - {BLOCKED}} == {}
 
 
