@@ -10,31 +10,48 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from flows.actor import actor, utc_now
+from flows.ledger_head import NotedHead
 from flows.workspace import Workspace, no_workspace, open_workspace
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.secret_variables import secret
+from tasks.decision.votes import checked_reason
 from tasks.ledger.entry import Event
+from tasks.ledger.places import database_at
 from tasks.ledger.postgresql import SCHEMES
-from tasks.ledger.store import Ledger, database_at
+from tasks.ledger.store import Ledger
 
 VARIABLE = "RELEASEGATE_LEDGER"
 """Names the environment variable with the address of the ledger's database."""
 
 
-def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
-    """Open the ledger of a workspace.
+def open_ledger(workspace: Workspace, *, create: bool = False, restored: bool = False) -> Ledger:
+    """Open the ledger of a workspace, and note its head after each transaction (``flows.ledger_head``).
 
     `create` begins one where the workspace has none yet; one that is noted and missing is never begun again.
+    `restored` opens it even if it lacks the head that was noted.
     Raises WorkspaceError if there is none, it cannot be used, or the environment names another one than the workspace
-    has; TamperingFound if something else is in its place.
+    has; TamperingFound if something else is in its place, an older state of it too.
     """
+    noted_head = NotedHead(workspace)
+    ledger = _opened(workspace, noted_head, create=create and (restored or noted_head.read() is None))
+    try:
+        if not restored:
+            noted_head.check(ledger)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _opened(workspace: Workspace, noted_head: NotedHead, *, create: bool) -> Ledger:
     address = ledger_address()
     noted = _noted(workspace)
     if not address:
         if noted is not None:
             raise _mismatch(workspace, noted, "no address", f"set {VARIABLE} to the address of that database")
-        return Ledger.open(workspace.ledger, create=create)
+        return Ledger.open(workspace.ledger, create=create, committed=noted_head.raise_to)
     if not address.startswith(SCHEMES):
         raise _mismatch(workspace, "an address that begins with postgresql://", "something else", f"correct {VARIABLE}")
     place = database_at(address).place
@@ -46,7 +63,7 @@ def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
         raise _mismatch(
             workspace, str(noted), place, f"correct {VARIABLE}; where the database has moved, also {_note(workspace)}"
         )
-    ledger = Ledger.open(address, create=create and noted is None)
+    ledger = Ledger.open(address, create=create and noted is None, committed=noted_head.raise_to)
     if noted is None and create:
         try:
             with suppress(FileExistsError):
@@ -55,6 +72,24 @@ def open_ledger(workspace: Workspace, *, create: bool = False) -> Ledger:
             ledger.close()
             raise
     return ledger
+
+
+def accept_restored_ledger(workspace: Workspace, reason: str) -> dict[str, object]:
+    """Accept a ledger that lacks entries which were recorded from this workspace, and record that, with the reason.
+
+    Returns what was found. Raises TamperingFound if the chain is not whole; BadInput if the reason cannot be kept.
+    """
+    told = checked_reason(reason)
+    with open_ledger(workspace, restored=True) as ledger:
+        entries, head = ledger.verify(), ledger.head()
+        noted_head = NotedHead(workspace)
+        noted = None
+        with suppress(TamperingFound):
+            noted = noted_head.read()
+        body = {"reason": told, "head_sha256": head.sha256, "noted": None if noted is None else noted.sequence}
+        ledger.append(Event.RESTORED, release_id=None, recipient=None, actor=actor(), body=body, at=utc_now())
+        noted_head.set(ledger.head())
+    return {"ledger": ledger.place, "entries": entries, "accepted": told}
 
 
 def last_body(ledger: Ledger, event: Event, release_id: str, recipient: str | None = None) -> Mapping[str, Any]:

@@ -20,7 +20,8 @@ from flows.documents import (
     check_pdf,
     check_signed,
 )
-from flows.ledger import has_ledger, ledger_address, open_ledger, recorder_of
+from flows.ledger import accept_restored_ledger, has_ledger, ledger_address, open_ledger, recorder_of
+from flows.ledger_head import NotedHead
 from flows.reassessment_records import verify_records
 from flows.recall import find_bundle
 from flows.workspace import Workspace
@@ -71,6 +72,14 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    accept_restored: Annotated[
+        str,
+        typer.Option(
+            metavar="REASON",
+            help="Accept a ledger that was restored from a backup on purpose, and record why.",
+            show_default=False,
+        ),
+    ] = "",
     as_json: JsonOption = False,
 ) -> int:
     """Verify a bundle, a signed determination, or the ledger.
@@ -79,7 +88,8 @@ def verify(
     are checked too. A signed determination must be unchanged, its signer's certificate must lead to a trusted
     root, and, without --alone, it must be the recorded one. The chain and signatures of the ledger are checked by
     themselves and against every decision record of the workspace and what --anchor names, and the records of
-    re-assessments against the ledger.
+    re-assessments against the ledger. A ledger that lacks what this workspace has recorded was put back to an older
+    state; --accept-restored takes it as it is.
 
     Exit code 0 if all is as recorded and signed, 3 if not, with what is wrong and where. No network is used, so that
     revocation is not looked up.
@@ -87,6 +97,8 @@ def verify(
     is_ledger, is_pdf = target == "ledger", target.lower().endswith(".pdf")
     if anchor and not is_ledger:
         raise typer.BadParameter("--anchor goes with the ledger")
+    if accept_restored and not is_ledger:
+        raise typer.BadParameter("--accept-restored goes with the ledger")
     if is_pdf and not trust:
         raise typer.BadParameter("a signed determination goes with --trust: the trusted root certificate")
     if as_of is not None and (is_ledger or not trust):
@@ -97,7 +109,9 @@ def verify(
     with guarded("verification"):
         roots = [one for file in trust or () for one in read_certificates(file)]
         trusted = Trust(roots, as_of.replace(tzinfo=UTC) if as_of else None) if trust else None
-        if is_ledger:
+        if accept_restored:
+            found = accept_restored_ledger(named, accept_restored)
+        elif is_ledger:
             found = _ledger(named, checkpoints, documents, trusted)
         elif is_pdf and trusted is not None:
             checked = check_pdf(Path(target), trusted, None if alone else _with_ledger(named))
@@ -121,8 +135,10 @@ def _ledger(
     # Before the ledger is read, so that it records every bundle found.
     own = anchors_of_bundles(named)
     kept = anchors_of_documents(documents, trust.roots if trust else None) if documents else Collected((), 0, 0, 0)
-    with open_ledger(named) as opened:
+    with open_ledger(named, restored=True) as opened:
         rows = opened.verify(checkpoints, (*own, *kept.anchors))
+        NotedHead(named).check(opened)
+        backwards = [f"entry {number}" for number in opened.times_backwards()]
         head = opened.head()
         keys = len(opened.registered_keys())
         again = verify_records(named, opened) if named.private.is_dir() else None
@@ -132,6 +148,7 @@ def _ledger(
         "keys": keys,
         "head": head.sha256,
         "head_entry": head.sequence,
+        "dated_before_the_one_before": backwards,
         "anchors": {
             "in the workspace": len(own),
             "signed documents": kept.signed,

@@ -61,6 +61,7 @@ _WORDS: Mapping[Event, tuple[str, str]] = {
     Event.TRACED: ("Trace made", ""),
     Event.KEY_REGISTERED: ("Key registered", "{name}, as {roles}"),
     Event.KEY_RETIRED: ("Key retired", "{name}"),
+    Event.RESTORED: ("Ledger restored from a backup", "{reason}"),
     Event.KEYS_ROTATED: ("Keys of manifests rotated", ""),
     Event.ENROLLED: ("Enrolled", ""),
     Event.ENROLMENT_ENDED: ("Enrolment ended", ""),

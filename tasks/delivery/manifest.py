@@ -51,6 +51,8 @@ class Contents:
     """Every regular file by its path, relative to the folder, with ``/``."""
     others: tuple[str, ...]
     """Links, devices, unreadable files and names that are not UTF-8: nothing that belongs into a sealed folder."""
+    empty: tuple[str, ...] = ()
+    """Folders with nothing in them; a manifest does not list them."""
 
     def within(self, subfolder: str) -> "Contents":
         """Files of a subfolder, by paths relative to it."""
@@ -60,14 +62,19 @@ class Contents:
             for path, fact in self.files.items()
             if path.startswith(start)
         }
-        others = tuple(path.removeprefix(start) for path in self.others if path.startswith(start))
-        return Contents(files, others)
+        others, empty = (
+            tuple(path.removeprefix(start) for path in paths if path.startswith(start))
+            for paths in (self.others, self.empty)
+        )
+        return Contents(files, others, empty)
 
 
 def read_contents(folder: Path) -> Contents:
     """Hash every file of a folder; an OSError where a folder cannot be listed."""
-    files, others = {}, []
+    files, others, empty = {}, [], []
     for root, folders, names in os.walk(folder, onerror=_raise):
+        if not folders and not names:
+            empty.append(printable(Path(root).relative_to(folder).as_posix()))
         for path in (Path(root, name) for name in folders + names):
             mode = path.lstat().st_mode
             if stat.S_ISDIR(mode):
@@ -79,7 +86,7 @@ def read_contents(folder: Path) -> Contents:
                 others.append(shown)
             else:
                 files[shown] = fact
-    return Contents(dict(sorted(files.items())), tuple(sorted(others)))
+    return Contents(dict(sorted(files.items())), tuple(sorted(others)), tuple(sorted(empty)))
 
 
 def _read(path: Path, shown: str) -> FileFact | None:
@@ -146,7 +153,7 @@ def on_disk(path: Path) -> Iterator[None]:
 
 
 def differences(folder: Path, contents: Contents) -> tuple[str, ...]:
-    """Differences between a folder and the manifest in it, a clause each: altered, missing, extra or not readable."""
+    """Differences between a folder and the manifest in it, a clause each, such as “altered” or “missing”."""
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST_FILE).read_bytes())
     except FileNotFoundError:
@@ -156,6 +163,7 @@ def differences(folder: Path, contents: Contents) -> tuple[str, ...]:
     sealed = {fact.path: fact for fact in manifest.files}
     found = {path: fact for path, fact in contents.files.items() if path != MANIFEST_FILE}
     told = [f"{path} is not a readable file" for path in contents.others]
+    told += [f"{path} is an empty folder" for path in contents.empty]
     if len(sealed) != len(manifest.files):
         told.append(f"{MANIFEST_FILE} lists a file twice")
     for path in sorted((sealed.keys() | found.keys()) - set(contents.others)):

@@ -14,6 +14,7 @@ from tasks.delivery.columns import DICTIONARY_FILE
 from tasks.delivery.encryption import SUFFIX, ciphertext
 from tasks.delivery.formula_marks import marked
 from tasks.delivery.listed_groups import ListedRows, is_whole, listed_csv
+from tasks.delivery.verification import PARTS
 from tasks.microdata.build import arx_bytes, arx_file
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest
@@ -86,7 +87,7 @@ def lay_out(
     """
     laid: dict[str, bytes | Path] = {}
     hashes: dict[Path, str] = {}
-    for name in ("decision", "report", "certificate", "delivery", "evidence"):
+    for name in PARTS:
         (folder / name).mkdir(parents=True)
     for files in recipients:
         who = files.record.recipient.id

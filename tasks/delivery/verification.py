@@ -33,6 +33,8 @@ from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printa
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 
+PARTS = ("decision", "report", "certificate", "delivery", "evidence")
+"""Folders of every bundle, which may be empty where nobody is approved."""
 DECISIONS = "decision"
 DELIVERIES = "delivery"
 RELEASE_ID = re.compile("[0-9a-f]{64}")
@@ -213,6 +215,7 @@ class _Verification:
         return Contents(
             {path: fact for path, fact in files if path not in papers and not path.startswith(deliveries)},
             tuple(path for path in others if not path.startswith(deliveries)),
+            tuple(path for path in self.contents.empty if path not in PARTS and not path.startswith(deliveries)),
         )
 
     def faults(self) -> Iterator[str]:

@@ -6,15 +6,18 @@ Nothing here touches a database or a clock.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from tasks.core.canonical import canonical_json, digest
-from tasks.core.errors import TamperingFound
+from tasks.core.errors import TamperingFound, WorkspaceError
 
 GENESIS = "0" * 64
 """Hash that the first entry names for the entry before it."""
+
+SKEW = timedelta(minutes=1)
+"""By this much the clocks of several machines may differ."""
 
 MAXIMUM_BODY_BYTES = 65_536
 """A body holds figures, hashes and reasons; one larger than this is taken for data and refused."""
@@ -47,6 +50,7 @@ class Event(StrEnum):
     # A person's public key is valid from here on; ``tasks.ledger.signing`` makes and reads the body.
     KEY_REGISTERED = "key registered"
     KEY_RETIRED = "key retired"  # the end of a registered key: lost, replaced, or its holder has left
+    RESTORED = "ledger restored"  # a ledger that was put back to an older state was accepted, for a reason
     KEYS_ROTATED = "keys rotated"  # all decoy manifests were sealed again under a new key
     # Policies, populations and persons that requests may name; ``tasks.ledger.enrolment`` makes and reads the body.
     ENROLLED = "enrolled"
@@ -217,6 +221,26 @@ def new_row(
     stored = text.decode().rstrip("\n")
     row = Row(head.sequence + 1, stamp(at), event.value, release_id, recipient, actor, stored, head.sha256, "")
     return row.hashed()
+
+
+def moment(stored: object) -> datetime | None:
+    """The time that is stored in a row; None where it is none."""
+    try:
+        return datetime.fromisoformat(str(stored))
+    except ValueError:
+        return None
+
+
+def check_clock(at: datetime, known: datetime | None, place: str) -> None:
+    """Refuse a time before that of a ledger's last entry: under a clock set back, what has ended would hold again."""
+    if known is not None and at.tzinfo and at < known - SKEW:
+        raise WorkspaceError(
+            "the clock is before the last entry of the ledger",
+            where=place,
+            expected=f"{known:%Y-%m-%d %H:%M:%S} UTC or later",
+            got=f"{at:%Y-%m-%d %H:%M:%S}",
+            fix="Set the clock of this machine; if it is right, find out whose was ahead when that entry was made.",
+        )
 
 
 def stamp(at: datetime) -> str:

@@ -7,23 +7,22 @@ the decision records of a bundle name the head at their time.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Select, Table, Text, select
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, MetaData, Select, Table, Text, func, select
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
-from tasks.ledger.database import FOREIGN, FORMAT, Fault, damaged
-from tasks.ledger.entry import GENESIS, Entry, EntryFilter, Event, Head, Row, broken, new_row
-from tasks.ledger.postgresql import SCHEMES, Postgresql
+from tasks.ledger.database import FOREIGN, FORMAT, damaged
+from tasks.ledger.entry import GENESIS, Entry, EntryFilter, Event, Head, Row, broken, check_clock, moment, new_row
+from tasks.ledger.places import Database, database_at, translated, translation
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
-from tasks.ledger.sqlite import Sqlite
 
 _METADATA = MetaData()
 _ENTRY = Table(
@@ -48,9 +47,6 @@ _CHUNK = 1000
 _SIGNED_EVENTS = frozenset({*KEY_EVENTS, *PERSONAL})
 _NO_CHECKPOINTS = Checkpoints()
 
-Database = Sqlite | Postgresql
-"""A place that holds a ledger, or is to hold one."""
-
 
 class Ledger(AbstractContextManager["Ledger"]):
     """An open ledger. Made by `open`; use it as a context manager.
@@ -58,8 +54,12 @@ class Ledger(AbstractContextManager["Ledger"]):
     It may be used from several threads, one at a time, and the file by several processes at once.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, committed: Callable[[Head], object]) -> None:
+        self._database, self._committed = database, committed
+        self._appended: tuple[Head, datetime] | None = None
+        """The last entry of the open transaction, and the time that was given for it."""
+        self._not_before: datetime | None = None
+        """Time of the last entry when the ledger was opened, or the last time that was given since."""
         self._engine = database.connect()
         self._connection = self._engine.connect()
         self._lock = threading.RLock()
@@ -70,8 +70,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self._database.place
 
     @classmethod
-    def open(cls, place: Path | str, *, create: bool = True) -> Self:
+    def open(
+        cls, place: Path | str, *, create: bool = True, committed: Callable[[Head], object] = lambda _head: None
+    ) -> Self:
         """Open the ledger at a place: a file, whose folder must exist, or an address as of ``Postgresql.at``.
+
+        ``committed`` is called with the head after each transaction that has appended to it.
 
         A new one is made where there is none and `create` is set; a file is of mode 0600. A WorkspaceError says that it
         is missing, cannot be reached or written, or is of another version, TamperingFound that something else is in its
@@ -79,7 +83,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         """
         database = database_at(place)
         try:
-            with _translated(database):
+            with translated(database):
                 if not database.exists():
                     if not create:
                         raise WorkspaceError(
@@ -90,7 +94,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                             fix="Check the path; a ledger that has disappeared must be restored from a backup.",
                         )
                     database.create(_METADATA)
-                ledger = cls(database)
+                ledger = cls(database, committed)
         except OSError:
             raise WorkspaceError(
                 "the ledger cannot be created",
@@ -101,6 +105,8 @@ class Ledger(AbstractContextManager["Ledger"]):
             ) from None
         try:
             ledger._check_format()
+            with suppress(ReleasegateError), ledger._reading() as connection:  # damage is for `verify` to describe
+                ledger._not_before = moment(connection.execute(_NEWEST.with_only_columns(_ENTRY.c.at)).scalar())
         except BaseException:
             ledger.close()
             raise
@@ -126,18 +132,23 @@ class Ledger(AbstractContextManager["Ledger"]):
             if self._connection.in_transaction():
                 yield
                 return
-            with _translated(self._database):
+            with translated(self._database):
                 transaction = self._begin(write=True)
             try:
-                with _translated(self._database):
+                with translated(self._database):
                     self._check_guards()
                 yield
             except BaseException:
-                with _translated(self._database):
+                self._appended = None
+                with translated(self._database):
                     transaction.rollback()
                 raise
-            with _translated(self._database), transaction:
+            with translated(self._database), transaction:
                 pass  # commits on leaving, and rolls back where that fails
+            appended, self._appended = self._appended, None
+            if appended is not None:
+                head, self._not_before = appended
+                self._committed(head)
 
     def append(
         self,
@@ -154,11 +165,24 @@ class Ledger(AbstractContextManager["Ledger"]):
 
         `release_id` and `recipient` are None where it concerns no release, or all recipients; `actor` caused it; `body`
         is JSON without NaN and holds no data value; `at` has a time zone. Actions of a person with a registered key
-        (``signing.PERSONAL``) must be signed. BadInput says that it is not signed as it should be; a ValueError is that
+        (``signing.PERSONAL``) must be signed. An entry is never dated before the last one: one that others have
+        appended since this ledger was opened gives it its time, and a time before the one found then is refused by a
+        WorkspaceError. BadInput says that it is not signed as it should be; a ValueError is that
         of ``new_row``; others are those of ``transaction``. Nothing is added to a ledger whose last entry was edited.
         """
         with self.transaction():
-            row = new_row(self.head(), event, release_id=release_id, recipient=recipient, actor=actor, body=body, at=at)
+            last = self._entries(_NEWEST.limit(1))
+            head = Head(last[0].sequence, last[0].sha256) if last else Head(0, GENESIS)
+            check_clock(at, self._appended[1] if self._appended else self._not_before, self.place)
+            row = new_row(
+                head,
+                event,
+                release_id=release_id,
+                recipient=recipient,
+                actor=actor,
+                body=body,
+                at=max(at, last[0].at) if last and at.tzinfo else at,
+            )
             if signer is not None:
                 row = signer.sign(row)
             if signer is not None or event in _SIGNED_EVENTS:
@@ -173,8 +197,9 @@ class Ledger(AbstractContextManager["Ledger"]):
                         fix=unsound.fix
                         or "Sign with the key that is registered for this person: releasegate key list.",
                     ) from None
-            with _translated(self._database):
+            with translated(self._database):
                 self._connection.execute(_ENTRY.insert().values(row._asdict()))
+            self._appended = Head(row.sequence, row.sha256), at
             return Entry.from_row(row)
 
     def entries(
@@ -247,6 +272,19 @@ class Ledger(AbstractContextManager["Ledger"]):
         with self._reading() as connection:
             return connection.execute(select(_ENTRY.c.sequence).where(_ENTRY.c.sha256 == sha256)).scalar()
 
+    def hash_of(self, sequence: int) -> str | None:
+        """The SHA-256 of an entry; GENESIS for 0, None where there is none of this number."""
+        if sequence == 0:
+            return GENESIS
+        with self._reading() as connection:
+            return connection.execute(select(_ENTRY.c.sha256).where(_ENTRY.c.sequence == sequence)).scalar()
+
+    def times_backwards(self) -> tuple[int, ...]:
+        """Entries that are dated before the one before them, as earlier versions let a clock that was set back do."""
+        before = select(_ENTRY.c.sequence, _ENTRY.c.at, func.lag(_ENTRY.c.at).over(order_by=_ENTRY.c.sequence))
+        with self._reading() as connection:
+            return tuple(number for number, at, last in connection.execute(before) if last is not None and at < last)
+
     def verify(self, checkpoints: Checkpoints = _NO_CHECKPOINTS, documents: Sequence[Anchor] = ()) -> int:
         """Check every entry, every link, every signature, the guards and the file; returns the number of entries.
 
@@ -303,7 +341,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                     chunk = [Row(*stored) for stored in connection.execute(query.limit(size))]
             except self._database.errors as error:
                 if size == 1:
-                    raise _translation(self._database, error, reading=read + 1) from None
+                    raise translation(self._database, error, reading=read + 1) from None
                 size = 1
                 continue
             yield from chunk
@@ -341,7 +379,7 @@ class Ledger(AbstractContextManager["Ledger"]):
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         """The connection within a transaction: the open one, or one of its own that sees one state of the file."""
-        with self._lock, _translated(self._database):
+        with self._lock, translated(self._database):
             if self._connection.in_transaction():
                 yield self._connection
                 return
@@ -359,30 +397,3 @@ class Ledger(AbstractContextManager["Ledger"]):
             self._connection.close()
             self._connection = self._engine.connect().execution_options(write=write)
             return self._connection.begin()
-
-
-@contextmanager
-def _translated(database: Database) -> Iterator[None]:
-    """Translate a database's errors into ours. The caller's code never runs within it."""
-    try:
-        yield
-    except database.errors as error:
-        raise _translation(database, error) from None
-
-
-def _translation(database: Database, error: Exception, reading: int | None = None) -> ReleasegateError:
-    """The gate's own error for a database error, without its text, which may quote what is stored."""
-    fault = database.fault_of(error)
-    if isinstance(fault, Fault):
-        return (fault if reading is None else damaged(f"entry {reading}")).found(database.noun, database.place)
-    got, fix = fault
-    return WorkspaceError(
-        "the ledger cannot be used", where=database.place, expected=f"a writable {database.noun}", got=got, fix=fix
-    )
-
-
-def database_at(place: Path | str) -> Database:
-    """The database of a place: PostgreSQL for its addresses, or else SQLite. Raises as ``Postgresql.at``."""
-    if isinstance(place, str) and place.startswith(SCHEMES):
-        return Postgresql.at(place)
-    return Sqlite(Path(place))

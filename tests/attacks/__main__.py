@@ -59,7 +59,9 @@ def _opened(scene: Scene) -> Counter[str]:
 def _show(scene: Scene, told: list[Told]) -> None:
     """A line for each thing: at each border, a sign for each way."""
     print(f"\n{scene.variant.name}: a column for each border, in it a sign for each way ({', '.join(WAYS)})")
-    print("signs: " + ", ".join(f"{sign} {outcome}" for outcome, sign in _SIGNS.items()) + ", · not there")
+    print(
+        "signs: " + ", ".join(f"{sign} {outcome}" for outcome, sign in _SIGNS.items()) + ", · not there, or not tried"
+    )
     for number, border in enumerate(scene.played.borders, start=1):
         print(f"  {number:2} {border}")
     found = {(one.cell.thing, one.cell.border, one.cell.way): _SIGNS[one.outcome] for one in told}

@@ -43,6 +43,8 @@ class Variant:
     make: Callable[[Path], World]
     terms: Mapping[str, Any] = field(default_factory=dict)
     """Parts of the request."""
+    every: int = 1
+    """One in so many exchanges is made: a release with decoys takes seconds."""
 
 
 MASKED = {"masking": [{"attributes": ["visits"], "method": "rank-swapping", "p": 80}]}
@@ -54,8 +56,8 @@ VARIANTS = {
     one.name: one
     for one in (
         Variant("plain", make_world, {"recipients": [UNIVERSITY]}),
-        Variant("masked", make_world, MASKED),
-        Variant("decoys", decoyed_world.make_decoyed_world, DECOYS),
+        Variant("masked", make_world, MASKED, every=3),
+        Variant("decoys", decoyed_world.make_decoyed_world, DECOYS, every=12),
     )
 }
 

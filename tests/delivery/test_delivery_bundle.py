@@ -358,6 +358,15 @@ def test_columns_that_the_record_does_not_list_are_found_behind_new_manifests_an
     assert any(told in clause for clause in problems(bundle, None))
 
 
+@pytest.mark.parametrize(
+    "place", ["delivery/university/more", "delivery/university/hierarchies/a/b", "evidence/x", "x", "signed"]
+)
+def test_an_empty_folder_is_found(bundle: Path, place: str) -> None:
+    (bundle / place).mkdir(parents=True)
+    named = place.rsplit("university/", maxsplit=1)[-1]
+    assert any(clause.endswith(f"{named} is an empty folder") for clause in problems(bundle, None))
+
+
 def test_a_second_data_file_is_found(bundle: Path) -> None:
     (bundle / "delivery/university/data.parquet").write_bytes(b"PAR1")
     reseal(bundle)

@@ -116,7 +116,7 @@ def test_the_earlier_release_ends_with_the_vote_that_releases_the_later_one(offi
     assert office.vote(first).standing.state is State.RELEASED
     with pytest.raises(StageFailed, match="another copy has left meanwhile to the same hand"):
         office.vote(unaware)
-    second = office.ask(engine, "aware", recipients=[UNIVERSITY], policy=REVIEWED, supersedes=first).release_id
+    second = office.ask(engine, "aware", LATER, recipients=[UNIVERSITY], policy=REVIEWED, supersedes=first).release_id
     assert office.vote(second).standing.state is State.RELEASED
     assert office.events()[-5:] == ["voted", "reviewed", "approved", "released", "superseded"]
     last = office.entries()[-1]

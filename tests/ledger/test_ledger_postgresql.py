@@ -7,8 +7,9 @@ import pytest
 
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.ledger.chain import Checkpoints
+from tasks.ledger.places import database_at
 from tasks.ledger.postgresql import Postgresql
-from tasks.ledger.store import Ledger, database_at
+from tasks.ledger.store import Ledger
 from tests.support.ledgers import Raw, add, fill
 from tests.support.postgres import PASSWORD, Server, binaries
 

@@ -103,14 +103,17 @@ def test_what_is_not_signed_as_it_should_be_is_not_recorded(place: Place) -> Non
         assert "without a key" in refused(lambda: vote(ledger, "Cleo", CLEO))
         assert "signature of an entry is wrong" in refused(lambda: vote(ledger, "Ana Ré", signer("Ana Ré", 5)))
         assert "another role" in refused(lambda: vote(ledger, "Ben", BEN))
-        assert "before its key is valid" in refused(lambda: vote(ledger, "Ana Ré", ANA, -5))
+        assert "before the last entry" in refused(lambda: vote(ledger, "Ana Ré", ANA, -120))
+        later = registration(CLEO, [WorkflowRole.REVIEWER], NOON + timedelta(hours=1))
+        add(ledger, 0, Event.KEY_REGISTERED, body=later, signer=CLEO)
+        assert "before its key is valid" in refused(lambda: vote(ledger, "Cleo", CLEO))
         assert "already registered for this name" in refused(lambda: enrol(ledger, signer("ana ré", 6)))
         assert "registered before" in refused(lambda: enrol(ledger, Signer("Dora", BEN.key)))
         add(ledger, 10, Event.KEY_RETIRED, body=retirement(ana))
         assert "not in force" in refused(lambda: add(ledger, 10, Event.KEY_RETIRED, body=retirement(ana)))
         assert "without a key" in refused(lambda: vote(ledger, "Ana Ré", ANA))
         assert "registered before" in refused(lambda: enrol(ledger, ANA))
-        assert ledger.verify() == 4
+        assert ledger.verify() == 5
 
 
 def test_a_key_is_registered_by_whoever_holds_it(place: Place) -> None:

@@ -15,19 +15,19 @@ from urllib.parse import quote
 
 import pytest
 
-from flows.accounts import Accounts
+from flows.accounts import Accounts, Duty
 from flows.actor import utc_now
 from flows.cases import ReleaseAction
 from flows.ledger import VARIABLE, open_ledger
 from flows.service.queue import Queue
 from flows.workspace import open_workspace
-from tasks.core.people import WorkflowRole
 from tasks.ledger.entry import Entry, Event
 from tests.support.acting import cast_vote
+from tests.support.pages import holder
 from tests.support.postgres import PASSWORD, binaries, running_server
 from tests.support.search import files_holding_each, holds
 from tests.support.serving import AUTHORIZATION, TOKEN, Serving, descendants, kill
-from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world
+from tests.support.world import ID_MARK, SENSITIVE_MARK, World, make_world, recipient
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
@@ -79,7 +79,7 @@ def serving(world: World, ledger: dict[str, str]) -> Iterator[Serving]:
     }
     one = Serving(world.workspace, inbox, (world.folder,), ledger | notified, brief=True)
     (world.workspace.root / "service.yaml").write_text(SETTINGS)
-    Accounts(world.workspace).add("okafor", "Mary Okafor", [WorkflowRole.REVIEWER], ACCOUNT)
+    Accounts(world.workspace).add("okafor", holder("Mary Okafor", Duty.REVIEWER), [Duty.REVIEWER], ACCOUNT)
     one.start()
     yield one
     one.stop()
@@ -109,7 +109,7 @@ def names() -> dict[str, str]:
 def test_requests_come_in_three_ways_and_twice_and_are_decided_once_though_a_run_is_killed(
     serving: Serving, world: World, names: dict[str, str]
 ) -> None:
-    dropped = asking(world, "Dropped", policy=REVIEW)
+    dropped = asking(world, "Dropped", policy=REVIEW, recipients=[recipient("clinic")])
     draft = serving.inbox / ".request.yaml"
     draft.write_bytes(dropped)
     draft.rename(serving.inbox / "dropped.yaml")
@@ -155,7 +155,7 @@ def test_requests_come_in_three_ways_and_twice_and_are_decided_once_though_a_run
     (names["event"],) = serving.wait(by_event, "the event's request is taken in")
     for name in ("handed", "event"):
         done = serving.wait_for(names[name], "decided")
-        assert done.verdicts == {"university": "released"}
+        assert done.verdicts == {"clinic": "released"}
         assert (done.attempt, done.lost) == ((2, 1) if name == "handed" else (1, 0))
     waiting = serving.wait_for(names["dropped"], "awaiting review")
     assert waiting.verdicts == {"university": "awaiting review"}
@@ -278,7 +278,7 @@ def test_a_review_goes_on_through_the_death_of_everything(
     serving.wait_until_ready()
     vote(world, name, "Second Reviewer")
     done = serving.wait_for(name, "decided")
-    assert done.verdicts == {"university": "released"}
+    assert done.verdicts == {"clinic": "released"}
     assert serving.run_states(name) == ["Completed"]
     assert [one.event for one in entries(world) if one.release_id == name] == [
         Event.REQUESTED, Event.DECIDED, Event.PUBLISHED, Event.VOTED, Event.VOTED, Event.REVIEWED, Event.REVIEWED,
@@ -295,7 +295,7 @@ def test_after_all_that_nothing_is_doubled_and_no_data_are_kept_outside_deliveri
 ) -> None:
     test_deployments_have_their_schedules(serving)  # registered twice by now
     found = files_holding_each(world.workspace.root, (ID_MARK, SENSITIVE_MARK, *SECRETS))
-    assert [name for name in found.pop(SENSITIVE_MARK) if "/delivery/university/" not in name] == []
+    assert [name for name in found.pop(SENSITIVE_MARK) if "/delivery/" not in name] == []
     assert found == {mark: [] for mark in (ID_MARK, *SECRETS)}
 
 
