@@ -79,7 +79,7 @@ def service_cells(scene: Scene) -> list[Cell]:
 def test_the_service_releases_what_it_has_accepted(scene: Scene, tmp_path: Path) -> None:
     for cell in service_cells(scene):
         scene.set_up()
-        scene.world.enrol()
+        scene.world.enrol(lambda: NOW)
         service = service_of(scene.workspace.root, (scene.world.folder,))
         arrival = Arrival(scene.world.request.read_bytes(), "http", "request", (scene.world.folder,))
         entry = receive(service, arrival, clock=lambda: NOW).entry
@@ -97,7 +97,7 @@ def test_what_is_exchanged_after_the_service_has_accepted_it_is_refused(
     scene: Scene, thing: str, tmp_path: Path
 ) -> None:
     scene.set_up()
-    scene.world.enrol()
+    scene.world.enrol(lambda: NOW)
     service = service_of(scene.workspace.root, (scene.world.folder,))
     arrival = Arrival(scene.world.request.read_bytes(), "http", "request", (scene.world.folder,))
     entry = receive(service, arrival, clock=lambda: NOW).entry

@@ -37,7 +37,7 @@ from tasks.request.model import DeliveryFormat
 from tests.support.examples import examples
 from tests.support.released_files import write_to
 from tests.support.silence import CANARY, assert_silent
-from tests.support.tiny import DATA, Change, changed, tiny_request
+from tests.support.tiny import DATA, Change, changed, larger, tiny_request
 
 CELLS = [
     None,
@@ -101,7 +101,7 @@ class Release:
 
 def released(folder: Path, diagnoses: list[str | None], notes: list[str | None], *changes: Change) -> Release:
     """Records with the tiny request's quasi-identifiers, repeated, as its recipient would get them."""
-    loaded = tiny_request(folder, *TERMS, *changes)
+    loaded = tiny_request(folder, *TERMS, *changes, population=larger(-(-len(notes) // 7)))
     request, recipient = loaded.request, loaded.request.recipients[0]
     rows = [line.split(",") for line in DATA.splitlines()[1:]]
     columns = {

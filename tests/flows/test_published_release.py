@@ -127,6 +127,7 @@ def test_nothing_else_is_left(published: Published) -> None:
     assert sorted(path.name for path in published.workspace.root.iterdir()) == [
         ".releasegate",
         "ledger.sqlite",
+        "policies",
         "releases",
     ]
 

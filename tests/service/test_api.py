@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
+from flows.actor import utc_now
 from flows.ledger import open_ledger
 from flows.service.api import TOKENS, requests_router, status_router
 from flows.service.config import Service, service_of
@@ -139,7 +140,7 @@ def test_figures_count_what_is_in_ledger_and_queue(service: Service, world: Worl
     assert 'releasegate_requests_total{state="refused"} 1.0' in text
     assert 'releasegate_verdicts_total{verdict="refused"} 1.0' in text
     with open_ledger(service.workspace) as ledger:
-        ledger.append(Event.REVOKED, release_id=name, recipient="a", actor="tests", body={"by": "x"}, at=NOW)
+        ledger.append(Event.REVOKED, release_id=name, recipient="a", actor="tests", body={"by": "x"}, at=utc_now())
     queue = Queue(service.workspace)
     entry = queue.get(name)
     assert entry is not None

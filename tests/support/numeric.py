@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.request.load import LoadedRequest
-from tests.support.tiny import DATA, Change, tiny_request
+from tests.support.tiny import DATA, Change, larger, tiny_request
 
 NUMBERS: dict[str, dict[str, Any]] = {
     "income": {"role": "sensitive", "type": "integer"},
@@ -55,4 +55,5 @@ def numeric_request(
         document["masking"] = list(maskings)
 
     data = drawn(60) if frame is None else frame
-    return tiny_request(folder, with_numbers, *changes, data=data.to_csv(index=False, lineterminator="\n"))
+    text = data.to_csv(index=False, lineterminator="\n")
+    return tiny_request(folder, with_numbers, *changes, data=text, population=larger(-(-len(data) // 6)))

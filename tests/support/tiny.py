@@ -34,6 +34,14 @@ POPULATION = """zip,age,sex,count
 37201,93,M,7
 37011,90,F,0
 """
+
+
+def larger(times: int) -> str:
+    """The population with so many times the people, which has room for so many times the records."""
+    head, *rows = POPULATION.splitlines()
+    return "\n".join([head, *(f"{row[: row.rindex(',')]},{times * int(row[row.rindex(',') + 1 :])}" for row in rows)])
+
+
 ZIP_HIERARCHY = "37010;370**;*****\n37011;370**;*****\n37201;372**;*****\n"
 
 

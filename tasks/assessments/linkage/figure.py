@@ -64,7 +64,8 @@ def wilson(correct: float, n: int, confidence: float = CONFIDENCE) -> tuple[floa
     share = correct / n
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    # At 0 and n an end is the share itself, but for the last digit.
+    return min(max(middle - half, 0.0), share), max(min(middle + half, 1.0), share)
 
 
 def linkage(

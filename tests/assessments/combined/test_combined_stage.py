@@ -39,7 +39,7 @@ from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.request.load import LoadedRequest
 from tasks.request.model import CombinedPolicy, Measure
 from tests.support.examples import examples
-from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
+from tests.support.tiny import Change, changed, larger, tiny_prepared, tiny_request
 
 SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")
 
@@ -171,7 +171,7 @@ def test_only_the_largest_parts_are_listed(tmp_path: Path) -> None:
         f"{row},37010,88,F,flu,{row % 2}\n" for row in range(4)
     )  # fmt: skip
     ward = changed("attributes", "ward", to={"role": "insensitive", "known_probability": 0.5})
-    fact = combined(tiny_request(tmp_path, SAFE_HARBOR, ward, data=data))
+    fact = combined(tiny_request(tmp_path, SAFE_HARBOR, ward, data=data, population=larger(2)))
     assert fact.known_sets == 16
     assert len(fact.by_known_set) == 8
     # Half of the time the ward is known, and then two records are left of four: all sixteen sets give the same.
