@@ -66,9 +66,9 @@ def _reviewed(folder: Path, number: int) -> World:
 
 
 def _decoyed(folder: Path, number: int) -> World:
-    """Data of its own: copies with decoys of data that are out already would be refused."""
+    """People of its own: copies with decoys of people whose copies are out already would be refused."""
     world = decoyed_world.make_decoyed_world(folder)
-    rows = [dict(row) for row in decoyed_world.drawn_rows()]
+    rows = [row | {"record_id": f"{row['record_id']}-{number + 100}"} for row in decoyed_world.drawn_rows()]
     rows[0]["note"] = f"seen in room {number + 100}"
     world.write_rows(rows)
     recipients = [

@@ -73,7 +73,7 @@ def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
 ) -> None:
     disk = mount(f"size={DISK}")
     filler, root = disk / "filler", disk / "workspace"
-    for kibibytes, begun in ((600, "starting"), (2800, "validating")):
+    for kibibytes, begun in ((600, "starting"), (5000, "validating")):
         filler.write_bytes(bytes(DISK - kibibytes * KIBIBYTE))
         told = releasegate("release", world.request, "--workspace", root, environment=BRIEFLY)
         assert told.returncode == 2

@@ -17,6 +17,7 @@ from flows.reassessing import reassess
 from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict
+from tests.support.enrolled import enrol_for
 from tests.support.examples import FULL
 from tests.support.world import NOW, STAKES, World, make_world, recipient
 
@@ -57,6 +58,7 @@ def terms(generator: np.random.Generator, title: str) -> dict[str, Any]:
 def released(world: World, engine: Any, name: str, day: int, asked: dict[str, Any]) -> Outcome:
     """Release under some terms, from a request file of its own."""
     path = world.ask(**asked).rename(world.folder / f"{name}.yaml")
+    enrol_for(path, world.workspace.root, clock=lambda: NOW + timedelta(days=day))
     return run_release(path, world.workspace.root, engine=engine, clock=lambda: NOW + timedelta(days=day))
 
 

@@ -155,7 +155,7 @@ def test_requests_come_in_three_ways_and_twice_and_are_decided_once_though_a_run
     (names["event"],) = serving.wait(by_event, "the event's request is taken in")
     for name in ("handed", "event"):
         done = serving.wait_for(names[name], "decided")
-        assert done.verdicts == {"clinic": "released"}
+        assert done.verdicts == {"university": "released"}
         assert (done.attempt, done.lost) == ((2, 1) if name == "handed" else (1, 0))
     waiting = serving.wait_for(names["dropped"], "awaiting review")
     assert waiting.verdicts == {"university": "awaiting review"}
