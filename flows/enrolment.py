@@ -6,8 +6,9 @@ the workspace makes it, and the ledger records it as the first, with their login
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from flows.actor import Clock, actor, utc_now
 from flows.identity import Inputs
@@ -15,10 +16,11 @@ from flows.ledger import open_ledger
 from flows.persons import check_own_login
 from flows.policies import keep_policy
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
+from flows.temporary import held_folder
 from flows.workspace import Workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput
-from tasks.core.files import file_sha256
+from tasks.core.opening import read_unchanged
 from tasks.core.people import PERSON_ID, WorkflowRole, person_key
 from tasks.ledger.enrolment import (
     Directory,
@@ -150,25 +152,47 @@ def _keep(workspace: Workspace, items: Sequence[Enrollable]) -> None:
             keep_policy(workspace, one)
 
 
-def population_item(path: Path, table: Population | ExternalData) -> EnrolledPopulation:
-    """A population or register as it is enrolled. Raises PopulationError if its counts cannot be read."""
-    _, counts = read_population(path, table, ())
-    return EnrolledPopulation(
-        sha256=file_sha256(path), source=table.source, count=table.count, people=int(counts.sum())
-    )
+def population_item(
+    workspace: Workspace, stream: BinaryIO, path: Path, table: Population | ExternalData
+) -> EnrolledPopulation:
+    """A population or register as it is enrolled: hash and people of a file that was just opened.
+
+    Raises PopulationError if its counts cannot be read, BadInput if the file changes meanwhile.
+    """
+    with held_folder(workspace.private) as folder:
+        copy = folder / path.name
+        with copy.open("xb") as target:
+            sha256 = read_unchanged(stream, target.write)
+        if sha256 is None:
+            raise BadInput(
+                "the file changes while it is read",
+                where=str(path),
+                expected="a file that nothing writes to",
+                got="different bytes",
+                fix="wait until nothing writes to it, then enrol it again",
+            )
+        _, counts = read_population(copy, table, ())
+    return EnrolledPopulation(sha256=sha256, source=table.source, count=table.count, people=int(counts.sum()))
 
 
-def items_of(loaded: LoadedRequest) -> tuple[Enrollable, ...]:
+def tables_of(loaded: LoadedRequest) -> Iterator[tuple[Path, BinaryIO, Population | ExternalData]]:
+    """Path, open file and description of a request's population and register."""
+    request = loaded.request
+    for place, table in (("population", request.population), ("external_data", request.external_data)):
+        if table is not None:
+            path = loaded.resolve(table.path, f"{place}.path")
+            with loaded.opened(path, f"{place}.path") as stream:
+                yield path, stream, table
+
+
+def items_of(workspace: Workspace, loaded: LoadedRequest) -> tuple[Enrollable, ...]:
     """Policy, population, register and persons of a request.
 
     The requester gets the present login, and is the officer too where the policy names none. Raises PopulationError if
     a table of counts cannot be read.
     """
-    request, register = loaded.request, loaded.request.external_data
-    tables = [population_item(loaded.resolve(request.population.path, "population.path"), request.population)]
-    if register is not None:
-        tables.append(population_item(loaded.resolve(register.path, "external_data.path"), register))
-    return (request.policy, *tables, *persons_of(request, actor()))
+    tables = [population_item(workspace, stream, path, table) for path, stream, table in tables_of(loaded)]
+    return (loaded.request.policy, *tables, *persons_of(loaded.request, actor()))
 
 
 def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...]:

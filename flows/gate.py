@@ -153,7 +153,7 @@ def run_release(
             inputs = read_inputs(loaded)
             of_inputs = release_id(loaded, inputs, code_fact())
             if enrol and Directory.of(ledger).is_empty:
-                first_enrolment(workspace, ledger, items_of(loaded), clock)
+                first_enrolment(workspace, ledger, items_of(workspace, loaded), clock)
         while True:
             now = named(ledger, of_inputs, utc_day(clock()))
             with workspace.alone(now.release_id, wait_seconds=_LONGEST_WAIT):

@@ -1,8 +1,8 @@
 """The head of the ledger as a workspace last wrote it, by which a ledger that was put back to an older state is found.
 
-It is noted after each transaction, with an HMAC by the workspace's key, in the private folder. A crash in between
-leaves it behind the ledger, never ahead. Of a ledger that several machines share, each workspace notes its own last
-entry.
+It is noted after each transaction, with an HMAC by the workspace's key, in a private folder of its own, so that a
+backup of the others sees no change. A crash in between leaves it behind the ledger, never ahead. Of a ledger that
+several machines share, each workspace notes its own last entry.
 """
 
 import hmac
@@ -22,7 +22,7 @@ class NotedHead:
     """The note of one workspace; without the workspace's key, none is written or checked."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._path, self._key_file = workspace.private / "ledger-head", workspace.key_file
+        self._path, self._key_file = workspace.private / "ledger-head" / "noted", workspace.key_file
 
     def read(self) -> Head | None:
         """The head that was noted, None where there is none; TamperingFound where the note is not this workspace's."""
@@ -50,7 +50,9 @@ class NotedHead:
 
     def set(self, head: Head) -> None:
         """Note a head in place of any other; an OSError where the system refuses."""
-        write_whole(self._path, self._document(head))
+        document = self._document(head)
+        self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        write_whole(self._path, document)
 
     def check(self, ledger: Ledger) -> None:
         """Raise TamperingFound where the ledger lacks the entry that was noted."""

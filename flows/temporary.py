@@ -9,7 +9,8 @@ import os
 import secrets
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PREFIX = "temporary-"
@@ -37,6 +38,20 @@ def hold_temporary_folder(folder: Path) -> bool:
         fcntl.flock(_descriptors[folder], fcntl.LOCK_SH)
     tempfile.tempdir = str(folder)
     return True
+
+
+@contextmanager
+def held_folder(private: Path) -> Iterator[Path]:
+    """A new folder for as long as the block runs; among the system's where the workspace has no private one yet."""
+    folder = temporary_folder(private if private.is_dir() else None)
+    folder.mkdir(mode=0o700)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
 
 
 def remove_abandoned_folders(private: Path) -> None:

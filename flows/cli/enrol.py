@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 from pydantic import ValidationError
@@ -17,6 +17,7 @@ from flows.ledger import open_ledger
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
+from tasks.core.opening import open_regular
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import (
     Directory,
@@ -65,7 +66,9 @@ def population(
     as_json: JsonOption = False,
 ) -> int:
     """Enrol a population, or a register of named people, by the hash of its file."""
-    item = population_item(file, Population(path=file.name, source=source, count=count))
+    with _opened(file) as stream:
+        table_of_counts = Population(path=file.name, source=source, count=count)
+        item = population_item(Workspace(workspace.resolve()), stream, file, table_of_counts)
     return _enrolled(workspace, item, officer, as_json=as_json)
 
 
@@ -113,8 +116,9 @@ def request(
     Refused where something is enrolled already. The requester gets your login, and is the officer where the policy
     names none.
     """
-    items, place = items_of(load_request(file, root or ())), open_workspace(workspace)
+    loaded, place = load_request(file, root or ()), open_workspace(workspace)
     with open_ledger(place, create=True) as ledger:
+        items = items_of(place, loaded)
         first_enrolment(place, ledger, items)
     return _report("enrolled", map(item_of, items), as_json=as_json)
 
@@ -161,6 +165,19 @@ def end(
 def _enrolled(workspace: Path, item: Enrollable, officer: str, *, as_json: bool) -> int:
     enrol_items(Workspace(workspace.resolve()), [item], officer, _key_file(), ask=ask_passphrase)
     return _report("enrolled", [item_of(item)], as_json=as_json)
+
+
+def _opened(file: Path) -> BinaryIO:
+    try:
+        return open_regular(file)
+    except OSError as error:
+        raise BadInput(
+            "the file cannot be read",
+            where=str(file),
+            expected="a readable file",
+            got=type(error).__name__,
+            fix="correct the path, or check its permissions",
+        ) from None
 
 
 def _key_file() -> Path | None:

@@ -18,9 +18,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from flows.enrolment import first_enrolment, items_of
+from flows.gate import run_release
+from flows.ledger import open_ledger
+from flows.workspace import open_workspace
+from tasks.core.errors import ReleasegateError
+from tasks.request.load import load_request
 from tests.attacks.exchanges import IDENTICAL, judged
 from tests.attacks.scenes import Scene
 from tests.support.engines import in_process
+from tests.support.world import NOW, World
 
 HANGS = "HANGS"
 _SECONDS = 30
@@ -182,10 +189,15 @@ def within(seconds: int) -> Iterator[None]:
 
 
 def run(scene: Scene, listener: Callable[[str, tuple[Any, ...]], None]) -> tuple[str, str]:
-    """What a run comes to while somebody listens to the files that are opened."""
+    """What a run comes to while somebody listens to the files that are opened; what it needs is enrolled before."""
+    world = scene.world
+    world.enrol(lambda: NOW)
     try:
         with within(_SECONDS), listening(listener):
-            return judged(scene, lambda: scene.world.run(in_process(scene.place)))
+            engine = in_process(scene.place)
+            return judged(
+                scene, lambda: run_release(world.request, scene.workspace.root, engine=engine, clock=lambda: NOW)
+            )
     except _TooLong:
         return HANGS, f"no end within {_SECONDS} s"
 
@@ -197,6 +209,20 @@ def put(scene: Scene, name: str, kind: str, at: frozenset[int]) -> tuple[str, st
     shutil.copytree(scene.world.folder, elsewhere.parent)
     elsewhere.write_bytes(scene.good[name].replace(b"seen in room", b"lives in room"))
     return run(scene, Opening(scene.world.folder / name, elsewhere, kind, at))
+
+
+def enrol_while(world: World, kind: str, at: int) -> ReleasegateError | None:
+    """Begin a workspace with a request while something is put in its population's place; the error, if there is one."""
+    elsewhere = world.folder.parent / "elsewhere" / world.population.name
+    shutil.copytree(world.folder, elsewhere.parent)
+    place, opening = open_workspace(world.workspace.root), Opening(world.population, elsewhere, kind, frozenset({at}))
+    try:
+        with within(_SECONDS), listening(opening), open_ledger(place, create=True) as ledger:
+            items = items_of(place, load_request(world.request))
+            first_enrolment(world.workspace, ledger, items, lambda: NOW)
+    except ReleasegateError as error:
+        return error
+    return None
 
 
 def openings(scene: Scene, name: str) -> int:

@@ -13,7 +13,7 @@ from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.decision.record import Verdict
 from tasks.ledger.entry import Event
 from tests.attacks.exchanges import BLOCKED, HARMLESS, REFUSED, quickly
-from tests.attacks.openings import LINK, STAYS, WAITING, attacks, grow, put
+from tests.attacks.openings import LINK, STAYS, WAITING, attacks, enrol_while, grow, put
 from tests.attacks.scenes import REGISTER, VARIANTS, Scene
 from tests.support.engines import in_process
 from tests.support.world import LAPSED, NOW, make_world
@@ -57,6 +57,17 @@ def test_a_part_of_all_that_may_be_in_a_files_place_comes_to_nothing(plain: Scen
 def test_a_file_that_grows_as_fast_as_it_is_read_is_refused(plain: Scene) -> None:
     outcome, why = grow(plain, "data.csv")
     assert (outcome, "changed" in why) == (REFUSED, True)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("kind", [*WAITING, LINK])
+def test_only_a_file_that_is_a_requesters_own_is_enrolled(tmp_path: Path, kind: str, at: int) -> None:
+    world = make_world(tmp_path / "world")
+    error = enrol_while(world, kind, at)
+    assert isinstance(error, WorkspaceError)
+    assert "nobody exchanges" in error.expected
+    with open_ledger(world.workspace) as ledger:
+        assert list(ledger.entries()) == []
 
 
 @pytest.mark.parametrize("readings", range(1, 8))

@@ -96,7 +96,7 @@ def test_a_chain_written_anew_is_found_by_a_kept_determination(kept: Kept, chang
     kept.forget_bundles()
     rewrite(kept.raw, change)
     assert kept.verify().code == 3, "the workspace has noted the head"
-    (kept.made.workspace.private / "ledger-head").unlink()
+    (kept.made.workspace.private / "ledger-head" / "noted").unlink()
     assert kept.verify().code == 0, "nothing in the chain shows it"
     told = kept.from_pdf()
     assert told.code == 3

@@ -33,7 +33,7 @@ FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 def begun(world: World) -> World:
     """A workspace that was begun with the world's own request."""
     with open_ledger(open_workspace(world.workspace.root), create=True) as ledger:
-        first_enrolment(world.workspace, ledger, items_of(load_request(world.request)), lambda: NOW)
+        first_enrolment(world.workspace, ledger, items_of(world.workspace, load_request(world.request)), lambda: NOW)
     return world
 
 

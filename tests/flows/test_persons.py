@@ -52,7 +52,9 @@ def begin(folder: Path) -> World:
     """A workspace in which all people and the request's policy and population are enrolled."""
     world = make_world(folder)
     world.ask(requested_by=DANA, policy={"review": REVIEW}, recipients=[UNIVERSITY])
-    items = [one for one in items_of(load_request(world.request)) if not isinstance(one, EnrolledPerson)]
+    items = [
+        one for one in items_of(world.workspace, load_request(world.request)) if not isinstance(one, EnrolledPerson)
+    ]
     with open_ledger(open_workspace(world.workspace.root), create=True) as ledger:
         first_enrolment(world.workspace, ledger, [*items, *PEOPLE], lambda: NOW)
     return world
@@ -233,7 +235,7 @@ def test_a_request_names_an_id(begun: World, name: str) -> None:
 )
 def test_a_policy_names_enrolled_people(begun: World, people: dict[str, Any], where: str) -> None:
     begun.ask(requested_by=DANA, policy={"review": REVIEW | people}, recipients=[UNIVERSITY])
-    policy = [one for one in items_of(load_request(begun.request)) if isinstance(one, Policy)]
+    policy = [one for one in items_of(begun.workspace, load_request(begun.request)) if isinstance(one, Policy)]
     with acting_as("ortiz"):
         enrol(begun.workspace, policy, PAUL, clock=lambda: NOW)
     assert refused(begun).where == where

@@ -67,10 +67,10 @@ def test_a_revocation_is_not_undone_by_yesterdays_ledger(rolled_back: Workspace,
 
 
 def test_nor_by_another_that_has_grown_since(rolled_back: Workspace, tmp_path: Path) -> None:
-    (rolled_back.private / "ledger-head").rename(tmp_path / "noted")
+    (rolled_back.private / "ledger-head" / "noted").rename(tmp_path / "noted")
     for number in range(4, 7):
         record(rolled_back, number)
-    (tmp_path / "noted").replace(rolled_back.private / "ledger-head")
+    (tmp_path / "noted").replace(rolled_back.private / "ledger-head" / "noted")
     with pytest.raises(TamperingFound, match="another one") as caught:
         open_ledger(rolled_back)
     assert caught.value.got == "a different entry"
@@ -85,7 +85,7 @@ def test_nor_by_beginning_anew(workspace: Workspace) -> None:
 
 
 def test_a_note_that_was_not_made_with_the_key_is_found(workspace: Workspace) -> None:
-    note = workspace.private / "ledger-head"
+    note = workspace.private / "ledger-head" / "noted"
     note.write_text(note.read_text().replace('"sequence":3', '"sequence":1'))
     with pytest.raises(TamperingFound, match="note of the ledger's head"):
         open_ledger(workspace)

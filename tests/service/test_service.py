@@ -158,7 +158,7 @@ def test_requests_come_in_three_ways_and_twice_and_are_decided_once_though_a_run
         assert done.verdicts == {"university": "released"}
         assert (done.attempt, done.lost) == ((2, 1) if name == "handed" else (1, 0))
     waiting = serving.wait_for(names["dropped"], "awaiting review")
-    assert waiting.verdicts == {"university": "awaiting review"}
+    assert waiting.verdicts == {"clinic": "awaiting review"}
     decided = [one.release_id for one in entries(world, Event.DECIDED)]
     assert sorted(decided) == sorted(names.values())  # type: ignore[type-var]
     ended = ["Crashed", "Completed"]

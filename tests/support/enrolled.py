@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from flows.actor import Clock, acting_as, utc_now
-from flows.enrolment import Enrollable, enrol, first_enrolment, item_of, persons_of, population_item
+from flows.enrolment import Enrollable, enrol, first_enrolment, item_of, persons_of, population_item, tables_of
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.workspace import Workspace, open_workspace
@@ -24,7 +24,7 @@ def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock:
     open_ledger(place, create=True).close()
     try:
         loaded = load_request(request, roots, PolicyShelf(workspace))
-        items = _needed(loaded)
+        items = _needed(place, loaded)
     except ReleasegateError:
         return
     with open_ledger(place) as ledger:
@@ -72,15 +72,11 @@ def enrol_before(arguments: Sequence[str | Path]) -> None:
         enrol_for(Path(words[1]), Path(words[words.index(named.pop()) + 1]), roots)
 
 
-def _needed(loaded: LoadedRequest) -> list[Enrollable]:
-    request = loaded.request
-    items: list[Enrollable] = [request.policy]
-    for place, table in (("population", request.population), ("external_data", request.external_data)):
-        if table is None:
-            continue
-        path = loaded.resolve(table.path, f"{place}.path")
+def _needed(place: Workspace, loaded: LoadedRequest) -> list[Enrollable]:
+    items: list[Enrollable] = [loaded.request.policy]
+    for path, stream, table in tables_of(loaded):
         try:
-            items.append(population_item(path, table))
+            items.append(population_item(place, stream, path, table))
         except PopulationError:
             sha256 = file_sha256(path)
             items.append(EnrolledPopulation(sha256=sha256, source=table.source, count=table.count, people=0))
