@@ -30,6 +30,7 @@ from tasks.ledger.enrolment import (
     EnrolledPolicy,
     EnrolledPopulation,
     Enrolment,
+    EnrolmentFact,
 )
 from tasks.ledger.entry import Event
 from tasks.ledger.signing import LONGEST_NAME, Signer
@@ -96,20 +97,27 @@ def first_enrolment(workspace: Workspace, ledger: Ledger, items: Sequence[Enroll
         _append(ledger, Event.ENROLLED, body, clock, None)
 
 
-def check_enrolled(directory: Directory, request: ReleaseRequest, inputs: Inputs) -> None:
-    """Refuse (BadInput) a request whose policy, population or register is not the one that is enrolled."""
+def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) -> dict[str, EnrolmentFact]:
+    """Enrolments of a request's policy, population and register, by their place in the request.
+
+    Raises BadInput if one of them is not as enrolled, or nobody but the requester has enrolled it: who asks does not
+    set the terms. Only the first enrolment of a workspace may be the requester's, as nobody else is there.
+    """
+    request, found = loaded.request, dict[str, EnrolmentFact]()
+    requester = directory.person(request.requested_by)
     asked = request.policy
     policy = directory.policy(asked.id, asked.version)
     if policy != item_of(asked):
         raise _not_enrolled(
             "the policy is not enrolled" if policy is None else "the policy is not the one that is enrolled",
-            "policy",
+            loaded.place("policy"),
             "an enrolled policy" if policy is None else f"the policy enrolled as {asked.id}/{asked.version}",
             f"{asked.id}/{asked.version}, which is not enrolled"
             if policy is None
             else "the same id and version with other terms",
             directory,
         )
+    found["policy"] = _enrolment(directory, policy, requester, loaded.place("policy"))
     tables: tuple[tuple[str, Population | ExternalData | None, str | None], ...] = (
         ("population", request.population, inputs.population_sha256),
         ("external_data", request.external_data, inputs.external_data_sha256),
@@ -122,13 +130,28 @@ def check_enrolled(directory: Directory, request: ReleaseRequest, inputs: Inputs
             noun = "population" if place == "population" else "external register"
             raise _not_enrolled(
                 f"the {noun} is not enrolled" if known is None else f"the {noun} is not described as it was enrolled",
-                place,
+                loaded.place(place),
                 "a file enrolled by its hash"
                 if known is None
                 else f"the count column {known.count} and the source “{known.source}”",
                 "an unknown file" if known is None else "another count column or source",
                 directory,
             )
+        found[place] = _enrolment(directory, known, requester, loaded.place(place))
+    return found
+
+
+def _enrolment(directory: Directory, item: EnrolledItem, requester: EnrolledPerson | None, where: str) -> EnrolmentFact:
+    found = directory.enrolment(item, but_by=requester)
+    if found is None:
+        raise BadInput(
+            f"nobody but the requester has enrolled the {item.kind}",
+            where=where,
+            expected="an enrolment by another officer, or the first one of the workspace",
+            got="one by the requester, as an officer",
+            fix="let another officer enrol it too, or somebody else ask for the release",
+        )
+    return found
 
 
 def _not_enrolled(what: str, where: str, expected: str, got: str, directory: Directory) -> BadInput:

@@ -169,7 +169,7 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     if not repeated:
         with _recorded(call.ledger, call.clock):
             directory = Directory.of(call.ledger)
-            check_enrolled(directory, call.loaded.request, call.inputs)
+            check_enrolled(directory, call.loaded, call.inputs)
             people = involved(directory, call.loaded.request, actor())
         _run(call, people, engine, dask)
     return _decided(call, repeated=repeated)
@@ -220,6 +220,7 @@ def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> t
         inputs_id=call.named.inputs if call.named.overrides else None,
         overrides=call.named.overrides,
         supersedes=what_is_superseded(workspace, ledger, call.loaded, name, decided_at),
+        enrolments=check_enrolled(Directory.of(ledger), call.loaded, call.inputs),
     )
     terms = RunTerms(
         recipients=call.recipients,

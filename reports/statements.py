@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from reports import numbers
 from reports.document import VerdictBox, kept
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
+from tasks.ledger.enrolment import EnrolmentFact
 
 
 def verdict_box(record: DecisionRecord) -> VerdictBox:
@@ -96,3 +97,11 @@ def missing_reasons(record: DecisionRecord, key: str) -> str:
         for entry in not_assessed(record)
         if entry.stage == stage or any(word in entry.stage.lower() for word in keywords)
     )
+
+
+def enrolled(fact: EnrolmentFact | None) -> str:
+    """Clause on who enrolled a policy or a population; empty for records of earlier versions."""
+    if fact is None:
+        return ""
+    by = f"by {fact.by}" if fact.by else "with the workspace's first enrolment"
+    return f"; enrolled {by} on {numbers.day(fact.at.date())}"

@@ -20,7 +20,7 @@ from reports.document import (
 )
 from reports.methods import method_text
 from reports.record_view import RecordView
-from reports.statements import not_assessed, tested, verdict_box
+from reports.statements import enrolled, not_assessed, tested, verdict_box
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure
 
@@ -81,7 +81,7 @@ def decision(view: RecordView) -> Iterator[Block]:
                 "Validity",
                 f"{'not valid for any delivery' if blocked else valid}; decided {numbers.minute(record.decided_at)}",
             ),
-            ("Policy", f"{record.policy.id}, version {record.policy.version}"),
+            ("Policy", f"{record.policy.id}, version {record.policy.version}{enrolled(record.policy.enrolled)}"),
             ("Purpose", record.recipient.purpose),
             ("Method", method_text(record.risk.game.method).title) if record.risk else None,
             ("Masked", ", ".join(view.masked)) if view.masked else None,

@@ -22,6 +22,7 @@ from reports.document import (
 from reports.methods import method_text, treatment_text
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
+from reports.statements import enrolled
 from tasks.core.canonical import digest
 from tasks.decision.record import DeliveryFact, PopulationFact
 from tasks.request.model import Role
@@ -107,7 +108,7 @@ def data(view: RecordView) -> Iterator[Block]:
     )
     yield Facts(
         [
-            ("Source", population.source),
+            ("Source", f"{population.source}{enrolled(population.enrolled)}"),
             (
                 "People",
                 f"{view.cells.count(population.people)} in {numbers.integer(population.distinct_tuples)} distinct "

@@ -219,6 +219,7 @@ def assemble(
                     findings.prepared.data, findings.prepared.population, findings.prepared.hierarchies
                 ).items()
             ),
+            enrolled=circumstances.enrolments.get("population"),
         ),
         policy=PolicyFact(
             id=request.policy.id,
@@ -228,6 +229,7 @@ def assemble(
             validity_days=request.policy.validity_days,
             small_cell=request.policy.small_cell,
             reassess_days=request.policy.reassessment.every_days,
+            enrolled=circumstances.enrolments.get("policy"),
         ),
         code=circumstances.code,
         seed_commitment_sha256=circumstances.seed_commitment_sha256,

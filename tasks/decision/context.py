@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from tasks.core.fact import Sha256
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.record import CodeFact
+from tasks.ledger.enrolment import EnrolmentFact
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class DecisionContext:
     """Overrides of gates that the release is named by, of all its recipients."""
     supersedes: Mapping[str, Sha256] = field(default_factory=dict)
     """By recipient, the release whose place this one takes."""
+    enrolments: Mapping[str, EnrolmentFact] = field(default_factory=dict)
+    """Who enrolled policy, population and register, by their place in the request."""
 
 
 CONTEXT = TypeAdapter(DecisionContext)

@@ -14,6 +14,7 @@ from tasks.assessments.utility.facts import UtilityFact
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierFact
+from tasks.ledger.enrolment import EnrolmentFact
 from tasks.masking.masked_columns import MaskingFact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
@@ -110,6 +111,7 @@ class PopulationFact(Fact):
     distinct_tuples: int
     sampling_fraction: float = Field(description="Records over people.")
     misfits: tuple[MisfitFact, ...] = ()
+    enrolled: EnrolmentFact | None = Field(default=None, description="Who enrolled it; None in earlier records.")
 
 
 class PolicyFact(Fact):
@@ -124,6 +126,7 @@ class PolicyFact(Fact):
     reassess_days: int | None = Field(
         default=None, description="Days after which the release is assessed again; None in records of earlier versions."
     )
+    enrolled: EnrolmentFact | None = Field(default=None, description="Who enrolled it; None in earlier records.")
 
 
 class CodeFact(Fact):

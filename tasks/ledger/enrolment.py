@@ -5,6 +5,7 @@ names an enrolled officer, except the first of a workspace, which has nobody to 
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
@@ -76,6 +77,14 @@ class EndedEnrolment(Fact):
     by: str
 
 
+class EnrolmentFact(Fact):
+    """Who enrolled an item that a decision rests on, and when."""
+
+    by: str | None = Field(description="The officer by name; None where the workspace's first enrolment did.")
+    officer_id: str | None
+    at: datetime
+
+
 def key_of(item: EnrolledItem) -> tuple[str, ...]:
     """Kind and name of an item; a later enrolment of the same key takes its place."""
     if isinstance(item, EnrolledPolicy):
@@ -96,10 +105,11 @@ class Directory:
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self._items: dict[tuple[str, ...], EnrolledItem] = {}
         self._ever: dict[tuple[str, ...], EnrolledItem] = {}
+        self._enrolments: dict[tuple[str, ...], tuple[EnrolmentFact, ...]] = {}
         for entry in entries:
             try:
                 if entry.event is Event.ENROLLED:
-                    self.enrol(Enrolment.model_validate(entry.body))
+                    self._take_in(Enrolment.model_validate(entry.body), entry.at)
                 else:
                     self.end(EndedEnrolment.model_validate(entry.body))
             except ValidationError:
@@ -125,6 +135,11 @@ class Directory:
     def all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         """The enrolled items of one kind."""
         return tuple(item for item in self if isinstance(item, kind))
+
+    def enrolment(self, item: EnrolledItem, *, but_by: EnrolledPerson | None) -> EnrolmentFact | None:
+        """The first enrolment of an item in force in the name of anybody but one person; None without one."""
+        found = self._enrolments.get(key_of(item), ())
+        return next((one for one in found if but_by is None or one.officer_id != but_by.id), None)
 
     def policy(self, policy_id: str, version: str, *, ended: bool = False) -> EnrolledPolicy | None:
         """The enrolled policy of an id and version; `ended`, also one whose enrolment has ended."""
@@ -178,6 +193,15 @@ class Directory:
         for item in body.items:
             self._check(item)
             self._items[key_of(item)] = self._ever[key_of(item)] = item
+
+    def _take_in(self, body: Enrolment, at: datetime) -> None:
+        before = dict(self._items)
+        self.enrol(body)
+        officer = self.person(body.by) if body.by else None
+        fact = EnrolmentFact(by=body.by, officer_id=officer.id if officer else None, at=at)
+        for item in body.items:
+            same = before.get(key_of(item)) == item
+            self._enrolments[key_of(item)] = (*(self._enrolments[key_of(item)] if same else ()), fact)
 
     def check_names(self, items: Sequence[EnrolledItem]) -> None:
         """Refuse (BadInput) new persons whose names may be another's.

