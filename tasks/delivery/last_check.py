@@ -24,8 +24,10 @@ from tasks.delivery.formula_marks import harmless
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
 from tasks.delivery.released_file import is_marked, read_columns, read_numbers, released_rows
 from tasks.delivery.write import decoys_as_sealed
+from tasks.validation.patterns import TEXT_PATTERNS
+from tasks.validation.readings import readable
 from tasks.validation.suite import scanned
-from tasks.validation.tables import matches
+from tasks.validation.values import matches
 
 Flags = NDArray[np.bool_]
 
@@ -128,6 +130,8 @@ class LastCheck:
     def _identifying(self, name: str) -> bool:
         request, distinct = self.copy.request, pd.Series(pc.unique(self._found[name]).to_pandas())
         patterns = scanned(request, request.attributes[name], labels=name in request.quasi_identifiers)
+        if set(patterns.values()) & set(TEXT_PATTERNS.values()):
+            distinct = readable(distinct)
         return any(matches(distinct, regex).any() for regex in patterns.values())
 
 
