@@ -36,8 +36,8 @@ ACCEPTED = frozenset(
     }
 )
 """Licences under which the program may be used and passed on; of several offered, one is enough."""
-BY_HAND: Mapping[str, str] = {"pyrage": "MIT"}
-"""Licences of packages that do not say theirs in their metadata, looked up in their source."""
+BY_HAND: Mapping[str, str] = {"pyrage": "MIT", "python-stdnum": "LGPL-2.1-or-later"}
+"""Licences of packages whose metadata do not name theirs, or its version, looked up in their source."""
 
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;]+)\s*(?:;\s*(.*?))?\s*\\?$")
 _HASH = re.compile(r"^--hash=sha256:[0-9a-f]{64}\s*\\?$")

@@ -11,25 +11,25 @@ from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.record import CheckFact
 from tasks.request.model import Method, PatternName, Role, SafeHarborRule, ValueType
 
-_KINDS = (
-    ("A", "Names", None),
-    ("B", "Geographic subdivisions smaller than a state", None),
-    ("C", "Elements of dates (except year) related to an individual; ages over 89", PatternName.FULL_DATE),
-    ("D", "Telephone numbers", PatternName.PHONE),
-    ("E", "Fax numbers", PatternName.PHONE),
-    ("F", "E-mail addresses", PatternName.EMAIL),
-    ("G", "Social security numbers", PatternName.SSN),
-    ("H", "Medical record numbers", PatternName.MEDICAL_RECORD_NUMBER),
-    ("I", "Health plan beneficiary numbers", None),
-    ("J", "Account numbers", None),
-    ("K", "Certificate and license numbers", None),
-    ("L", "Vehicle identifiers and serial numbers, license plates included", None),
-    ("M", "Device identifiers and serial numbers", None),
-    ("N", "Web Universal Resource Locators (URLs)", PatternName.URL),
-    ("O", "Internet Protocol (IP) addresses", PatternName.IP),
-    ("P", "Biometric identifiers, finger and voice prints included", None),
-    ("Q", "Full-face photographs and comparable images", None),
-    ("R", "Any other unique identifying number, characteristic or code", None),
+_KINDS: tuple[tuple[str, str, tuple[PatternName, ...]], ...] = (
+    ("A", "Names", (PatternName.NAME,)),
+    ("B", "Geographic subdivisions smaller than a state", (PatternName.POSTAL_ADDRESS, PatternName.COORDINATES)),
+    ("C", "Elements of dates (except year) related to an individual; ages over 89", (PatternName.FULL_DATE,)),
+    ("D", "Telephone numbers", (PatternName.PHONE,)),
+    ("E", "Fax numbers", (PatternName.PHONE,)),
+    ("F", "E-mail addresses", (PatternName.EMAIL,)),
+    ("G", "Social security numbers", (PatternName.SSN, PatternName.NATIONAL_ID)),
+    ("H", "Medical record numbers", (PatternName.MEDICAL_RECORD_NUMBER,)),
+    ("I", "Health plan beneficiary numbers", ()),
+    ("J", "Account numbers", (PatternName.ACCOUNT_NUMBER,)),
+    ("K", "Certificate and license numbers", ()),
+    ("L", "Vehicle identifiers and serial numbers, license plates included", ()),
+    ("M", "Device identifiers and serial numbers", ()),
+    ("N", "Web Universal Resource Locators (URLs)", (PatternName.URL,)),
+    ("O", "Internet Protocol (IP) addresses", (PatternName.IP,)),
+    ("P", "Biometric identifiers, finger and voice prints included", ()),
+    ("Q", "Full-face photographs and comparable images", ()),
+    ("R", "Any other unique identifying number, characteristic or code", ()),
 )
 _WHOLE = "whole file"
 _UNTESTED = "declared absent", "No released column is declared to hold one; not tested."
@@ -72,7 +72,7 @@ def safe_harbor(view: RecordView) -> Iterator[Block]:
 
 def finding(view: RecordView, letter: str) -> Finding:
     """State of one of the eighteen kinds, and the evidence."""
-    pattern = next(pattern for own, _, pattern in _KINDS if own == letter)
+    patterns = next(patterns for own, _, patterns in _KINDS if own == letter)
     if letter == "A":
         return _names(view)
     if letter == "B":
@@ -81,7 +81,7 @@ def finding(view: RecordView, letter: str) -> Finding:
         return _dates_and_ages(view)
     if letter == "R":
         return _other(view)
-    return _NO_BINARY if letter in "PQ" else _scanned(view, pattern)
+    return _NO_BINARY if letter in "PQ" else _scanned(view, *patterns)
 
 
 def _checks(view: RecordView, *kinds: str | None) -> list[CheckFact]:
@@ -89,30 +89,30 @@ def _checks(view: RecordView, *kinds: str | None) -> list[CheckFact]:
     return [check for kind in kinds for check in view.record.validation.checks if check.id.split("/")[0] == kind]
 
 
-def _scanned(view: RecordView, pattern: PatternName | None) -> Finding:
-    """State and evidence of a kind that at most a pattern scan tests."""
-    scans = _checks(view, pattern)
+def _scanned(view: RecordView, *patterns: PatternName) -> Finding:
+    """State and evidence of a kind that at most a scan tests."""
+    scans = _checks(view, *patterns)
     if not scans:
         return _UNTESTED
     found = [f"{scan.column}: {view.cells.part(scan.failed, scan.checked)} cells" for scan in scans if not scan.passed]
-    columns = plural(len(scans), "column")
+    columns = plural(len({scan.column for scan in scans}), "column")
     if found:
         return "found", f"Pattern scan of {columns} matched in {'; '.join(found)}."
     return "scanned, none found", f"Pattern scan of {columns}: no match."
 
 
 def _names(view: RecordView) -> Finding:
-    """Names can be sought only as the record's own direct identifiers, repeated in another column."""
-    checks = _checks(view, "identifier in text", "identifier copy")
+    """Names are sought as words of the file's direct identifiers, by titles and labels, and by lists of names."""
+    checks = _checks(view, "identifier in text", "identifier copy", PatternName.NAME)
     if not checks:
         return _UNTESTED
     bad = sorted({check.column for check in checks if not check.passed})
     if bad:
-        return "found", f"Direct identifiers of the same record were found again in {', '.join(bad)}."
+        return "found", f"Names, or words of the direct identifiers, were found in {', '.join(bad)}."
     columns = plural(len({check.column for check in checks}), "column")
     return (
         "scanned, none found",
-        f"No direct identifier of the same record found again in {columns}. Other names are not sought.",
+        f"No word of a direct identifier and no listed name found in {columns}.",
     )
 
 
@@ -126,6 +126,9 @@ def _treated(fields: list[FieldFact]) -> str:
 
 def _geography(view: RecordView) -> Finding:
     fields, risk = _released(view, SafeHarborRule.ZIP), view.record.risk
+    scan = _scanned(view, PatternName.POSTAL_ADDRESS, PatternName.COORDINATES)
+    if scan[0] == "found":
+        return scan
     if not fields:
         return "declared absent", "No released column is declared to hold a geographic subdivision."
     if risk is None:

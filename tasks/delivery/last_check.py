@@ -25,8 +25,10 @@ from tasks.delivery.listed_groups import ListedRows, is_whole, listed_rows
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
 from tasks.delivery.released_file import is_marked, read_cells, read_columns, read_numbers, released_rows
 from tasks.delivery.write import decoys_as_sealed
+from tasks.validation.patterns import TEXT_PATTERNS
+from tasks.validation.readings import readable
 from tasks.validation.suite import scanned
-from tasks.validation.tables import matches
+from tasks.validation.values import matches
 
 Flags = NDArray[np.bool_]
 
@@ -149,6 +151,8 @@ class LastCheck:
         texts = {label for row in self._listed[name] for label in row} if is_quasi else None
         distinct = pd.Series(pc.unique(self._found[name]).to_pandas() if texts is None else sorted(texts), dtype="str")
         patterns = scanned(request, request.attributes[name], labels=is_quasi)
+        if set(patterns.values()) & set(TEXT_PATTERNS.values()):
+            distinct = readable(distinct)
         return any(matches(distinct, regex).any() for regex in patterns.values())
 
 

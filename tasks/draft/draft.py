@@ -19,7 +19,7 @@ from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import no_records
 from tasks.request.model import Role
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
-from tasks.validation.tables import EncodedColumn, encode, matches
+from tasks.validation.values import EncodedColumn, encode, matches
 
 MISSING_MARKS = frozenset({"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "."})
 """Cells that commonly stand for “no value” and are taken for it in a draft."""

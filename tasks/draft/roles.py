@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.request.model import PatternName, Role, ValueType
-from tasks.validation.patterns import DATE_AND_TIME, NUMBER, NUMBER_PATTERNS, TEXT_PATTERNS
-from tasks.validation.tables import EncodedColumn, matches
+from tasks.validation.patterns import DATE_AND_TIME, NUMBER
+from tasks.validation.scan import scan
+from tasks.validation.values import EncodedColumn, matches
 
 PLAIN_INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})\Z"
 """A whole number in its only plain form, so that it is the same text as its leaf in a hierarchy of intervals."""
@@ -86,8 +87,7 @@ def profile(name: str, column: EncodedColumn) -> ColumnProfile:
     present = int(held.sum())
     kind = _type(column)
     lengths = column.values.str.len().to_numpy(dtype=np.int64)
-    scanned = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(kind, NUMBER_PATTERNS)
-    shares = {name: _share(matches(column.values, regex), held) for name, regex in scanned.items()}
+    shares = {name: _share(mask, held) for name, mask in scan(column.values, kind).items()}
     return ColumnProfile(
         name=name,
         records=len(column.codes),

@@ -187,7 +187,7 @@ class Attribute(RequestPart):
     minimum: float | None = Field(default=None, allow_inf_nan=False)
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     maximum_missing_rate: Probability = 1.0
-    scan: bool = Field(default=True, description="Scan the column for patterns of identifiers (text columns).")
+    scan: bool = Field(default=True, description="Scan the column for identifiers.")
 
     @property
     def tells(self) -> bool:

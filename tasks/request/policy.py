@@ -428,7 +428,7 @@ class DecoyPolicy(RequestPart):
 
 
 class PatternName(StrEnum):
-    """Patterns of direct identifiers that text columns are scanned for."""
+    """Kinds of direct identifiers that the columns to be released are scanned for."""
 
     EMAIL = "email"
     PHONE = "phone"
@@ -437,6 +437,12 @@ class PatternName(StrEnum):
     URL = "url"
     MEDICAL_RECORD_NUMBER = "medical record number"
     FULL_DATE = "full date"
+    NAME = "name"
+    POSTAL_ADDRESS = "postal address"
+    COORDINATES = "coordinates"
+    ACCOUNT_NUMBER = "account number"
+    NATIONAL_ID = "national identification number"
+    AGE_OVER_89 = "age over 89"
 
 
 class ValidationPolicy(RequestPart):

@@ -24,7 +24,8 @@ from tasks.core.guard import place_of
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
 from tasks.request.model import ReleaseRequest
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
-from tasks.validation.tables import ColumnTables, matches
+from tasks.validation.tables import ColumnTables, FileTables
+from tasks.validation.values import matches
 
 MOST_POSITIONS = 100
 """Positions kept for each check."""
@@ -77,8 +78,9 @@ def _validate(
     frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], confirmed: bool
 ) -> ValidationOutcome:
     plan, results, counts = derive(request), dict[str, tuple[CheckFact, Positions]](), dict[Observation, int]()
+    file = FileTables(frame, request, covered)
     for column in ("", *request.attributes):
-        tables = ColumnTables(frame, request, covered, column)
+        tables = ColumnTables(file, column)
         for kind in CheckedTable:
             checks = [check for check in plan.checks if (check.column, check.table) == (column, kind)]
             if checks:
@@ -128,7 +130,7 @@ def _result(
         expectation=check.expectation,
         column=check.column,
         passed=passed,
-        checked=len(table.columns) if whole else len(tables.frame),
+        checked=len(table.columns) if whole else len(tables.file.frame),
         failed=int(failed.sum()),
     )
     return fact, () if whole or passed else tuple(np.flatnonzero(failed)[:MOST_POSITIONS].tolist())

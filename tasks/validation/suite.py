@@ -15,6 +15,7 @@ from typing import Any
 
 from tasks.decision.record import SkippedCheck
 from tasks.request.model import Attribute, PatternName, ReleaseRequest, Role, SafeHarborRule, ValueType
+from tasks.validation.columns import OLDEST_AGE, named_age
 from tasks.validation.patterns import (
     DATE_AND_TIME,
     NUMBER,
@@ -23,9 +24,6 @@ from tasks.validation.patterns import (
     TEXT_PATTERNS,
     WHOLE_NUMBER,
 )
-
-OLDEST_AGE = 89
-"""Ages above it may not be released as they are: 45 CFR 164.514(b)(2)(i)(C)."""
 
 COPY_SHARE = 0.9
 """A column that equals a direct identifier in more than this share of records is taken for a copy of it."""
@@ -37,9 +35,16 @@ _FORMS = {
 }
 PRESENCE = "ExpectColumnValuesToNotBeNull"
 _BETWEEN = "ExpectColumnValuesToBeBetween"
-_OF_VALUES = frozenset({"text", "number", "day", "age"})
+_LISTED = {
+    PatternName.PHONE: "no phone number of a numbering plan",
+    PatternName.ACCOUNT_NUMBER: PATTERN_TITLES[PatternName.ACCOUNT_NUMBER],
+    PatternName.NATIONAL_ID: PATTERN_TITLES[PatternName.NATIONAL_ID],
+    PatternName.NAME: "no name by lists of names",
+}
+"""Kinds that numbering plans, check digits or lists of names find, with the check in plain words."""
+_OF_VALUES = frozenset({"text", "readable", "number", "day", "age", *(kind.value for kind in _LISTED)})
 """Fields of the table of distinct values; all others are of records."""
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NONE = {"min_value": 0, "max_value": 0}
 
 
 class CheckedTable(StrEnum):
@@ -116,25 +121,25 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
     skipped = tuple(
         SkippedCheck(
             id=f"pattern scan/{column}",
-            expectation="no identifier by pattern or repeated in the text",
+            expectation="no identifier by pattern, as a date or repeated",
             column=column,
             reason="the request sets scan: false",
         )
         for column in request.outbound
-        if not request.attributes[column].scan and request.attributes[column].type is not ValueType.DATE
+        if not request.attributes[column].scan
+        and not (request.attributes[column].type is ValueType.DATE and request.attributes[column].role is Role.QUASI)
     )
     return ValidationPlan(tuple(checks), skipped, tuple(_observations(request)))
 
 
 def is_age(column: str, attribute: Attribute) -> bool:
-    """Whether a column holds ages: declared so for Safe Harbor, or “age” is a word of its name.
+    """Whether a column holds ages: declared so for Safe Harbor, or “age” or “Alter” is in its name.
 
     >>> from tasks.request.model import Attribute, Role
     >>> [is_age(name, Attribute(role=Role.SENSITIVE)) for name in ("age", "AgeAtVisit", "age_2", "stage", "page")]
     [True, True, True, False, False]
     """
-    words = (word.lower() for word in _WORD.findall(column))
-    return attribute.type is not ValueType.DATE and (attribute.safe_harbor is SafeHarborRule.AGE or "age" in words)
+    return attribute.type is not ValueType.DATE and (attribute.safe_harbor is SafeHarborRule.AGE or named_age(column))
 
 
 def scanned(request: ReleaseRequest, attribute: Attribute, *, labels: bool = False) -> dict[PatternName, str]:
@@ -145,8 +150,13 @@ def scanned(request: ReleaseRequest, attribute: Attribute, *, labels: bool = Fal
     patterns = {ValueType.TEXT: TEXT_PATTERNS, ValueType.DATE: {}}.get(
         attribute.type, TEXT_PATTERNS if labels else NUMBER_PATTERNS
     )
-    asked = request.policy.validation.patterns if attribute.scan else ()
-    return {name: patterns[name] for name in asked if name in patterns}
+    return {name: patterns[name] for name in _asked(request, attribute) if name in patterns}
+
+
+def _asked(request: ReleaseRequest, attribute: Attribute) -> list[PatternName]:
+    """Kinds of identifiers that are sought in the values of an attribute."""
+    treated = {PatternName.NAME, PatternName.AGE_OVER_89} if attribute.role is Role.QUASI else set()
+    return [name for name in request.policy.validation.patterns if attribute.scan and name not in treated]
 
 
 def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
@@ -192,19 +202,41 @@ def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute)
     if is_text:
         words, longest = f"text of at most {policy.maximum_text_length:,} characters", policy.maximum_text_length
         yield Check("text length", words, column, "text", "ExpectColumnValueLengthsToBeBetween", {"max_value": longest})
-    for name, regex in scanned(request, attribute).items():
-        found = {"regex": regex}
-        yield Check(name.value, PATTERN_TITLES[name], column, "text", "ExpectColumnValuesToNotMatchRegex", found)
-    if attribute.role is Role.QUASI:  # generalization treats its identifiers and its ages
+    yield from _scans(request, column, attribute)
+    if attribute.role is Role.QUASI:  # generalization treats its identifiers, dates and ages
         return
-    none, most = {"min_value": 0, "max_value": 0}, _rest(COPY_SHARE)
-    yield Check("identifier copy", "not a copy of a direct identifier", column, "copied", _BETWEEN, none, mostly=most)
-    if is_text and attribute.scan:
-        words = "no direct identifier of the same record in the text"
-        yield Check("identifier in text", words, column, "named", _BETWEEN, none)
+    most = _rest(COPY_SHARE)
+    yield Check("identifier copy", "not a copy of a direct identifier", column, "copied", _BETWEEN, _NONE, mostly=most)
     if is_age(column, attribute):
         words, under = f"no age over {OLDEST_AGE}", {"max_value": OLDEST_AGE + 1, "strict_max": True}
         yield Check("age", words, column, "age", _BETWEEN, under)
+    if attribute.scan:
+        yield from _scans_beside_others(request, column, attribute)
+
+
+def _scans(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
+    """Checks that look for identifiers in the values of a column."""
+    is_text, patterns = attribute.type is ValueType.TEXT, scanned(request, attribute)
+    for name in _asked(request, attribute):
+        if name in patterns:
+            field, found = "readable" if is_text else "text", {"regex": patterns[name]}
+            yield Check(name.value, PATTERN_TITLES[name], column, field, "ExpectColumnValuesToNotMatchRegex", found)
+        if is_text and name in _LISTED:
+            yield Check(name.value, _LISTED[name], column, name.value, _BETWEEN, _NONE)
+
+
+def _scans_beside_others(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
+    """Checks that look for identifiers in a column together with the others of the file."""
+    patterns, is_date = request.policy.validation.patterns, attribute.type is ValueType.DATE
+    if not is_date:
+        yield Check("identifier in text", "no word of a direct identifier", column, "named", _BETWEEN, _NONE)
+    if PatternName.FULL_DATE in patterns:
+        words = "no full date" if is_date else "no date as day number, or split into day and month"
+        yield Check(PatternName.FULL_DATE.value, words, column, "dated", _BETWEEN, _NONE)
+    if PatternName.COORDINATES in patterns and not is_date:
+        yield Check(PatternName.COORDINATES.value, "no column of coordinates", column, "located", _BETWEEN, _NONE)
+    if PatternName.AGE_OVER_89 in patterns and not is_date and not is_age(column, attribute):
+        yield Check("age", f"no age over {OLDEST_AGE} under a different name", column, "aged", _BETWEEN, _NONE)
 
 
 def _observations(request: ReleaseRequest) -> Iterator[Observation]:

@@ -17,7 +17,7 @@ from tasks.draft.separation import MAXIMUM_RECORDS, separations
 from tasks.microdata.build import from_intervals, from_prefixes, read_arx
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
-from tasks.validation.tables import encode
+from tasks.validation.values import encode
 from tests.support.examples import examples
 
 ANSWERS = {

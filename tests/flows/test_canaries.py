@@ -32,6 +32,8 @@ PLANTED = {
 }
 OPEN = [{"measure": "transparent.maximum_risk", "at_most": 1, "because": "a test of what comes after the gates"}]
 FAILED = {
+    "identifier in text",
+    "name",
     "population coverage",
     "type",
     "email",

@@ -23,14 +23,14 @@ def test_all_eighteen_kinds_are_there_in_the_order_of_the_rule() -> None:
     assert "".join(kind[0] for kind in kinds) == "ABCDEFGHIJKLMNOPQR"
 
 
-@pytest.mark.parametrize("letter", "DEFGHNO")
+@pytest.mark.parametrize("letter", "DEFGHJNO")
 def test_a_scanned_kind_rests_on_its_scans(letter: str) -> None:
     row = rows(records.approved())[letter]
     assert row[0] == "scanned, none found"
     assert row[1] == "Pattern scan of 10 columns: no match."
 
 
-@pytest.mark.parametrize("letter", "IJKLM")
+@pytest.mark.parametrize("letter", "IKLM")
 def test_a_kind_that_nothing_tests_says_so(letter: str) -> None:
     row = rows(records.approved())[letter]
     assert (row[0], "not tested" in row[1]) == ("declared absent", True)
@@ -91,7 +91,7 @@ def test_direct_identifiers_found_again_are_named_by_column() -> None:
     )
     row = rows(records.changed(record, validation=record.validation.model_copy(update={"checks": checks})))["A"]
     assert row[0] == "found"
-    assert row[1].endswith("found again in fnlwgt.")
+    assert row[1].endswith("were found in fnlwgt.")
 
 
 def test_a_released_column_with_a_value_for_every_record_stands_out() -> None:

@@ -17,7 +17,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
     "sex": {"role": "quasi-identifier", "hierarchy": {"groups": {"levels": [{"any": ["F", "M"]}]}}},
     "age_at_visit": {"role": "insensitive", "type": "integer", "minimum": 0, "maximum": 120},
     "weight": {"role": "insensitive", "type": "number", "maximum_missing_rate": 0.25},
-    "visit": {"role": "insensitive", "type": "date"},
+    "visit": {"role": "insensitive", "type": "date", "scan": False},
     "ward": {"role": "insensitive", "allowed_values": ["north", "south"]},
     "note": {"role": "sensitive"},
 }

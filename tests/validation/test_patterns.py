@@ -15,7 +15,8 @@ from tasks.validation.patterns import (
     TEXT_PATTERNS,
     WHOLE_NUMBER,
 )
-from tasks.validation.tables import matches
+from tasks.validation.values import matches
+from tasks.validation.verified import VERIFIED
 from tests.support.examples import examples
 
 EVERY_EXPRESSION = [*TEXT_PATTERNS.values(), *NUMBER_PATTERNS.values(), WHOLE_NUMBER, NUMBER, DATE_AND_TIME]
@@ -56,6 +57,10 @@ FOUND = {
         "219‑09‑9999",
         "219099999",
         "SSN:219099999.",
+        "219/09/9999",
+        "219_09_9999",
+        "219 - 09 - 9999",
+        "2 1 9 0 9 9 9 9 9",
         "001-01-0001",
         "665-01-0001",
         "667-01-0001",
@@ -90,6 +95,11 @@ FOUND = {
         "patient ID: 12-345-678",
         "account no 998877",
         "health plan number H12345678",
+        "Fallnummer 123456",
+        "Patienten-ID: 44556",
+        "n° de dossier 12345",
+        "historia clínica 123456",
+        "case no. 44521",
     ],
     PatternName.FULL_DATE: [
         "2019-03-05",
@@ -108,6 +118,59 @@ FOUND = {
         "20190305",
         "20190305T1015",
         "DOB2019-03-05",
+        "05.03.19",
+        "05-03-19",
+        "2019 03 05",
+        "05 03 2019",
+        "5. März 2019",
+        "le 1er mars 2019",
+        "5 de marzo de 2019",
+        "3. Mai 2019",
+        "15 janv. 2020",
+        "1. Dez. 2020",
+        "2019-Mar-05",
+    ],
+    PatternName.NAME: [
+        "seen by Dr. Smith",
+        "Mrs Oyelaran called",
+        "Frau Müller",
+        "Mme Lefèvre",
+        "Señora Ortega",
+        "née Dupont",
+        "geb. Bauer",
+        "name: Peter Miller",
+        "Nom : Dupont",
+        "a friend called Thandiwe",
+    ],
+    PatternName.POSTAL_ADDRESS: [
+        "12 Main St",
+        "lives at 1600 Pennsylvania Avenue NW",
+        "45 W. 12th Street",
+        "Hauptstraße 12",
+        "Lange Straße 5a",
+        "12 rue de la Paix",
+        "Calle Mayor 5",
+        "Avenida de América, 12",
+        "PO Box 123",
+        "Postfach 12 34",
+        "Nashville, TN 37201",
+    ],
+    PatternName.COORDINATES: [
+        "36.1627, -86.7816",
+        "36.1627 N 86.7816 W",
+        "36°09'46\"N",
+        "lat: 36.16",
+        "geo:36.1,-86.7",
+    ],
+    PatternName.AGE_OVER_89: [
+        "93-year-old",
+        "a woman 101 years old",
+        "aged 93",
+        "92 yo",
+        "93-jährige Patientin",
+        "93 ans",
+        "93 años",
+        "Alter: 97",
     ],
 }
 
@@ -178,6 +241,28 @@ LEFT_ALONE = {
         "0.20190305",
         "may 20 patients",
         "12.03.15.2",
+        "mars 2019",
+        "5 de marzo",
+    ],
+    PatternName.NAME: [
+        "Dr visit",
+        "frau",
+        "the patient is stable",
+        "patient: stable",
+        "M. Crohn",
+        "MR Brain",
+        "St. Mary",
+    ],
+    PatternName.POSTAL_ADDRESS: ["stage 2 ring 3", "bed 5, ward 3", "5 mg way too much", "main street", "Nashville"],
+    PatternName.COORDINATES: ["1.234, 5.678", "120.5, 80.25", "95.12345, 200.12345", "late 36.16"],
+    PatternName.AGE_OVER_89: [
+        "83 years old",
+        "90+",
+        "1993 years old",
+        "aged 89",
+        "90 years of follow-up",
+        "HR 93",
+        "93 %",
     ],
 }
 
@@ -193,7 +278,8 @@ def test_a_near_miss_is_left_alone(pattern, cell, text):
 
 
 def test_every_pattern_of_the_policy_has_an_expression_and_words():
-    assert set(TEXT_PATTERNS) == set(PATTERN_TITLES) == set(PatternName) == set(FOUND) == set(LEFT_ALONE)
+    assert set(TEXT_PATTERNS) == set(FOUND) == set(LEFT_ALONE)
+    assert set(PATTERN_TITLES) == set(PatternName) == set(TEXT_PATTERNS) | set(VERIFIED)
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,20 @@ def by_column(plan, column):
 
 def test_every_declaration_becomes_a_check(request_of):
     plan = derive(request_of())
-    patterns = {pattern.value for pattern in PatternName}
-    numbers = {"phone", "ssn", "full date"}
+    quasi = {pattern.value for pattern in PatternName} - {"name", "age over 89"}
+    patterns = {pattern.value for pattern in PatternName} | {"identifier copy", "identifier in text", "age"}
+    numbers = {"phone", "ssn", "full date", "coordinates", "identifier copy", "identifier in text", "age"}
     assert {column: set(by_column(plan, column)) for column in ("", *request_of().attributes)} == {
         "": {"release columns", "population coverage"},
         "record_id": {"unique", "present"},
         "name": set(),
-        "zip": {"text length", *patterns},
-        "sex": {"text length", *patterns},
-        "age_at_visit": {"type", "range", "age", "identifier copy", *numbers},
-        "weight": {"missing rate", "type", "identifier copy", *numbers},
+        "zip": {"text length", *quasi},
+        "sex": {"text length", *quasi},
+        "age_at_visit": {"type", "range", *numbers},
+        "weight": {"missing rate", "type", *numbers},
         "visit": {"type", "calendar", "identifier copy"},
-        "ward": {"domain", "text length", "identifier copy", "identifier in text", *patterns},
-        "note": {"text length", "identifier copy", "identifier in text", *patterns},
+        "ward": {"domain", "text length", *patterns},
+        "note": {"text length", *patterns},
     }
 
 
@@ -45,7 +46,7 @@ def test_the_policy_chooses_patterns_length_and_coverage(request_of):
     plan = derive(request_of(patterns=["url", "ssn"], maximum_text_length=80, minimum_population_coverage=0.975))
     note = by_column(plan, "note")
     assert set(note) == {"url", "ssn", "text length", "identifier copy", "identifier in text"}
-    assert set(by_column(plan, "weight")) == {"missing rate", "type", "ssn", "identifier copy"}
+    assert set(by_column(plan, "weight")) == {"missing rate", "type", "ssn", "identifier copy", "identifier in text"}
     assert note["text length"].arguments == {"max_value": 80}
     assert note["text length"].expectation == "text of at most 80 characters"
     coverage = by_column(plan, "")["population coverage"]
@@ -69,11 +70,17 @@ def test_opting_out_of_the_scan_is_recorded_with_its_reason(request_of, attribut
     attributes["note"]["scan"] = False
     plan = derive(request_of(attributes))
     assert set(by_column(plan, "note")) == {"text length", "identifier copy"}
-    assert [(skip.column, skip.reason) for skip in plan.skipped] == [("note", "the request sets scan: false")]
+    reason = "the request sets scan: false"
+    assert [(skip.column, skip.reason) for skip in plan.skipped] == [("visit", reason), ("note", reason)]
 
 
 def test_what_cannot_be_scanned_is_not_reported_as_left_out(request_of, attributes):
-    attributes["visit"]["scan"] = False
+    attributes["visit"] = {
+        "role": "quasi-identifier",
+        "type": "date",
+        "hierarchy": {"prefixes": {"keep": [4]}},
+        "scan": False,
+    }
     attributes["name"]["scan"] = False
     assert derive(request_of(attributes)).skipped == ()
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.request.model import ValueType
-from tasks.validation.tables import copied, encode, named, read_ages, read_days, read_numbers
+from tasks.validation.tables import copied, named
+from tasks.validation.values import encode, read_ages, read_days, read_numbers
 from tests.support.examples import examples
 
 CELLS = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", "c d"])), min_size=1, max_size=12)

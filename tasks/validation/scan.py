@@ -1,0 +1,37 @@
+"""All kinds of identifiers in the values of one column, as validation finds them, for the draft of a request."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.request.model import PatternName, ValueType
+from tasks.validation.names import names
+from tasks.validation.patterns import NUMBER_PATTERNS, TEXT_PATTERNS
+from tasks.validation.readings import readable
+from tasks.validation.values import matches
+from tasks.validation.verified import VERIFIED, verified
+from tasks.validation.words import split
+
+
+def scan(
+    values: pd.Series, kind: ValueType, patterns: Iterable[PatternName] = PatternName
+) -> dict[PatternName, npt.NDArray[np.bool_]]:
+    """Of each kind of identifier the values of a column of some type that have one; all of shape (n_values,)."""
+    if kind is not ValueType.TEXT:
+        numbers = {} if kind is ValueType.DATE else NUMBER_PATTERNS
+        return {name: matches(values, numbers[name]) for name in patterns if name in numbers}
+    texts = readable(values)
+    return {name: _found(texts, name) for name in patterns}
+
+
+def _found(texts: pd.Series, name: PatternName) -> npt.NDArray[np.bool_]:
+    mask = np.zeros(len(texts), dtype=np.bool_)
+    if name in TEXT_PATTERNS:
+        mask |= matches(texts, TEXT_PATTERNS[name])
+    if name in VERIFIED:
+        mask |= verified(texts, name)
+    if name is PatternName.NAME:
+        mask |= names(texts, split(texts))
+    return mask

@@ -1,0 +1,85 @@
+"""A column as its distinct values, and these read as numbers, days and ages."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tasks.request.model import ValueType
+from tasks.validation.patterns import DATE_AND_TIME, NUMBER, WHOLE_NUMBER
+from tasks.validation.readings import arrow, found
+
+_TOP_CATEGORY = re.compile(
+    r"(?:(?:>=|≥) *90|(?:>|over|above) *89|90 *(?:\+|(?:years? *)?(?:and|or) *(?:over|older|above)))"
+)
+_AGE = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9]+)?(?![0-9])")
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """A column as its distinct values and, for each record, which of them it holds."""
+
+    values: pd.Series
+    """Distinct values, pandas string dtype of shape (n_distinct,), in order of appearance."""
+    codes: npt.NDArray[np.intp]
+    """Position in ``values`` of each record's value, of shape (n_records,); −1 where missing."""
+
+    def on_records(self, of_values: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Spread a mask of values over the records; False where the cell is missing."""
+        return np.append(of_values, False)[self.codes]
+
+
+def encode(column: pd.Series) -> EncodedColumn:
+    """Find the distinct values of a string column.
+
+    >>> encoded = encode(pd.Series(["b", None, "a", "b"], dtype="string[pyarrow]"))
+    >>> list(encoded.values), encoded.codes.tolist()
+    (['b', 'a'], [0, -1, 1, 0])
+    """
+    codes, values = pd.factorize(column.array)
+    return EncodedColumn(pd.Series(values), codes)
+
+
+def matches(text: pd.Series, regex: str) -> npt.NDArray[np.bool_]:
+    """Whether an expression of ``tasks.validation.patterns`` is found in each text, by RE2; False where missing."""
+    return found(arrow(text), regex.replace(r"\Z", r"\z"))
+
+
+def read_numbers(text: pd.Series, kind: ValueType) -> pd.Series:
+    """Texts as numbers: int64 where all are whole numbers of an integer column, else float64 with NaN where unread."""
+    readable = matches(text, WHOLE_NUMBER if kind is ValueType.INTEGER else NUMBER)
+    digits = pc.utf8_ltrim(arrow(text), characters="+")
+    kept = pc.if_else(pa.array(readable), digits, pa.scalar(None, digits.type))
+    whole = kind is ValueType.INTEGER and readable.all()
+    return pd.Series(pc.cast(kept, pa.int64() if whole else pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def read_days(text: pd.Series) -> pd.Series:
+    """Read texts as calendar days; NaT where the form is not ISO 8601 or the day does not exist."""
+    written = text.str.slice(0, 10).where(matches(text, DATE_AND_TIME))
+    return pd.to_datetime(written, format="%Y-%m-%d", errors="coerce")
+
+
+def read_ages(text: pd.Series, kind: ValueType) -> pd.Series:
+    """Read ages in years: the number itself or, in a text column, the highest number of up to three digits in a cell.
+
+    The category of 90 years and above, however it is written, is no age: it is what Safe Harbor asks for.
+
+    >>> ages = pd.Series(["41", "90+", "95 years", "30-39", "unknown", "born 1931"], dtype="string[pyarrow]")
+    >>> read_ages(ages, ValueType.TEXT).tolist()
+    [41.0, nan, 95.0, 39.0, nan, nan]
+    """
+    if kind is not ValueType.TEXT:
+        return read_numbers(text, kind)
+    return pd.Series([_age(cell) for cell in text.tolist()], dtype="float64")
+
+
+def _age(cell: str) -> float:
+    plain = cell.strip().lower()
+    if _TOP_CATEGORY.fullmatch(plain):
+        return np.nan
+    return max((float(number) for number in _AGE.findall(plain)), default=np.nan)
