@@ -61,6 +61,7 @@ from tasks.request.policy import (
     ReviewPolicy,
     SensitivityPolicy,
     SharedRepresentation,
+    SinglingOutPolicy,
     UtilityPolicy,
     ValidationPolicy,
 )

@@ -1,0 +1,118 @@
+"""Records that a few of the released columns single out, in the file and in the population."""
+
+from collections.abc import Iterator
+
+from reports import numbers
+from reports.document import DASH, Block, Facts, Paragraph, Row, Table, said, strong
+from reports.record_view import FileView
+from tasks.assessments.singling_out.facts import SinglingOutFact, UniquenessFact
+from tasks.request.model import Measure
+
+_SHOWN = 12
+_MODELS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "slide negative binomial"}
+
+
+def singling_out(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
+    """The part of the section on risk."""
+    cells, total = view.cells, fact.records
+    yield (
+        f"An intruder may know any {numbers.integer(fact.columns)} of the columns below about a person, whichever they "
+        "are. Every set of up to as many columns was searched for records that are alone in the released file by their "
+        "values there: the minimal sample uniques (Manning, Haglin and Keane 2008), as exact as the file is. "
+        "Generalized values count as released, and a missing value counts as a value."
+    )
+    yield said(
+        f"Counted are the released columns that may be known: {', '.join(fact.known) or 'none'}.",
+        f"The request does not say how likely {', '.join(fact.presumed)} may be known, which therefore count as known."
+        if fact.presumed
+        else None,
+        f"Masked numbers count {fact.masked}, which singles out fewer records: masking is not held against the file."
+        if fact.masked
+        else None,
+    )
+    count, share = cells.part(fact.singled_out, total), cells.share(fact.share, total)
+    yield Table(
+        "Records singled out, by the columns of the smallest set that does so",
+        "Smallest set 60 | Records 40r",
+        [
+            *((_columns(one.columns), own) for one, own in zip(fact.by_size, _counts(view, fact), strict=True)),
+            (strong("some set"), strong(f"{count}, {share} of the records")),
+        ],
+    )
+    if fact.singled_out:
+        yield Table(
+            "Columns that single records out; their parts of the score overlap",
+            "Column 34 | Part of the score 22r | Records singled out with it 22r | Only with it 22r",
+            [
+                (
+                    one.column,
+                    numbers.percent(one.score_share),
+                    cells.part(one.singled_out, total),
+                    cells.part(one.needed, total),
+                )
+                for one in fact.by_column[:_SHOWN]
+            ],
+        )
+        yield Paragraph(
+            "Only with it: records that nothing would single out if the column were withheld. The score of a record "
+            "adds up its sets, the smaller the more (Elliot et al. 2005); the highest is "
+            f"{numbers.plain(fact.score_maximum)}. The probability of a correct match that this and the sampling "
+            f"fraction give one record is at most {numbers.risk(fact.dis_maximum)} (DIS-SUDA, Elliot and Manning "
+            "2003).",
+            "note",
+        )
+    yield from _population(view, fact)
+
+
+def _population(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
+    sets = [one for one in (fact.worst, fact.together) if one is not None]
+    source = "stated by the policy" if fact.declared_fraction else "from the population table"
+    yield said(
+        "Who is alone in a file that is a sample need not be alone among the people it is drawn from. How many are is "
+        "estimated from the file's classes and the sampling fraction, without a table of the population: by Pitman's "
+        "model up to a fraction of 0.1, and beyond by the smaller of Zayatz's estimate and that of the slide negative "
+        "binomial (Dankar et al. 2012).",
+        "Estimated is the set of columns by which most records are alone, and all columns together.",
+    )
+    yield Facts([("Sampling fraction", f"{numbers.percent(fact.sampling_fraction)}, {source}")])
+    yield Table(
+        "Unique in the file, and estimated to be unique in the population",
+        "By 32 | Unique in the file 14r | Correct match (DIS) 13r | Pitman 10r | Zayatz 10r | SNB 10r | Taken 11r",
+        [_row(view, one, fact.records, place) for place, one in enumerate(sets)],
+    )
+    gated = [one for one in (Measure.SINGLED_OUT, Measure.SINGLED_OUT_POPULATION) if one in view.gated]
+    yield Paragraph(
+        said(
+            "Correct match: the probability that a person who matches a unique record of the file by these columns is "
+            "the one it is of, if nobody knows who is in the file (Skinner and Elliot 2002). Whoever knows that a "
+            "person is in the file, finds that person's record where it is unique in the file.",
+            "An intruder who knows other columns of each person, whichever tell that person apart best, singles out "
+            "more people than one who knows the same columns of everybody; no model estimates these.",
+            None if gated else "No gate of the policy limits these figures.",
+        ),
+        "note",
+    )
+
+
+def _row(view: FileView, one: UniquenessFact, total: int, place: int) -> Row:
+    estimates = (one.pitman, one.zayatz, one.snb)
+    named = f"all {len(one.columns)} columns" if place else ", ".join(one.columns)
+    return (
+        named,
+        view.cells.share(one.uniques / total, total),
+        numbers.risk(one.correct_match),
+        *(DASH if estimate is None else numbers.percent(estimate) for estimate in estimates),
+        strong(f"{numbers.percent(one.population_share)}, {_MODELS[one.chosen]}"),
+    )
+
+
+def _counts(view: FileView, fact: SinglingOutFact) -> tuple[str, ...]:
+    """Records by size, from which neither a small one of them follows nor a small rest."""
+    sizes, rest = [one.singled_out for one in fact.by_size], fact.records - fact.singled_out
+    if view.cells.hides(rest):
+        return view.cells.breakdown([*sizes, rest])[:-1]
+    return view.cells.breakdown(sizes)
+
+
+def _columns(count: int) -> str:
+    return "one column" if count == 1 else f"{numbers.integer(count)} columns"
