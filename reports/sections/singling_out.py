@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import DASH, Block, Facts, Paragraph, Row, Table, said, strong
 from reports.record_view import FileView
+from reports.smallcell import HIDDEN
 from tasks.assessments.singling_out.facts import SinglingOutFact, UniquenessFact
 from tasks.request.model import Measure
 
 _SHOWN = 12
+_OTHERS = {"as released": "as collected", "as collected": "as released"}
 _MODELS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "slide negative binomial"}
 
 
@@ -18,47 +20,42 @@ def singling_out(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
     yield (
         f"An intruder may know any {numbers.integer(fact.columns)} of the columns below about a person, whichever they "
         "are. Every set of up to as many columns was searched for records that are alone in the released file by their "
-        "values there: the minimal sample uniques (Manning, Haglin and Keane 2008), as exact as the file is. "
+        "values there: exactly all minimal sample uniques (Manning, Haglin and Keane 2008). "
         "Generalized values count as released, and a missing value counts as a value."
     )
     yield said(
         f"Counted are the released columns that may be known: {', '.join(fact.known) or 'none'}.",
-        f"The request does not say how likely {', '.join(fact.presumed)} may be known, which therefore count as known."
+        f"No probability of being known is stated for {', '.join(fact.presumed)}; such columns count as known."
         if fact.presumed
         else None,
-        f"Masked numbers count {fact.masked}, which singles out fewer records: masking is not held against the file."
+        f"Masked numbers count {fact.masked}, which singles out fewer records than {_OTHERS[fact.masked]}."
         if fact.masked
         else None,
     )
-    count, share = cells.part(fact.singled_out, total), cells.share(fact.share, total)
     yield Table(
         "Records singled out, by the columns of the smallest set that does so",
-        "Smallest set 60 | Records 40r",
-        [
-            *((_columns(one.columns), own) for one, own in zip(fact.by_size, _counts(view, fact), strict=True)),
-            (strong("some set"), strong(f"{count}, {share} of the records")),
-        ],
+        "Smallest set 60 | Share of records 40r",
+        [*_size_rows(view, fact), (strong("some set"), strong(cells.share(fact.share, total)))],
     )
     if fact.singled_out:
         yield Table(
             "Columns that single records out; their parts of the score overlap",
-            "Column 34 | Part of the score 22r | Records singled out with it 22r | Only with it 22r",
+            "Column 34 | Part of the score 22r | Singled out with it 22r | Only with it 22r",
             [
                 (
                     one.column,
                     numbers.percent(one.score_share),
-                    cells.part(one.singled_out, total),
-                    cells.part(one.needed, total),
+                    cells.share(one.singled_out / total, total),
+                    cells.share(one.needed / total, total),
                 )
                 for one in fact.by_column[:_SHOWN]
             ],
         )
         yield Paragraph(
-            "Only with it: records that nothing would single out if the column were withheld. The score of a record "
-            "adds up its sets, the smaller the more (Elliot et al. 2005); the highest is "
-            f"{numbers.plain(fact.score_maximum)}. The probability of a correct match that this and the sampling "
-            f"fraction give one record is at most {numbers.risk(fact.dis_maximum)} (DIS-SUDA, Elliot and Manning "
-            "2003).",
+            "Shares are of the records. Only with it: those that nothing would single out if the column were withheld. "
+            "The score of a record adds up its sets, the smaller the more (Elliot et al. 2005); the highest is "
+            f"{numbers.plain(fact.score_maximum)}. The probability of a correct match that score and sampling fraction "
+            f"give a record is at most {numbers.risk(fact.dis_maximum)} (DIS-SUDA, Elliot and Manning 2003).",
             "note",
         )
     yield from _population(view, fact)
@@ -106,12 +103,13 @@ def _row(view: FileView, one: UniquenessFact, total: int, place: int) -> Row:
     )
 
 
-def _counts(view: FileView, fact: SinglingOutFact) -> tuple[str, ...]:
-    """Records by size, from which neither a small one of them follows nor a small rest."""
+def _size_rows(view: FileView, fact: SinglingOutFact) -> Iterator[Row]:
+    """Shares by size, from which neither a small number of records follows nor a small rest."""
     sizes, rest = [one.singled_out for one in fact.by_size], fact.records - fact.singled_out
-    if view.cells.hides(rest):
-        return view.cells.breakdown([*sizes, rest])[:-1]
-    return view.cells.breakdown(sizes)
+    shown = view.cells.breakdown([*sizes, rest] if view.cells.hides(rest) else sizes)
+    for one, count in zip(fact.by_size, shown, strict=False):
+        exact = count == numbers.integer(one.singled_out)
+        yield _columns(one.columns), numbers.percent(one.singled_out / fact.records) if exact else HIDDEN
 
 
 def _columns(count: int) -> str:

@@ -45,7 +45,7 @@ from tasks.decision.record import (
 )
 from tasks.request.model import DEFAULT_GATES, Gate, Measure, PatternName
 from tasks.validation.patterns import PATTERN_TITLES
-from tests.support import adversary_records, linkage_records
+from tests.support import adversary_records, linkage_records, special_records
 
 ROWS = 32_561
 PEOPLE = 6_339_942
@@ -129,6 +129,7 @@ def approved() -> DecisionRecord:
         masking=linkage_records.maskings(),
         risk=_risk(),
         utility=linkage_records.utility(),
+        further={"singling_out": special_records.singling_out().model_dump(mode="json")},
         not_assessed=(),
         requested_by="Office of Research Data, data steward",
         requested_at=datetime(2026, 3, 9, 14, 12, 0, tzinfo=UTC),
@@ -225,6 +226,7 @@ def without_adversaries() -> DecisionRecord:
         masking=(),
         risk=_risk().model_copy(update={"sequential": None, "combined": None, "linkage": None}),
         utility=None,
+        further={},
         not_assessed=failures,
     )
 
@@ -266,6 +268,7 @@ def validation_failed() -> DecisionRecord:
         masking=(),
         risk=None,
         utility=None,
+        further={},
         not_assessed=(
             NotAssessed(
                 stage="Generalization and risk",

@@ -129,7 +129,7 @@ def _classes(codes: NDArray[np.integer]) -> NDArray[np.int64]:
 def sampling_fraction(request: ReleaseRequest, released: int, collected: int, people: int) -> float:
     """Released records as a share of the people they are a sample of; from the policy, else the population table."""
     stated = request.policy.singling_out.sampling_fraction
-    return min(1.0, released / people) if stated is None else stated * released / collected
+    return min(1.0, released / people) if stated is None else stated * (released / collected)
 
 
 def known_tables(candidate: Candidate, coalition: Coalition | None = None) -> dict[str, KnownTable]:

@@ -183,9 +183,11 @@ def snb_share(given: ClassSizes) -> float | None:
         second = classes * fraction**2 / 2 * alpha * (1 - beta) * beta**alpha * (2 - (1 - alpha) * hidden)
         return np.array([first / ones - 1, second / (1 - hidden) ** (alpha + 2) / twos - 1])
 
-    for alpha, beta in _STARTS:
-        found = root(off, np.array([np.log(alpha), np.log(beta / (1 - beta))]))
-        if np.abs(off(found.x)).max() < _RESIDUAL:
-            share = classes * expit(found.x[1]) ** np.exp(found.x[0]) / given.people
-            return float(share) if np.isfinite(share) else None
+    # On its way the search may leave the range of doubles; only a point where both equations hold is taken.
+    with np.errstate(all="ignore"):
+        for alpha, beta in _STARTS:
+            found = root(off, np.array([np.log(alpha), np.log(beta / (1 - beta))]))
+            if np.abs(off(found.x)).max() < _RESIDUAL:
+                share = classes * expit(found.x[1]) ** np.exp(found.x[0]) / given.people
+                return float(share) if np.isfinite(share) else None
     return None

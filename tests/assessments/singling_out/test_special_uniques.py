@@ -121,7 +121,7 @@ def test_the_example_of_the_book() -> None:
 
 
 def test_parts_of_the_columns_as_published() -> None:
-    """In the tests of sdcMicro, 50, 37.5 and 37.5 percent: three single values score 2, two pairs of record 3 score 1."""
+    """In the tests of sdcMicro 50, 37.5 and 37.5 percent: three single values score 2 each, two pairs of record 3 1."""
     found = special_uniques(coded([(2, 0, 0), (1, 3, 6), (1, 0, 0)]), 3)
     assert (found.column_scores / found.scores.sum()).tolist() == [0.5, 0.375, 0.375]
 
