@@ -203,7 +203,7 @@ def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assess
 
 def _singling_out(candidate: Candidate, top: int) -> Assessed:
     found, records = SINGLING_OUT.assess(candidate), special_records(candidate, top)
-    document = {**_document(candidate, found), "records": [record.document() for record in records]}
+    document = {**_document(candidate, found), "riskiest": [record.document() for record in records]}
     blocks = _shown(candidate, "records that a few columns single out", singling_out.singling_out, found.fact)
     return document, (*blocks, *(special_table(records) if records else ()), *_masked(candidate))
 

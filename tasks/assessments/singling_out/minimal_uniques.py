@@ -61,7 +61,7 @@ def minimal_uniques(codes: NDArray[np.integer], largest: int) -> Iterator[Search
     """
     n_columns = codes.shape[1]
     check_sets(n_columns, largest)
-    distinct = [len(np.unique(column)) for column in codes.T]
+    distinct = [np.count_nonzero(np.bincount(column)) for column in codes.T]
     # Columns with most values first: these tell most records apart before the many sets of the last level are reached.
     order = sorted(range(n_columns), key=lambda place: -distinct[place])
     search = _Search([codes[:, place].astype(np.int64) for place in order], largest)
