@@ -15,7 +15,17 @@ from tasks.decision.record import DecisionRecord
 
 _DIGITS = 3
 _COUNTS = frozenset(
-    {"over_threshold", "attacked_records", "above", "certain", "singled_out", "needed", "uniques", "pairs"}
+    {
+        "over_threshold",
+        "attacked_records",
+        "above",
+        "certain",
+        "singled_out",
+        "as_released",
+        "needed",
+        "uniques",
+        "pairs",
+    }
 )
 _BIN = frozenset({"low", "high", "records"})
 
