@@ -98,8 +98,8 @@ def _row(view: FileView, one: UniquenessFact, total: int, place: int) -> Row:
         named,
         view.cells.share(one.uniques / total, total),
         numbers.risk(one.correct_match),
-        *(DASH if estimate is None else numbers.percent(estimate) for estimate in estimates),
-        strong(f"{numbers.percent(one.population_share)}, {_MODELS[one.chosen]}"),
+        *(DASH if estimate is None else view.cells.share(estimate, total) for estimate in estimates),
+        strong(f"{view.cells.share(one.population_share, total)}, {_MODELS[one.chosen]}"),
     )
 
 
