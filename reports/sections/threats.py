@@ -155,7 +155,7 @@ def _singling_out(view: RecordView) -> list[Row]:
             else None,
             f"Some set of at most {numbers.integer(few.columns)} columns that may be known singles out "
             f"{cells.share(few.share, few.records)} of the records in the file; the set that singles out most is "
-            f"estimated to do so with {cells.share(few.population_share, few.records)} in the population (section 12.4)."
+            f"estimated to do so to {cells.share(few.population_share, few.records)} in the population (section 12.4)."
             if few
             else None,
         ),
