@@ -355,6 +355,11 @@ DEFAULT_GATES = (
         at_most=0.09,
         because="The same bound on the people whom masked numbers alone give away to somebody who knows the method.",
     ),
+    Gate(
+        measure=Measure.SINGLED_OUT_POPULATION,
+        at_most=0.09,
+        because="The same bound on the people whom a few known columns single out in the population.",
+    ),
 )
 
 

@@ -37,7 +37,6 @@ def test_the_part_shows_share_columns_and_estimates() -> None:
         "age, zip, occupation 44.02% 0.0199 2.35% 35.95% 35.48% 2.35%, Pitman",
         "all 7 columns 75.19%",
         "Sampling fraction 0.51%, from the population table",
-        "No gate of the policy limits these figures.",
     ):
         assert words in shown, words
 

@@ -77,7 +77,7 @@ def approved() -> DecisionRecord:
         release_id=sha("release"),
         title="Income and work of adults in Tennessee",
         decision=Verdict.APPROVED,
-        reasons=("All 10 gates passed.",),
+        reasons=("All 11 gates passed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951),
         recipient=RecipientFact(
             id="university",
@@ -298,7 +298,7 @@ def awaiting_review() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.AWAITING_REVIEW,
-        reasons=("All 10 gates passed; 2 reviews are still needed.",),
+        reasons=("All 11 gates passed; 2 reviews are still needed.",),
         gates=_gates(1 / 75, 0.0, suppressed / ROWS, 0.9556),
         dataset=record.dataset.model_copy(update={"rows_out": rows}),
         fields=tuple(
@@ -361,6 +361,7 @@ def _gates(
     if planned is not None:
         figures |= {Measure.SEQUENTIAL_MAXIMUM: planned, **gate_figures(linkage_records.linkage())}
         intervals = gate_intervals(linkage_records.linkage())
+        figures[Measure.SINGLED_OUT_POPULATION] = special_records.singling_out().population_share
     policy = (
         *DEFAULT_GATES,
         Gate(
@@ -383,7 +384,7 @@ def _gates(
         return gates
     return (
         *gates,
-        _condition("stages.finished", "Every stage finished", "All 8 stages finished."),
+        _condition("stages.finished", "Every stage finished", "All 9 stages finished."),
         _condition(
             "released.rescored_equal",
             "Risk recomputed from the written file matches the record",

@@ -42,8 +42,11 @@ def candidate(loaded: LoadedRequest) -> Candidate:
     return source.candidate(loaded.request.recipients[0])
 
 
+UNSTATED = changed("attributes", "diagnosis", "known_probability", to=None)
+
+
 def assessed(folder: Path, *changes: Change) -> Finding[SinglingOutFact]:
-    return SINGLING_OUT.assess(candidate(tiny_request(folder, SAFE_HARBOR, *changes)))
+    return SINGLING_OUT.assess(candidate(tiny_request(folder, SAFE_HARBOR, UNSTATED, *changes)))
 
 
 def terms(**given: object) -> Change:
@@ -75,7 +78,7 @@ def test_the_tiny_file_by_hand(tmp_path: Path) -> None:
     assert fact.worst.zayatz == pytest.approx(2 / 6 * (6 / 27) / (6 / 27 + of_two))
     assert found.measures[Measure.SINGLED_OUT] == pytest.approx(2 / 6)
     assert found.measures[Measure.SINGLED_OUT_POPULATION] == fact.worst.population_share == fact.population_share
-    assert SINGLING_OUT.measures(candidate(tiny_request(tmp_path, SAFE_HARBOR))) == found.measures
+    assert SINGLING_OUT.measures(candidate(tiny_request(tmp_path, SAFE_HARBOR, UNSTATED))) == found.measures
 
 
 def test_a_column_that_nobody_knows_is_left_out(tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ def test_nothing_is_known(tmp_path: Path) -> None:
 
 
 def test_the_records_that_score_highest(tmp_path: Path) -> None:
-    first, second = special_records(candidate(tiny_request(tmp_path, SAFE_HARBOR)), 5)
+    first, second = special_records(candidate(tiny_request(tmp_path, SAFE_HARBOR, UNSTATED)), 5)
     assert (first.row, first.score, first.sets, first.more) == (2, 8.0, (("age",), ("zip", "sex")), 0)
     assert (second.row, second.score) == (0, 4.0)
     assert second.sets == (("age", "diagnosis"), ("sex", "diagnosis"))
@@ -129,7 +132,7 @@ def test_the_search_is_of_the_file_that_leaves(tmp_path: Path) -> None:
     """Against the definition, on values as they are released and masked."""
     maskings = (masking("individual-ranking", "income", k=3), masking("additive-noise", "visits", noise=0.5))
     unknown = changed("attributes", "dose", "known_probability", to=0)
-    one = candidate(numeric_request(tmp_path, SAFE_HARBOR, unknown, maskings=maskings))
+    one = candidate(numeric_request(tmp_path, SAFE_HARBOR, UNSTATED, unknown, maskings=maskings))
     request, frame = one.request, one.frame.iloc[one.rows]
     released = pd.DataFrame(index=frame.index)
     for axis, name in enumerate(request.quasi_identifiers):
