@@ -11,6 +11,7 @@ from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
+from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
@@ -118,6 +119,12 @@ class RecordView(FileView):
     def linkage(self) -> LinkageFact | None:
         """Record linkage; None where the stage did not finish."""
         return self.record.risk.linkage if self.record.risk else None
+
+    @cached_property
+    def singling_out(self) -> SinglingOutFact | None:
+        """Records that a few columns single out; None where the stage did not finish."""
+        fact = self.record.further.get("singling_out")
+        return None if fact is None else SinglingOutFact.model_validate(fact)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

@@ -33,6 +33,11 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         "how sensitive the disclosed values are was not scored",
     ),
     "linkage": ("Record linkage", ("linkage",), "no attack by an intruder who holds the source file was made"),
+    "singling_out": (
+        "Singling out by a few columns",
+        ("singling out",),
+        "sets of other columns than the quasi-identifiers were not searched",
+    ),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -46,6 +51,7 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "sequential": risk and risk.sequential,
         "combined": risk and risk.combined,
         "linkage": risk and risk.linkage,
+        "singling_out": record.further.get("singling_out"),
         "utility": record.utility,
         "decoys": record.decoys,
     }
@@ -70,6 +76,7 @@ def tested(record: DecisionRecord) -> str:
         else None,
         "scored identity and attributes together" if found["combined"] else None,
         "linked the release to the source file as an intruder would who holds it" if found["linkage"] else None,
+        "searched the released columns for sets that single records out" if found["singling_out"] else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,
     )

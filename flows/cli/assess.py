@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.assessed import family_tables, riskiest_table, search_tables, solution_tables
+from flows.cli.assessed import family_tables, riskiest_table, search_tables, solution_tables, special_table
 from flows.cli.assessed_decoys import assess_decoys
 from flows.cli.assessed_game import policy_legend, policy_tables
 from flows.cli.options import (
@@ -24,7 +24,7 @@ from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from flows.policies import PolicyShelf
 from reports.document import Block, Heading, Paragraph, findings
 from reports.record_view import FileView
-from reports.sections import combined, linkage, sequential, utility
+from reports.sections import combined, linkage, sequential, singling_out, utility
 from reports.sections.method import masking
 from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
@@ -33,8 +33,9 @@ from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of
-from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, UTILITY
+from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
 from tasks.assessments.sequential.solvers import solve_plans
+from tasks.assessments.singling_out.assessment import special_records
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.candidate.groups import collected_groups
 from tasks.core.errors import BadInput
@@ -46,8 +47,19 @@ from tasks.microdata.read import read_microdata
 from tasks.request.load import load_request
 from tasks.request.model import Recipient
 
-AssessedMethod = StrEnum("AssessedMethod", ["GAME", "FMDP", "COMBINED", "LINKAGE", "UTILITY", "DECOYS"])
-"""Methods that can be assessed alone."""
+
+class AssessedMethod(StrEnum):
+    """Methods that can be assessed alone."""
+
+    GAME = "game"
+    FMDP = "fmdp"
+    COMBINED = "combined"
+    LINKAGE = "linkage"
+    SINGLING_OUT = "singling-out"
+    UTILITY = "utility"
+    DECOYS = "decoys"
+
+
 ALGORITHMS = {
     AssessedMethod.GAME: ("exact", "bis", "lbs"),
     AssessedMethod.FMDP: ("recursion", "two-level-lp", "value-iteration"),
@@ -70,7 +82,10 @@ def assess(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     recipient: RecipientOption = None,
     top: Annotated[
-        int, typer.Option(help="Records to explain with combined: those that score highest.", min=0, max=1000)
+        int,
+        typer.Option(
+            help="Records to explain with combined and singling-out: those that score highest.", min=0, max=1000
+        ),
     ] = 5,
     algorithm: Annotated[
         str | None,
@@ -99,6 +114,10 @@ def assess(
 
     ``linkage`` attacks the release as an intruder would who holds the original file: by groups and by masked numbers,
     with and without knowing rule and maskings, with less knowledge, and with learned weights.
+
+    ``singling-out`` searches every set of a few released columns for records that are alone by it. It says which
+    columns do it, which sets single out the records that score highest, and how many are unique in the population, as
+    estimated.
 
     ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
     associations, clusters, classifiers, and risk against utility of each masking.
@@ -168,6 +187,8 @@ def _assessed(
         return lambda recipient: by(source.candidate(recipient), algorithm)
     if method is AssessedMethod.COMBINED:
         return lambda recipient: _combined(source, recipient, top)
+    if method is AssessedMethod.SINGLING_OUT:
+        return lambda recipient: _singling_out(source.candidate(recipient), top)
     assessment, title, section = _SECTIONS[method]
     return lambda recipient: _alone(source.candidate(recipient), assessment, title, section)
 
@@ -187,6 +208,13 @@ def _combined(source: CandidateSource, recipient: Recipient, top: int) -> Assess
     title = "identity and attributes in one score"
     blocks = _shown(candidate, title, combined.combined, found.fact)
     return document, (*blocks, *(riskiest_table(records) if records else ()))
+
+
+def _singling_out(candidate: Candidate, top: int) -> Assessed:
+    found, records = SINGLING_OUT.assess(candidate), special_records(candidate, top)
+    document = {**_document(candidate, found), "riskiest": [record.document() for record in records]}
+    blocks = _shown(candidate, "records that a few columns single out", singling_out.singling_out, found.fact)
+    return document, (*blocks, *(special_table(records) if records else ()), *_masked(candidate))
 
 
 def _shown(candidate: Candidate, title: str, section: _Section, fact: Any) -> Blocks:

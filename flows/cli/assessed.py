@@ -8,6 +8,7 @@ from reports.document import DASH, Block, Paragraph, lines
 from tasks.assessments.combined.assessment import RecordScore
 from tasks.assessments.linkage.families import FamilyLearned
 from tasks.assessments.sequential.solvers import PlanSolution
+from tasks.assessments.singling_out.assessment import SpecialRecord
 from tasks.generalization.paper_searches import SOLVERS, GameSearch
 
 _SMALL = 1e-9
@@ -24,6 +25,20 @@ def riskiest_table(records: Sequence[RecordScore]) -> list[Block]:
         "Records that score highest",
         (">rank", ">row", ">score", "known, most of the score", "sensitive, most of the score"),
         [(f"{one.rank:,}", f"{one.row + 1:,}", figure(one.score), next(parts), next(parts)) for one in records],
+        "rows are counted from 1 in the file",
+    )
+
+
+def special_table(records: Sequence[SpecialRecord]) -> list[Block]:
+    """The records that score highest as special uniques, and the smallest sets that single them out."""
+    rows = []
+    for one in records:
+        sets = [" + ".join(columns) for columns in one.sets] + ([f"{one.more:,} further sets"] if one.more else [])
+        rows.append((f"{one.row + 1:,}", figure(one.score), figure(one.probability), lines(*sets)))
+    return table(
+        "Records that score highest",
+        (">row", ">score", ">DIS-SUDA", "singled out by"),
+        rows,
         "rows are counted from 1 in the file",
     )
 

@@ -20,6 +20,7 @@ from reports.sections import (
     reference,
     release,
     sequential,
+    singling_out,
     threats,
     utility,
     validation,
@@ -71,6 +72,11 @@ def _contents(
         ("sequential", "Sequential adversary", _part("sequential", view.sequential, sequential.sequential)),
         ("combined", "Identity and attributes in one score", _part("combined", view.combined, combined.combined)),
         ("criteria", "Singling out, linkability, inference", threats.criteria),
+        (
+            "singling_out",
+            "Records that a few columns single out",
+            _part("singling_out", view.singling_out, singling_out.singling_out),
+        ),
     )
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     attacks = (

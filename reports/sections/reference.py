@@ -37,6 +37,24 @@ _BY_METHOD: dict[str, tuple[str, ...]] = {
         _TORRA,
         "Wilson EB (1927). Probable inference, the law of succession, and statistical inference. JASA 22, 209–212.",
     ),
+    "singling_out": (
+        "Chen G, Keller-McNulty S (1998). Estimation of identification disclosure risk in microdata. Journal of "
+        "Official Statistics 14(1), 79–95.",
+        "Dankar FK, El Emam K, Neisa A, Roffey T (2012). Estimating the re-identification risk of clinical data sets. "
+        "BMC Medical Informatics and Decision Making 12, 66.",
+        "Elliot M, Manning A (2003). Using DIS to modify the classification of special uniques. UNECE/Eurostat work "
+        "session on statistical data confidentiality, Luxembourg.",
+        "Elliot M, Manning A, Mayes K, Gurd J, Bane M (2005). SUDA: a program for detecting special uniques. "
+        "UNECE/Eurostat work session on statistical data confidentiality, Geneva.",
+        "Hoshino N (2001). Applying Pitman's sampling formula to microdata disclosure risk assessment. Journal of "
+        "Official Statistics 17(4), 499–520.",
+        "Manning AM, Haglin DJ, Keane JA (2008). A recursive search algorithm for statistical disclosure assessment. "
+        "Data Mining and Knowledge Discovery 16(2), 165–196.",
+        "Skinner CJ, Elliot MJ (2002). A measure of disclosure risk for microdata. Journal of the Royal Statistical "
+        "Society B 64(4), 855–867.",
+        "Zayatz L (1991). Estimation of the percent of unique population elements on a microdata file using the "
+        "sample. US Bureau of the Census, Statistical Research Division Report 91/08.",
+    ),
     "probabilistic": ("Fellegi IP, Sunter AB (1969). A theory for record linkage. JASA 64, 1183–1210.",),
     "joint": (
         "Sinkhorn R (1967). Diagonal equivalence to matrices with prescribed row and column sums. American "
@@ -164,6 +182,11 @@ _DEFINITIONS = (
         "Said of a person whose own record an attack names, in parts where several are equally near; of one for whom "
         "a single candidate is left, the right one.",
     ),
+    (
+        "singling_out",
+        "Minimal sample unique (MSU)",
+        "A set of columns by which a record is alone in the file, and is not by any smaller part of the set.",
+    ),
     ("numbers", "IL1s", "Mean absolute change of a value over √2 standard deviations of the original."),
     (
         "",
@@ -211,6 +234,7 @@ def _used(view: RecordView) -> set[str]:
         "sequential": view.sequential,
         "combined": view.combined,
         "linkage": view.linkage,
+        "singling_out": view.singling_out,
         "probabilistic": any(name.endswith("probabilistic") for name in attacks),
         "joint": any(name.endswith("joint") for name in attacks),
         "chance": chances and chances.approved.draws > 1,

@@ -140,7 +140,7 @@ def _criterion(title: str, assessed: str, finding: str, figure: tuple[str, ...])
 
 
 def _singling_out(view: RecordView) -> list[Row]:
-    risk, cells, fact = view.risk, view.cells, view.sequential
+    risk, cells, fact, few = view.risk, view.cells, view.sequential, view.singling_out
     return _criterion(
         "Singling out",
         "assessed",
@@ -152,6 +152,11 @@ def _singling_out(view: RecordView) -> list[Row]:
             "A sequential adversary tries candidates one by one where it pays: on "
             f"{view.share_out(fact.judged_in(fact.residual).attacked_share)} of the records."
             if fact
+            else None,
+            f"Some set of at most {numbers.integer(few.columns)} columns that may be known singles out "
+            f"{cells.share(few.share, few.records)} of the records in the file; the set that singles out most is "
+            f"estimated to do so to {cells.share(few.population_share, few.records)} in the population (section 12.4)."
+            if few
             else None,
         ),
         (

@@ -85,6 +85,11 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.LINKED_MASKED: MeasureText(
             "Records that an informed intruder links correctly by masked numbers alone", *_RECORDS
         ),
+        Measure.SINGLED_OUT: MeasureText("Records that a few known columns single out", *_RECORDS),
+        # Where the file holds everybody the estimate is a count.
+        Measure.SINGLED_OUT_POPULATION: MeasureText(
+            "Estimated records that a few known columns single out in the population", *_RECORDS
+        ),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
         # A share of draws, which discloses no number of records.

@@ -7,9 +7,10 @@ from tasks.assessments.combined.assessment import CombinedAssessment
 from tasks.assessments.identity.assessment import IdentityAssessment
 from tasks.assessments.linkage.assessment import LinkageAssessment
 from tasks.assessments.sequential.assessment import SequentialAssessment
+from tasks.assessments.singling_out.assessment import SinglingOutAssessment
 from tasks.assessments.utility.assessment import UtilityAssessment
 
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
-LINKAGE, UTILITY = LinkageAssessment(), UtilityAssessment()
+LINKAGE, SINGLING_OUT, UTILITY = LinkageAssessment(), SinglingOutAssessment(), UtilityAssessment()
 
-ASSESSMENTS: tuple[Assessment[Any], ...] = (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, UTILITY)
+ASSESSMENTS: tuple[Assessment[Any], ...] = (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, SINGLING_OUT, UTILITY)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.identity.assessment import IdentityFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
-from tasks.assessments.registry import ASSESSMENTS, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
+from tasks.assessments.registry import ASSESSMENTS, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
 from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
@@ -276,9 +276,15 @@ def _finished(findings: Findings) -> Collection[str]:
 def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
     risk = findings.risk
-    if risk and risk.sequential and risk.combined and risk.linkage:
+    alone = findings.fact(SINGLING_OUT)
+    if risk and risk.sequential and risk.combined and risk.linkage and alone:
         recorded = flat_figures(
-            risk.residual, risk.transparent, risk.sequential.residual, risk.combined.residual, risk.linkage.records
+            risk.residual,
+            risk.transparent,
+            risk.sequential.residual,
+            risk.combined.residual,
+            risk.linkage.records,
+            singled_out=alone.as_released,
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)

@@ -14,7 +14,19 @@ from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.decision.record import DecisionRecord
 
 _DIGITS = 3
-_COUNTS = frozenset({"over_threshold", "attacked_records", "above", "certain"})
+_COUNTS = frozenset(
+    {
+        "over_threshold",
+        "attacked_records",
+        "above",
+        "certain",
+        "singled_out",
+        "as_released",
+        "needed",
+        "uniques",
+        "pairs",
+    }
+)
 _BIN = frozenset({"low", "high", "records"})
 
 Rule = Callable[[Any], Any]
@@ -90,7 +102,7 @@ def _apply(part: Any, path: list[str], rule: Rule) -> None:
     if isinstance(part, list | tuple):
         for one in part:
             _apply(one, path, rule)
-    elif part is not None and part[name] is not None:
+    elif part is not None and part.get(name) is not None:
         if rest:
             _apply(part[name], rest, rule)
         else:
@@ -172,6 +184,7 @@ _RULES: dict[str, Rule] = {
             "risk.combined.by_known_set",
             "risk.combined.by_attribute",
             "risk.coalitions",
+            "further.singling_out",
             "risk.game.stakes.map.figures",
             "risk.game.stakes.curves.games",
             "risk.game.stakes.reaches.declared",

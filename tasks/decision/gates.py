@@ -226,14 +226,20 @@ def flat_figures(
     sequential: Sequence[BeliefFact],
     combined: ScoreFigure,
     attacked: int,
+    *,
+    singled_out: int,
 ) -> dict[str, float]:
-    """Every number of a scoring by a name of its own; ``attacked`` are the rows that are as linkage attacked them."""
+    """Every number of a scoring by a name of its own.
+
+    ``attacked`` are the rows that are as linkage attacked them, ``singled_out`` those that a few columns single out.
+    """
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
         "transparent": transparent.model_dump(),
         "sequential": [belief.model_dump() for belief in sequential],
         "combined": combined.model_dump(),
         "rows as attacked": attacked,
+        "rows singled out": singled_out,
     }
     return dict(_numbers(document, ()))
 

@@ -18,6 +18,7 @@ from tasks.assessments.combined.assessment import ScoreTable, score_figure, scor
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.sequential.assessment import beliefs
+from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
 from tasks.core.files import Artifact, Written, artifact, written
@@ -41,7 +42,7 @@ from tasks.delivery.released_file import (
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import CodedColumn, code_column, known_probabilities, sensitivities
+from tasks.microdata.coded import CodedColumn, code_column, knowable_columns, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
@@ -126,12 +127,41 @@ def score_again(
 
     StageFailed says that the file cannot be read.
     """
+    columns, chances = _columns_of_file(path, request, names, real), known_probabilities(request)
+    table = ScoreTable(
+        names=tuple(names),
+        codes=np.column_stack([column.codes for column in columns]),
+        known_probabilities=tuple(chances[name] for name in names),
+        sensitivities=tuple(column.weights for column in columns),
+    )
+    return score_figure(scores(table, request.policy.combined), request.policy.combined)
+
+
+def known_table_again(
+    path: Source, request: ReleaseRequest, real: NDArray[np.bool_], collected: int, people: int
+) -> KnownTable:
+    """The columns of a released file that may be known, of its real rows.
+
+    ``collected`` are the records of the data, ``people`` those of the population. StageFailed says that the file cannot
+    be read.
+    """
+    names, released = knowable_columns(request), int(real.sum())
+    columns = [one.codes for one in _columns_of_file(path, request, names, real)]
+    codes = np.column_stack([np.empty((released, 0), dtype=np.int64), *columns])
+    fraction = sampling_fraction(request, released, collected, people)
+    return KnownTable(names, codes, request.policy.singling_out.columns, fraction)
+
+
+def _columns_of_file(
+    path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None
+) -> list[CodedColumn]:
+    """Columns of a released file, coded anew; of its real rows alone where these are given."""
     released = read_columns(path, names)
     if real is not None:
         released = released.filter(pa.array(real))
     recovered, spelled = as_read(path)
-    weights, chances = sensitivities(request), known_probabilities(request)
-    columns: list[CodedColumn] = []
+    weights = sensitivities(request)
+    columns = []
     for name in names:
         text = pd.Series(pd.Categorical(released[name].to_pandas()))
         text = text.cat.rename_categories(recovered)
@@ -141,14 +171,7 @@ def score_again(
                 update={"values": {spelled(name, value): weight for value, weight in given.values.items()}}
             )
         columns.append(code_column(text, given))
-    codes: NDArray[np.integer] = np.column_stack([column.codes for column in columns])
-    table = ScoreTable(
-        names=tuple(names),
-        codes=codes,
-        known_probabilities=tuple(chances[name] for name in names),
-        sensitivities=tuple(column.weights for column in columns),
-    )
-    return score_figure(scores(table, request.policy.combined), request.policy.combined)
+    return columns
 
 
 def decoys_as_sealed(
@@ -198,4 +221,5 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
         beliefs(profile, groups(index, effective, listed, counts, profile.prior)),
         score_again(path, request, scored_names(request, candidate.prepared), real),
         rows_as_attacked(path, cells, expected, candidate.masked, rows),
+        singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
     )

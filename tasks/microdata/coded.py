@@ -1,9 +1,10 @@
 """Data and population in integer form: the result of one reading, for all later stages; and how columns are coded.
 
-The columns that are coded besides the quasi-identifiers are those that others may know, that are sensitive, or that
-k-anonymity makes demands of.
+The columns that are coded besides the quasi-identifiers are those that others may know, also by the request's silence,
+that are sensitive, or that k-anonymity makes demands of.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
 
@@ -77,6 +78,35 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
     }
 
 
+def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:
+    """Outbound columns that may be known of a person: all but those of which the request states a probability of 0."""
+    return tuple(name for name in request.outbound if request.attributes[name].known_probability != UNKNOWN)
+
+
+def coded_rows(
+    request: ReleaseRequest, prepared: Prepared, cells: Codes, rows: NDArray[np.intp], names: Sequence[str]
+) -> NDArray[np.integer]:
+    """Codes of some records by column: quasi-identifiers by their cells, others by their values.
+
+    Parameters
+    ----------
+    cells : array of shape (n_tuples, n_quasi_identifiers)
+    rows : array of shape (n_rows,)
+        Positions of the records in the file.
+    names : sequence of str
+        Columns that are coded.
+
+    Returns
+    -------
+    array of int of shape (n_rows, n_names), column-major
+    """
+    quasi, tuples = request.quasi_identifiers, prepared.tuple_of_record[rows]
+    columns: list[NDArray[np.integer]] = [
+        cells[tuples, quasi.index(name)] if name in quasi else prepared.columns[name].codes[rows] for name in names
+    ]
+    return np.array(columns).T if columns else np.empty((len(rows), 0), dtype=np.int64)
+
+
 def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
     """Weights of the sensitive attributes; all 1 where the request does not say."""
     return {
@@ -97,11 +127,12 @@ def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ..
 
 def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
     """Names of the columns besides the quasi-identifiers that are coded, in the order of the request."""
-    known = {name for name, probability in known_probabilities(request).items() if probability > 0}
     weighed = {name for name, given in sensitivities(request).items() if given.attribute > 0}
     demands = request.policy.generalization.k_anonymity
     demanded = {one.attribute for _, _, one in demands.of_attributes} if demands else set[str]()
-    wanted = known.union(weighed, request.policy.linkage.known or (), demanded) - set(request.quasi_identifiers)
+    wanted = set(knowable_columns(request)).union(weighed, request.policy.linkage.known or (), demanded) - set(
+        request.quasi_identifiers
+    )
     return tuple(name for name in request.attributes if name in wanted)
 
 

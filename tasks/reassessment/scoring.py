@@ -30,7 +30,7 @@ from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, released_rows
-from tasks.delivery.write import decoys_as_sealed, figures_of_file, score_again
+from tasks.delivery.write import decoys_as_sealed, figures_of_file, known_table_again, score_again
 from tasks.generalization.count_index import CountIndex, Generalization, matching_people
 from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of
@@ -128,7 +128,10 @@ def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact
     for one in (Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF):
         figures[one] *= share
     combined = score_again(delivered.source, today.request, _scored_columns(today.request), real)
-    return figures | combined_figures(combined) | uncertain_figures(uncertainty)
+    known = known_table_again(
+        delivered.source, today.request, real, delivered.record.dataset.rows_in, candidate.index.population.total
+    )
+    return figures | combined_figures(combined) | known.figures | uncertain_figures(uncertainty)
 
 
 def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> tuple[Candidate, Rows]:

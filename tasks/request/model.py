@@ -62,6 +62,7 @@ from tasks.request.policy import (
     ReviewPolicy,
     SensitivityPolicy,
     SharedRepresentation,
+    SinglingOutPolicy,
     UtilityPolicy,
     ValidationPolicy,
 )

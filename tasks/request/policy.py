@@ -264,6 +264,8 @@ class Measure(StrEnum):
     CERTAIN_UNINFORMED = "linkage.uninformed_certain"
     CERTAIN_INFORMED = "linkage.informed_certain"
     LINKED_MASKED = "linkage.masked_share"
+    SINGLED_OUT = "singling_out.share"
+    SINGLED_OUT_POPULATION = "singling_out.population_share"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
 
@@ -354,6 +356,11 @@ DEFAULT_GATES = (
         at_most=0.09,
         because="The same bound on the people whom masked numbers alone give away to somebody who knows the method.",
     ),
+    Gate(
+        measure=Measure.SINGLED_OUT_POPULATION,
+        at_most=0.09,
+        because="The same bound on the people whom a few known columns single out in the population.",
+    ),
 )
 
 
@@ -391,6 +398,19 @@ class LinkagePolicy(RequestPart):
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
     )
     learned: bool = Field(default=True, description="Whether the intruder learns which attributes identify people.")
+
+
+class SinglingOutPolicy(RequestPart):
+    """Columns that are taken to be known together when records are searched that they single out."""
+
+    columns: Annotated[int, Field(ge=1, le=10)] = Field(
+        default=3, description="Columns of the largest set that may single out a record."
+    )
+    sampling_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="Records of the data as a share of the people they are a sample of; where not given, of the "
+        "population table's.",
+    )
 
 
 class UtilityPolicy(RequestPart):
@@ -574,6 +594,7 @@ class Policy(RequestPart):
     generalization: GeneralizationPolicy = GeneralizationPolicy()
     combined: CombinedPolicy = CombinedPolicy()
     linkage: LinkagePolicy = LinkagePolicy()
+    singling_out: SinglingOutPolicy = SinglingOutPolicy()
     utility: UtilityPolicy = UtilityPolicy()
     decoys: DecoyPolicy = DecoyPolicy()
     sensitivity: SensitivityPolicy = SensitivityPolicy()

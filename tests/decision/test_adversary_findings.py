@@ -71,6 +71,7 @@ def found(loaded: LoadedRequest) -> Findings:
         findings[registry.SEQUENTIAL.id].fact.residual,
         findings[registry.COMBINED.id].fact.residual,
         findings[registry.LINKAGE.id].fact.records,
+        singled_out=findings[registry.SINGLING_OUT.id].fact.as_released,
     )
     return Findings(candidate.prepared, VALIDATED, findings, output=Output(SHA, 6, recorded))
 

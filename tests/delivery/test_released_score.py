@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
+from tasks.assessments.registry import SINGLING_OUT
 from tasks.assessments.sequential.assessment import external_fact, plan
+from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import recipient_profile, released_tuples
 from tasks.core.errors import StageFailed
@@ -95,6 +97,11 @@ class Release:
         return combine(request, self.prepared, self.played, self.kept, collected).residual
 
     @property
+    def singled_out(self) -> int:
+        fact: SinglingOutFact = SINGLING_OUT.assess(self.candidate).fact
+        return fact.as_released
+
+    @property
     def read_back(self) -> ScoreFigure:
         return score_again(self.path, self.loaded.request, scored_names(self.loaded.request, self.prepared))
 
@@ -157,7 +164,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
     )
     sequential = plan(release.table, release.played, release.kept, derived, external).residual
     rows = int(release.kept[release.prepared.tuple_of_record].sum())
-    recorded = flat_figures(residual, transparent, sequential, release.recorded, rows)
+    recorded = flat_figures(residual, transparent, sequential, release.recorded, rows, singled_out=release.singled_out)
     again = release.measured
     assert rescored_gate(recorded, again).passed
     assert {
@@ -167,6 +174,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
         "residual.smallest_class",
     } <= again.keys()
     assert again["combined.records"] == again["rows as attacked"] == rows
+    assert 0 < again["rows singled out"] == release.singled_out
 
 
 def test_a_register_is_counted_again(tmp_path: Path) -> None:
@@ -189,7 +197,7 @@ def test_a_register_is_counted_again(tmp_path: Path) -> None:
         policy.risk_threshold,
         small_cell=policy.small_cell,
     )
-    recorded = flat_figures(residual, transparent, fact.residual, release.recorded, 6)
+    recorded = flat_figures(residual, transparent, fact.residual, release.recorded, 6, singled_out=release.singled_out)
     assert rescored_gate(recorded, release.measured).passed
 
 

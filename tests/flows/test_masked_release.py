@@ -46,8 +46,8 @@ MASKING = [
     {"attributes": ["dose", "visits"], "method": "rank-swapping", "p": 80},
 ]
 NUMBERS = {
-    "bill": {"role": "sensitive", "type": "integer"},
-    "dose": {"role": "insensitive", "type": "number", "description": "Milligrams a day"},
+    "bill": {"role": "sensitive", "type": "integer", "known_probability": 0},
+    "dose": {"role": "insensitive", "type": "number", "description": "Milligrams a day", "known_probability": 0},
 }
 LINKED = {"measure": "linkage.informed_share", "at_most": 0.7, "because": "a test"}
 RISK = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}

@@ -96,7 +96,9 @@ def test_a_value_without_a_place_is_refused_by_its_row(kind: str) -> None:
 
 def test_what_k_anonymity_needs_is_coded_and_does_not_enter_the_combined_score(tmp_path: Path) -> None:
     diverse = {"k": 2, "diversity": [{"attribute": "diagnosis", "l": 2}]}
-    idle = changed("attributes", "diagnosis", "sensitivity", to={"attribute": 0})
+    idle = changed(
+        "attributes", "diagnosis", to={"role": "sensitive", "known_probability": 0, "sensitivity": {"attribute": 0}}
+    )
     plain = tiny_request(tmp_path, idle)
     assert tiny_prepared(plain).columns == {}
     loaded = tiny_request(tmp_path, idle, changed("policy", "generalization", "k_anonymity", to=diverse))
@@ -160,10 +162,11 @@ def test_a_quasi_identifier_may_be_less_than_certainly_known() -> None:
     ("attribute", "wanted"),
     [
         ({"role": "sensitive"}, True),
-        ({"role": "sensitive", "sensitivity": {"attribute": 0}}, False),
+        ({"role": "sensitive", "sensitivity": {"attribute": 0}}, True),
+        ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0}, False),
         ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0.1}, True),
         ({"role": "sensitive", "sensitivity": {"values": {"x": 0}, "default": 0}}, True),
-        ({"role": "insensitive"}, False),
+        ({"role": "insensitive"}, True),
         ({"role": "insensitive", "known_probability": 0}, False),
         ({"role": "insensitive", "known_probability": 0.5}, True),
         ({"role": "direct identifier"}, False),

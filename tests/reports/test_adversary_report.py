@@ -56,6 +56,7 @@ class TestSections:
             ("12.1", "sequential"),
             ("12.2", "combined"),
             ("12.3", "criteria"),
+            ("12.4", "singling_out"),
         ]
 
     def test_of_a_stage_that_did_not_finish_its_part_says_why(self) -> None:

@@ -45,7 +45,7 @@ from tasks.decision.record import (
 )
 from tasks.request.model import DEFAULT_GATES, Gate, Measure, PatternName
 from tasks.validation.patterns import PATTERN_TITLES
-from tests.support import adversary_records, linkage_records
+from tests.support import adversary_records, linkage_records, special_records
 
 ROWS = 32_561
 PEOPLE = 6_339_942
@@ -77,7 +77,7 @@ def approved() -> DecisionRecord:
         release_id=sha("release"),
         title="Income and work of adults in Tennessee",
         decision=Verdict.APPROVED,
-        reasons=("All 10 gates passed.",),
+        reasons=("All 11 gates passed.",),
         gates=_gates(1 / 75, 0.0, 0.0, 0.951),
         recipient=RecipientFact(
             id="university",
@@ -129,6 +129,7 @@ def approved() -> DecisionRecord:
         masking=linkage_records.maskings(),
         risk=_risk(),
         utility=linkage_records.utility(),
+        further={"singling_out": special_records.singling_out().model_dump(mode="json")},
         not_assessed=(),
         requested_by="Office of Research Data, data steward",
         requested_at=datetime(2026, 3, 9, 14, 12, 0, tzinfo=UTC),
@@ -225,6 +226,7 @@ def without_adversaries() -> DecisionRecord:
         masking=(),
         risk=_risk().model_copy(update={"sequential": None, "combined": None, "linkage": None}),
         utility=None,
+        further={},
         not_assessed=failures,
     )
 
@@ -266,6 +268,7 @@ def validation_failed() -> DecisionRecord:
         masking=(),
         risk=None,
         utility=None,
+        further={},
         not_assessed=(
             NotAssessed(
                 stage="Generalization and risk",
@@ -295,7 +298,7 @@ def awaiting_review() -> DecisionRecord:
     return changed(
         record,
         decision=Verdict.AWAITING_REVIEW,
-        reasons=("All 10 gates passed; 2 reviews are still needed.",),
+        reasons=("All 11 gates passed; 2 reviews are still needed.",),
         gates=_gates(1 / 75, 0.0, suppressed / ROWS, 0.9556),
         dataset=record.dataset.model_copy(update={"rows_out": rows}),
         fields=tuple(
@@ -358,6 +361,7 @@ def _gates(
     if planned is not None:
         figures |= {Measure.SEQUENTIAL_MAXIMUM: planned, **gate_figures(linkage_records.linkage())}
         intervals = gate_intervals(linkage_records.linkage())
+        figures[Measure.SINGLED_OUT_POPULATION] = special_records.singling_out().population_share
     policy = (
         *DEFAULT_GATES,
         Gate(
@@ -380,7 +384,7 @@ def _gates(
         return gates
     return (
         *gates,
-        _condition("stages.finished", "Every stage finished", "All 8 stages finished."),
+        _condition("stages.finished", "Every stage finished", "All 9 stages finished."),
         _condition(
             "released.rescored_equal",
             "Risk recomputed from the written file matches the record",

@@ -66,7 +66,7 @@ def tiny_document() -> dict[str, Any]:
                 "safe_harbor": "age",
             },
             "sex": {"role": "quasi-identifier", "hierarchy": {"groups": {"levels": [{"*": ["F", "M"]}]}}},
-            "diagnosis": {"role": "sensitive"},
+            "diagnosis": {"role": "sensitive", "known_probability": 0},
         },
         "population": {"path": "population.csv", "source": "made up"},
         "recipients": [

@@ -14,7 +14,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Bin
 from tasks.generalization.count_index import Generalization
-from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, coded_rows, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
 
@@ -95,16 +95,12 @@ def pooled_table(
 
 def _score_table(request: ReleaseRequest, prepared: Prepared, cells: Codes, rows: NDArray[np.intp]) -> ScoreTable:
     chances, names = known_probabilities(request), scored_names(request, prepared)
-    columns: list[NDArray[np.integer]] = []
-    weights = []
-    for name in names:
-        if name in request.quasi_identifiers:
-            columns.append(cells[prepared.tuple_of_record[rows], request.quasi_identifiers.index(name)])
-            weights.append(np.zeros(int(columns[-1].max()) + 1))
-        else:
-            columns.append(prepared.columns[name].codes[rows])
-            weights.append(prepared.columns[name].weights)
-    return ScoreTable(names, np.array(columns).T, tuple(chances[name] for name in names), tuple(weights))
+    codes, quasi = coded_rows(request, prepared, cells, rows, names), request.quasi_identifiers
+    weights = (
+        np.zeros(int(column.max()) + 1) if name in quasi else prepared.columns[name].weights
+        for name, column in zip(names, codes.T, strict=True)
+    )
+    return ScoreTable(names, codes, tuple(chances[name] for name in names), tuple(weights))
 
 
 def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:

@@ -17,6 +17,7 @@ from tasks.assessments.combined.assessment import record_scores
 from tasks.assessments.identity.score import released_levels
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.assessments.sequential.assessment import judged_risks
+from tasks.assessments.singling_out.assessment import singled_out_records
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.decision.record import GateResult
@@ -34,7 +35,7 @@ Levels = Mapping[str, int]
 Band = tuple[int, int | None]
 _Kind = TypeVar("_Kind")
 
-_FAMILIES = {"transparent", "prosecutor", "journalist", "sequential", "combined", "linkage"}
+_FAMILIES = {"transparent", "prosecutor", "journalist", "sequential", "combined", "linkage", "singling_out"}
 _ATTACKED = {"attacked_share", "expected_reidentifications"}
 RISKS = frozenset(one for one in Measure if one.value.partition(".")[0] in _FAMILIES) | {Measure.SMALLEST_CLASS}
 """Measures of risk; the others say what the file is worth."""
@@ -140,9 +141,10 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
         if family == "combined":
             limit = candidate.request.policy.combined.threshold if measure is Measure.COMBINED_ABOVE else threshold
             high = record_scores(candidate, coalition) * _ROUNDING > limit
-            tuples = candidate.prepared.tuple_of_record[candidate.rows][high]
-            scored: Counts = np.bincount(tuples, minlength=len(released))[released].astype(np.int64)
-            return _Exposed(scored, sizes, counted, f"with a score above {limit:g}")
+            return _Exposed(_by_tuple(candidate, high), sizes, counted, f"with a score above {limit:g}")
+        if family == "singling_out":
+            alone, columns = singled_out_records(candidate, measure, coalition)
+            return _Exposed(_by_tuple(candidate, alone), sizes, counted, f"singled out by {columns}")
         flags = 1.0 / sizes > threshold
         if measure is Measure.SMALLEST_CLASS:
             flags, condition = sizes < threshold, f"in classes of fewer than {threshold:g}"
@@ -151,6 +153,13 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
         elif family == "linkage":
             condition = f"linked with a chance above {threshold:.4g} by their class alone"
     return _Exposed(np.where(flags, candidate.records, 0), sizes, counted, condition)
+
+
+def _by_tuple(candidate: Candidate, flags: NDArray[np.bool_]) -> Counts:
+    """Those of the released records that are flagged, by released tuple."""
+    tuples = candidate.prepared.tuple_of_record[candidate.rows][flags]
+    counts: Counts = np.bincount(tuples, minlength=len(candidate.released))[candidate.released].astype(np.int64)
+    return counts
 
 
 def _classes(candidate: Candidate, axes: Sequence[int]) -> Counts:

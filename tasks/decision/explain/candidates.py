@@ -21,7 +21,7 @@ import numpy as np
 
 from tasks.adversary.planning.deterrence import Term
 from tasks.assessments.assessment import Assessment
-from tasks.assessments.registry import COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, UTILITY
+from tasks.assessments.registry import COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
 from tasks.assessments.sequential.assessment import deterrents
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
@@ -43,10 +43,16 @@ _FEWEST_GAMES = 4
 
 Key = tuple[object, ...]
 
+
+def _maskings(candidate: Candidate) -> tuple[str, ...]:
+    return tuple(one.model_dump_json() for one in candidate.request.masking)
+
+
 _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
     (IDENTITY, lambda candidate: candidate.payoffs),
     (SEQUENTIAL, lambda candidate: candidate.adversary.profile),
-    (COMBINED, lambda candidate: tuple(one.model_dump_json() for one in candidate.request.masking)),
+    (COMBINED, _maskings),
+    (SINGLING_OUT, _maskings),
     (UTILITY, lambda _candidate: None),
 )
 """Assessments that draw nothing, and what each depends on beside the outcome of the game."""

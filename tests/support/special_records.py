@@ -1,0 +1,60 @@
+"""A made-up finding on singling out, for records that reports are tested with."""
+
+from typing import Any
+
+from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact, SinglingOutFact, UniquenessFact
+
+RECORDS = 32_561
+
+
+def singling_out(**changes: Any) -> SinglingOutFact:
+    """Ages, ZIP codes and occupations single out most; figures near those of the Adult-TN example."""
+    columns = ("age", "zip", "occupation")
+    fact = SinglingOutFact(
+        columns=3,
+        known=("age", "race", "sex", "zip", "workclass", "occupation", "hours-per-week"),
+        presumed=("hours-per-week",),
+        masked="as collected",
+        sampling_fraction=0.005136,
+        declared_fraction=False,
+        records=RECORDS,
+        singled_out=23_812,
+        as_released=23_901,
+        score_maximum=244.0,
+        dis_maximum=0.4127,
+        by_size=tuple(
+            SingledOutFact(columns=size, singled_out=count) for size, count in enumerate((25, 7_010, 16_777), start=1)
+        ),
+        by_column=tuple(
+            ColumnUniquesFact(column=name, score_share=share, singled_out=count, needed=needed)
+            for name, share, count, needed in (
+                ("zip", 0.6711, 21_004, 13_704),
+                ("age", 0.4122, 20_117, 5_436),
+                ("hours-per-week", 0.2514, 12_427, 957),
+                ("occupation", 0.1678, 11_291, 1_288),
+                ("workclass", 0.0871, 4_338, 191),
+                ("sex", 0.0361, 2_465, 21),
+                ("race", 0.0355, 896, 4),
+            )
+        ),
+        worst=_uniqueness(columns, 14_334, 6_176, (0.02354, 0.3595, 0.3548)),
+        together=_uniqueness(("age", "race", "sex", "zip", "workclass", "occupation", "hours-per-week"), 24_481, 2_080),
+    )
+    return fact.model_copy(update=changes)
+
+
+def _uniqueness(
+    columns: tuple[str, ...], uniques: int, pairs: int, shares: tuple[float, float, float] = (0.2761, 0.6951, 0.6950)
+) -> UniquenessFact:
+    pitman, zayatz, snb = shares
+    return UniquenessFact(
+        columns=columns,
+        uniques=uniques,
+        pairs=pairs,
+        correct_match=0.0199,
+        pitman=pitman,
+        zayatz=zayatz,
+        snb=snb,
+        chosen="pitman",
+        population_share=pitman,
+    )
