@@ -23,7 +23,7 @@ from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF, ReleaseRequest
+from tasks.request.model import PARAMETER_OF, ReleaseRequest, Role
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -72,6 +72,7 @@ def check(
             }
             for one in loaded.recipients
         ],
+        "unreviewed": list(loaded.with_role(Role.UNREVIEWED)),
         "known": list(known_attributes(loaded)),
         "notes": list(checked.notes),
     }
@@ -92,12 +93,18 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
         if outcome.fact.passed:  # else no release would get as far as masking
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
         notes = (
+            *_unreviewed_notes(loaded.request),
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
             *_misfit_notes(prepared),
             *_decoy_notes(loaded.request, frame),
         )
         return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
+
+
+def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
+    if unreviewed := request.with_role(Role.UNREVIEWED):
+        yield f"withheld, because nobody has reviewed them: {', '.join(unreviewed)}; give each a role to release it"
 
 
 def _misfit_notes(prepared: Prepared) -> Iterator[str]:

@@ -43,7 +43,7 @@ from tasks.generalization.setting import payoffs_of
 from tasks.masking.masked_columns import MaskingFact
 from tasks.microdata.coded import Prepared
 from tasks.microdata.fit import misfits
-from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest, Role
+from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
 
@@ -315,7 +315,7 @@ def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[Fi
             name,
             attribute,
             prepared.distinct_values[name],
-            treatment="removed" if attribute.role is Role.DIRECT else "not released",
+            treatment=attribute.role.treatment or "not released",
         )
         for name, attribute in request.attributes.items()
     )

@@ -74,7 +74,7 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
         if attribute.known_probability is not None
         else default.get(attribute.role, UNKNOWN)
         for name, attribute in request.attributes.items()
-        if attribute.role is not Role.DIRECT
+        if not attribute.role.withheld
     }
 
 

@@ -22,7 +22,7 @@ from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column,
 from tasks.microdata.read import is_parquet, read_microdata, read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest, Role
+from tasks.request.model import ReleaseRequest
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class People:
         part = code_part(
             frame[list(request.outbound)], self.hierarchies, coded_attributes(request), request.dataset.path
         )
-        direct = {name: int(frame[name].nunique()) for name in request.with_role(Role.DIRECT)}
+        direct = {name: int(frame[name].nunique()) for name in request.withheld}
         return self.with_parts([part], part.tuples, direct, request)
 
     def with_parts(
@@ -107,7 +107,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
         return _with_room(people.with_frame(read_microdata(path, request), request), loaded)
     direct = {
         name: int(pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut]).nunique())
-        for name in request.with_role(Role.DIRECT)
+        for name in request.withheld
     }
     return _with_room(people.with_parts(*counted, direct, request), loaded)
 

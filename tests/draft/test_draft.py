@@ -193,7 +193,7 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("diagnosis_code", KEY, Role.DIRECT, Theme.IDENTITY),
         ("Age", FEW, Role.QUASI, Theme.AGE),
         ("AgeAtVisit", FEW, Role.QUASI, Theme.AGE),
-        ("stage", FEW, Role.SENSITIVE, None),
+        ("stage", FEW, Role.UNREVIEWED, None),
         ("ZIP", FEW, Role.QUASI, Theme.ZIP),
         ("postcode", MANY, Role.QUASI, Theme.ZIP),
         ("where", ["37010", "37011"] * 50, Role.QUASI, Theme.ZIP),
@@ -206,9 +206,9 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("income", SOME, Role.SENSITIVE, Theme.PRIVATE),
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
-        ("x3", SOME, Role.SENSITIVE, None),
+        ("x3", SOME, Role.UNREVIEWED, None),
         ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.DIRECT, None),
-        ("x5", ["same"] * 100, Role.SENSITIVE, None),
+        ("x5", ["same"] * 100, Role.UNREVIEWED, None),
         ("age", [None] * 100, Role.DIRECT, Theme.AGE),
     ],
 )  # fmt: skip
@@ -275,7 +275,7 @@ def test_the_draft_suggests_what_a_careful_person_would(clinic: pd.DataFrame) ->
         "remarks": Role.DIRECT,
         "lab_result": Role.SENSITIVE,
         "weightfactor": Role.DIRECT,
-        "smoker": Role.SENSITIVE,
+        "smoker": Role.UNREVIEWED,
     }
     assert draft.record_id == "Record No"
     assert set(draft.hierarchies) == {"hierarchy-sex.csv", "hierarchy-racegroup.csv"}
