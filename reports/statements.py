@@ -38,6 +38,11 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         ("singling out",),
         "sets of other columns than the quasi-identifiers were not searched",
     ),
+    "columns": (
+        "Released columns",
+        ("released columns",),
+        "nobody looked whether other columns tell the quasi-identifiers",
+    ),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -52,6 +57,7 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "combined": risk and risk.combined,
         "linkage": risk and risk.linkage,
         "singling_out": record.further.get("singling_out"),
+        "columns": record.further.get("columns"),
         "utility": record.utility,
         "decoys": record.decoys,
     }
@@ -77,6 +83,7 @@ def tested(record: DecisionRecord) -> str:
         "scored identity and attributes together" if found["combined"] else None,
         "linked the release to the source file as an intruder would who holds it" if found["linkage"] else None,
         "searched the released columns for sets that single records out" if found["singling_out"] else None,
+        "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,
     )

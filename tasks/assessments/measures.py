@@ -90,6 +90,7 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.SINGLED_OUT_POPULATION: MeasureText(
             "Estimated records that a few known columns single out in the population", *_RECORDS
         ),
+        Measure.COLUMNS_UNPLACED: MeasureText("Released columns without a place in the attack", "columns", Scale.COUNT),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
         # A share of draws, which discloses no number of records.

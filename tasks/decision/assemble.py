@@ -8,7 +8,16 @@ from typing import Any, TypeVar
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.identity.assessment import IdentityFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
-from tasks.assessments.registry import ASSESSMENTS, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
+from tasks.assessments.registry import (
+    ASSESSMENTS,
+    COLUMNS,
+    COMBINED,
+    IDENTITY,
+    LINKAGE,
+    SEQUENTIAL,
+    SINGLING_OUT,
+    UTILITY,
+)
 from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
@@ -184,6 +193,7 @@ def assemble(
         records=output.rows if output else findings.prepared.data.total,
         small_cell=request.policy.small_cell,
     )
+    reasons += _unplaced(gates, findings)
     reasons += tuple(f"{failure.stage}: {failure.reason}" for failure in findings.failures)
     reasons += not_covered(gates, _overrides_for(recipient, circumstances))
     valid_from, valid_until = validity(
@@ -259,6 +269,14 @@ def assemble(
         prev_record_sha256=circumstances.prev_record_sha256,
     )
     return disclosure_rounded(record)
+
+
+def _unplaced(gates: Collection[GateResult], findings: Findings) -> tuple[str, ...]:
+    """What released columns tell and the remedy of each, where a gate is closed for it."""
+    fact, name = findings.fact(COLUMNS), Measure.COLUMNS_UNPLACED.value
+    if fact is None or not any(gate.id == name and not gate.passed for gate in gates):
+        return ()
+    return tuple(f"{column.advice}." for column in fact.unplaced)
 
 
 def _finished(findings: Findings) -> Collection[str]:

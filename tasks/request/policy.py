@@ -266,6 +266,7 @@ class Measure(StrEnum):
     LINKED_MASKED = "linkage.masked_share"
     SINGLED_OUT = "singling_out.share"
     SINGLED_OUT_POPULATION = "singling_out.population_share"
+    COLUMNS_UNPLACED = "columns.unplaced"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
 
@@ -282,6 +283,7 @@ _SHARES = frozenset(Measure) - {
     Measure.SMALLEST_CLASS,
     Measure.PUBLISHER_PAYOFF,
     Measure.SEQUENTIAL_EXPECTED,
+    Measure.COLUMNS_UNPLACED,
     Measure.COMBINED_MAXIMUM,
     Measure.COMBINED_QUANTILE,
 }
@@ -360,6 +362,11 @@ DEFAULT_GATES = (
         measure=Measure.SINGLED_OUT_POPULATION,
         at_most=0.09,
         because="The same bound on the people whom a few known columns single out in the population.",
+    ),
+    Gate(
+        measure=Measure.COLUMNS_UNPLACED,
+        at_most=0.0,
+        because="No column is released that tells of people, unless somebody answers for it.",
     ),
 )
 

@@ -32,7 +32,7 @@ def test_an_unreviewed_column_is_withheld_and_named(world: World, engine: Any, r
     shown = seen(determination_html(record))
     assert "Withheld: nobody has reviewed them note" in shown
     again = releasegate("release", world.request, "--workspace", world.workspace.root)
-    assert "withheld: nobody has reviewed them: note" in again.text
+    assert "withheld: nobody has reviewed them: note" in again.out
 
 
 def test_check_names_unreviewed_columns_and_the_remedy(world: World, releasegate: Any) -> None:

@@ -94,13 +94,15 @@ def test_a_value_without_a_place_is_refused_by_its_row(kind: str) -> None:
     assert "secret" not in str(caught.value.fields())
 
 
-def test_what_k_anonymity_needs_is_coded_and_does_not_enter_the_combined_score(tmp_path: Path) -> None:
+def test_every_released_column_is_coded_but_enters_the_combined_score_only_if_weighed(
+    tmp_path: Path,
+) -> None:
     diverse = {"k": 2, "diversity": [{"attribute": "diagnosis", "l": 2}]}
     idle = changed(
         "attributes", "diagnosis", to={"role": "sensitive", "known_probability": 0, "sensitivity": {"attribute": 0}}
     )
     plain = tiny_request(tmp_path, idle)
-    assert tiny_prepared(plain).columns == {}
+    assert list(tiny_prepared(plain).columns) == ["diagnosis"]
     loaded = tiny_request(tmp_path, idle, changed("policy", "generalization", "k_anonymity", to=diverse))
     prepared = tiny_prepared(loaded)
     assert prepared.columns["diagnosis"].codes.tolist() == [0, 1, 0, 1, 0, 0]
