@@ -218,7 +218,7 @@ class ReleaseRequest(RequestPart):
             "masking takes sensitive or insensitive attributes",
             lambda one: _first((place, name not in one.as_they_are) for name, place in _masked(one)),
             got="a column with the role “direct identifier”, “quasi-identifier” or “unreviewed”",
-            fix="leave it out: a quasi-identifier is generalized, and other columns are never released",
+            fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
         ),
         Rule(
             "an attribute is masked by one method at most",

@@ -165,16 +165,17 @@ def test_a_quasi_identifier_may_be_less_than_certainly_known() -> None:
     [
         ({"role": "sensitive"}, True),
         ({"role": "sensitive", "sensitivity": {"attribute": 0}}, True),
-        ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0}, False),
+        ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0}, True),
         ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0.1}, True),
         ({"role": "sensitive", "sensitivity": {"values": {"x": 0}, "default": 0}}, True),
         ({"role": "insensitive"}, True),
-        ({"role": "insensitive", "known_probability": 0}, False),
+        ({"role": "insensitive", "known_probability": 0}, True),
         ({"role": "insensitive", "known_probability": 0.5}, True),
         ({"role": "direct identifier"}, False),
+        ({"role": "unreviewed"}, False),
     ],
 )
-def test_a_column_is_coded_where_it_can_be_known_or_weighs_something(attribute: dict[str, Any], wanted: bool) -> None:
+def test_a_column_is_coded_where_it_is_released(attribute: dict[str, Any], wanted: bool) -> None:
     request = asked(further=attribute)
     frame = pd.DataFrame({name: text("88", "89") for name in request.attributes})
     columns = code_columns(frame, request)

@@ -129,7 +129,10 @@ def approved() -> DecisionRecord:
         masking=linkage_records.maskings(),
         risk=_risk(),
         utility=linkage_records.utility(),
-        further={"singling_out": special_records.singling_out().model_dump(mode="json")},
+        further={
+            "singling_out": special_records.singling_out().model_dump(mode="json"),
+            "columns": special_records.columns().model_dump(mode="json"),
+        },
         not_assessed=(),
         requested_by="Office of Research Data, data steward",
         requested_at=datetime(2026, 3, 9, 14, 12, 0, tzinfo=UTC),
@@ -361,6 +364,7 @@ def _gates(
     if planned is not None:
         figures |= {Measure.SEQUENTIAL_MAXIMUM: planned, **gate_figures(linkage_records.linkage())}
         intervals = gate_intervals(linkage_records.linkage())
+        figures[Measure.COLUMNS_UNPLACED] = 0.0
         figures[Measure.SINGLED_OUT_POPULATION] = special_records.singling_out().population_share
     policy = (
         *DEFAULT_GATES,

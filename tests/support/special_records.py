@@ -1,7 +1,8 @@
-"""A made-up finding on singling out, for records that reports are tested with."""
+"""Made-up findings on singling out and on released columns, for records that reports are tested with."""
 
 from typing import Any
 
+from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact, SinglingOutFact, UniquenessFact
 
 RECORDS = 32_561
@@ -57,4 +58,18 @@ def _uniqueness(
         snb=snb,
         chosen="pitman",
         population_share=pitman,
+    )
+
+
+def columns() -> ColumnsFact:
+    """Occupations tell nothing; relationships tell the sex, and somebody answers for it."""
+    told = ColumnFinding(sign=Sign.TOLD, columns=("relationship",), others=("sex",), share=0.45)
+    plain: dict[str, Any] = {"distinct_share": 0.0, "masked": False, "numeric": False}
+    return ColumnsFact(
+        columns=(
+            ColumnFact(name="occupation", entropy=3.52, findings=(), **plain),
+            ColumnFact(
+                name="relationship", entropy=2.15, findings=(told,), excused="Dana: it is needed.", **plain
+            ),
+        )
     )
