@@ -12,15 +12,7 @@ from tasks.assessments.singling_out.assessment import SinglingOutAssessment
 from tasks.assessments.utility.assessment import UtilityAssessment
 
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
-LINKAGE, SINGLING_OUT, UTILITY = LinkageAssessment(), SinglingOutAssessment(), UtilityAssessment()
-ATTRIBUTE = AttributeAssessment()
+LINKAGE, SINGLING_OUT, ATTRIBUTE = LinkageAssessment(), SinglingOutAssessment(), AttributeAssessment()
+UTILITY = UtilityAssessment()
 
-ASSESSMENTS: tuple[Assessment[Any], ...] = (
-    IDENTITY,
-    SEQUENTIAL,
-    COMBINED,
-    ATTRIBUTE,
-    LINKAGE,
-    SINGLING_OUT,
-    UTILITY,
-)
+ASSESSMENTS: tuple[Assessment[Any], ...] = (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, SINGLING_OUT, ATTRIBUTE, UTILITY)
