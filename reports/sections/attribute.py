@@ -23,7 +23,7 @@ def attribute(view: FileView, fact: AttributeFact) -> Iterator[Block]:
         f"{_classes(view, fact.disclosed_classes)}, with {cells.share(fact.disclosed_records / total, total)} of the "
         "records."
         if fact.disclosed_records
-        else f"None of the {numbers.integer(fact.classes)} classes does.",
+        else f"No class of {numbers.integer(fact.classes)} does.",
         f"Classes are told apart by {', '.join(fact.known)} too, known for certain." if fact.known else None,
     )
     yield Table(

@@ -25,7 +25,7 @@ def column(**changes: object) -> tuple[ColumnDisclosureFact, ...]:
 def test_the_part_shows_each_column_beside_chance() -> None:
     shown = section(records.approved())
     for words in (
-        "None of the 17,636 classes does.",
+        "No class of 17,636 does.",
         "occupation 100% 30.48% 30.60% 0% 0.0301 0.0384",
         "salary-class 100% 9.24% 9% 0% 0.0301 0.0384",
         "relationship – – – – – –",
@@ -39,7 +39,7 @@ def test_the_part_shows_each_column_beside_chance() -> None:
 def test_classes_that_disclose_are_counted_unless_they_are_few() -> None:
     many = section(with_fact(columns=column(disclosed_records=411), disclosed_classes=22, disclosed_records=411))
     assert "22 classes do, with 1.26% of the records." in many
-    assert "None of the" not in many
+    assert "No class of" not in many
     few = section(with_fact(columns=column(disclosed_records=5), disclosed_classes=1, disclosed_records=5))
     assert "Some classes do, with <0.03% of the records." in few
     assert "occupation 100% 30.48% 30.60% <0.03% 0.0301 0.0384" in few

@@ -189,7 +189,7 @@ def test_wp216_has_before_after_threshold_and_interval_and_says_what_was_not_ass
     assert "Linkability , assessed in part" in found
     assert "87.89% 87.88% none set 87.52–88.23% (95%)" in found
     assert "Inference , assessed in part highest combined score of a record" in found
-    assert "No figure in this document bounds that" in found
+    assert "Beyond what chance explains that is so of 0% of the records (section 12.5)." in found
     assert "workclass, occupation, capital-gain, capital-loss, salary-class" in found
 
 
