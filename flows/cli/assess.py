@@ -113,8 +113,9 @@ def assess(
     ``combined`` scores identity and attribute disclosure in one, before and after, and says which known attributes and
     which sensitive ones make the score, for the file and for the records that score highest.
 
-    ``linkage`` attacks the release as an intruder would who holds the original file: by groups and by masked numbers,
-    with and without knowing rule and maskings, with less knowledge, and with learned weights.
+    ``linkage`` attacks the release as an intruder would who knows original values of everybody, at least the
+    quasi-identifiers: by groups and by masked numbers, with and without knowing rule and maskings, with less
+    knowledge, and with learned weights.
 
     ``singling-out`` searches every set of a few released columns for records that are alone by it. It says which
     columns do it, which sets single out the records that score highest, and how many are unique in the population, as
@@ -277,7 +278,7 @@ def _learned(candidate: Candidate, name: str) -> Assessed:
 
 _SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
     AssessedMethod.FMDP: (SEQUENTIAL, "a sequential adversary", sequential.sequential),
-    AssessedMethod.LINKAGE: (LINKAGE, "who holds the original file links it to the release", linkage.linkage),
+    AssessedMethod.LINKAGE: (LINKAGE, "an intruder links known values to the release", linkage.linkage),
     AssessedMethod.ATTRIBUTE: (ATTRIBUTE, "what classes disclose of their records", attribute.attribute),
     AssessedMethod.UTILITY: (UTILITY, "what the file is good for", partial(utility.measured, associations=10)),
 }

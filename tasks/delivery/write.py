@@ -4,8 +4,7 @@ A file that is read back is coded anew, its values weighed and compared as they 
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +31,8 @@ from tasks.delivery.parquet_file import Source
 from tasks.delivery.pending import seal_members
 from tasks.delivery.released_file import (
     as_read,
+    decoys_as_sealed,
     delivered_table,
-    is_marked,
     read_cells,
     read_columns,
     read_numbers,
@@ -192,29 +191,6 @@ def columns_of_file(
             )
         columns[name] = code_column(text, given, request.attributes[name].type)
     return columns
-
-
-def decoys_as_sealed(
-    path: Source, decoys: Sequence[Mapping[str, str | None]], real: NDArray[np.bool_], request: ReleaseRequest
-) -> bool:
-    """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
-
-    `real` says of each row whether it is a record of the data. StageFailed says that the file cannot be read.
-    """
-    found = read_columns(path, request.outbound)
-    if found.num_rows != len(real):
-        return False
-    texts = {name for name in request.outbound if is_marked(name, request)}
-    rows = found.filter(pa.array(~real)).to_pylist()
-    recovered, spelled = as_read(path)
-    read = Counter(
-        tuple(recovered(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
-        for row in rows
-    )
-    return read == Counter(
-        tuple(None if decoy[name] is None else spelled(name, str(decoy[name])) for name in request.outbound)
-        for decoy in decoys
-    )
 
 
 def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) -> dict[str, float] | None:

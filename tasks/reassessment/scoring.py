@@ -30,8 +30,8 @@ from tasks.decision.record import DecisionRecord
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, released_rows
-from tasks.delivery.write import columns_of_file, decoys_as_sealed, figures_of_file, known_table_again, score_again
+from tasks.delivery.released_file import decoys_as_sealed, keyed_order, read_cells, read_numbers, released_rows
+from tasks.delivery.write import columns_of_file, figures_of_file, known_table_again, score_again
 from tasks.generalization.count_index import CountIndex, Generalization, matching_people
 from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of

@@ -310,7 +310,7 @@ class TestStatements:
         for name in ("Prosecutor", "Journalist", "Marketer", "Informed recipient"):
             assert f" {name} " in every
             assert f" {name} " in fewer
-        for name in ("Sequential adversary", "Holder of the source file", "Acquaintance"):
+        for name in ("Sequential adversary", "Linking intruder", "Acquaintance"):
             assert f" {name} " in every
             assert f" {name} " not in fewer
 

@@ -49,6 +49,20 @@ def test_the_first_page_gives_verdict_file_recipient_and_validity() -> None:
     assert "◔ Awaiting review" in texts.sections(determination_html(records.awaiting_review()))["decision"]
 
 
+def test_the_first_page_prints_a_threshold_only_where_a_gate_has_it() -> None:
+    """A record's policy counts risks above 0.09 in tables; that is no gate."""
+    record = records.approved()
+    gates = tuple(
+        gate.model_copy(update={"threshold": 0.2}) if gate.id == "transparent.maximum_risk" else gate
+        for gate in record.gates
+        if not gate.id.startswith(("prosecutor.", "journalist."))
+    )
+    rows = texts.sections(determination_html(records.changed(record, gates=gates)))["decision"]
+    for who in ("who knows that a person is in the file", "a journalist, who does not"):
+        assert re.search(rf"{who} \S+ \S+ – no gate", rows)
+    assert re.search(r"who also knows how the file was made \S+ \S+ 0\.2 ", rows)
+
+
 def test_a_blocked_release_never_reads_like_a_permission() -> None:
     for record in (records.blocked(), records.validation_failed()):
         text = text_of(record)
