@@ -6,6 +6,8 @@ from reports import numbers
 from reports.document import DASH, Block, Row, Table, lines, said, small, strong, text
 from reports.record_view import RecordView
 from reports.sections.linkage import NO_INTERVAL, intruder, link_text, strongest
+from reports.smallcell import SmallCellRule
+from tasks.assessments.attribute.facts import AttributeFact
 from tasks.request.model import Measure, Role
 
 _EXACT = "exact"
@@ -211,12 +213,19 @@ def _linkability(view: RecordView) -> list[Row]:
     return _criterion("Linkability", "assessed in part", finding, figure)
 
 
+def _disclosed(cells: SmallCellRule, fact: AttributeFact) -> str:
+    return cells.share(fact.disclosed_records / fact.records, fact.records)
+
+
 def _inference(view: RecordView) -> list[Row]:
-    """Inference is scored as far as a record has to be found first; what a class shares is not."""
-    fact, cells = view.combined, view.cells
-    shared = (
-        "A class whose members share a sensitive value discloses that value without any identification. No figure in "
-        f"this document bounds that. Sensitive columns released: {view.names(Role.SENSITIVE)}."
+    """Inference is scored as far as a record has to be found first; what a class shares is counted beside it."""
+    fact, cells, classes = view.combined, view.cells, view.attribute
+    shared = said(
+        "A class whose members share a sensitive value discloses that value without any identification.",
+        f"Beyond what chance explains that is so of {_disclosed(cells, classes)} of the records (section 12.5)."
+        if classes
+        else "No figure in this document bounds that.",
+        f"Sensitive columns released: {view.names(Role.SENSITIVE)}.",
     )
     if fact is None:
         return _criterion("Inference", "not assessed", shared, ("none was measured", *[DASH] * 4))

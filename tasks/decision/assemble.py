@@ -8,7 +8,16 @@ from typing import Any, TypeVar
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.identity.assessment import IdentityFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
-from tasks.assessments.registry import ASSESSMENTS, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
+from tasks.assessments.registry import (
+    ASSESSMENTS,
+    ATTRIBUTE,
+    COMBINED,
+    IDENTITY,
+    LINKAGE,
+    SEQUENTIAL,
+    SINGLING_OUT,
+    UTILITY,
+)
 from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
@@ -276,8 +285,8 @@ def _finished(findings: Findings) -> Collection[str]:
 def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
     risk = findings.risk
-    alone = findings.fact(SINGLING_OUT)
-    if risk and risk.sequential and risk.combined and risk.linkage and alone:
+    alone, classes = findings.fact(SINGLING_OUT), findings.fact(ATTRIBUTE)
+    if risk and risk.sequential and risk.combined and risk.linkage and alone and classes:
         recorded = flat_figures(
             risk.residual,
             risk.transparent,
@@ -285,6 +294,7 @@ def _rescored(findings: Findings) -> GateResult:
             risk.combined.residual,
             risk.linkage.records,
             singled_out=alone.as_released,
+            disclosed=classes.disclosed_records,
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)

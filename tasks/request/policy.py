@@ -273,6 +273,9 @@ class Measure(StrEnum):
     LINKED_MASKED = "linkage.masked_share"
     SINGLED_OUT = "singling_out.share"
     SINGLED_OUT_POPULATION = "singling_out.population_share"
+    ATTRIBUTE_DISCLOSED = "attribute.disclosed_share"
+    ATTRIBUTE_HOMOGENEOUS = "attribute.homogeneous_share"
+    ATTRIBUTE_RISE = "attribute.maximum_rise"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
 
@@ -367,6 +370,11 @@ DEFAULT_GATES = (
         measure=Measure.SINGLED_OUT_POPULATION,
         at_most=0.09,
         because="The same bound on the people whom a few known columns single out in the population.",
+    ),
+    Gate(
+        measure=Measure.ATTRIBUTE_DISCLOSED,
+        at_most=0.0,
+        because="No class may disclose a sensitive value of its records beyond what chance explains.",
     ),
 )
 

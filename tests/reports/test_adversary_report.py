@@ -57,6 +57,7 @@ class TestSections:
             ("12.2", "combined"),
             ("12.3", "criteria"),
             ("12.4", "singling_out"),
+            ("12.5", "attribute"),
         ]
 
     def test_of_a_stage_that_did_not_finish_its_part_says_why(self) -> None:

@@ -129,7 +129,10 @@ def approved() -> DecisionRecord:
         masking=linkage_records.maskings(),
         risk=_risk(),
         utility=linkage_records.utility(),
-        further={"singling_out": special_records.singling_out().model_dump(mode="json")},
+        further={
+            "singling_out": special_records.singling_out().model_dump(mode="json"),
+            "attribute": special_records.attribute().model_dump(mode="json"),
+        },
         not_assessed=(),
         requested_by="Office of Research Data, data steward",
         requested_at=datetime(2026, 3, 9, 14, 12, 0, tzinfo=UTC),
@@ -362,6 +365,7 @@ def _gates(
         figures |= {Measure.SEQUENTIAL_MAXIMUM: planned, **gate_figures(linkage_records.linkage())}
         intervals = gate_intervals(linkage_records.linkage())
         figures[Measure.SINGLED_OUT_POPULATION] = special_records.singling_out().population_share
+        figures[Measure.ATTRIBUTE_DISCLOSED] = 0.0
     policy = (
         *DEFAULT_GATES,
         Gate(

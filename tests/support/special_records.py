@@ -1,7 +1,8 @@
-"""A made-up finding on singling out, for records that reports are tested with."""
+"""Made-up findings on singling out and on attribute disclosure, for records that reports are tested with."""
 
 from typing import Any
 
+from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact, SinglingOutFact, UniquenessFact
 
 RECORDS = 32_561
@@ -39,6 +40,41 @@ def singling_out(**changes: Any) -> SinglingOutFact:
         ),
         worst=_uniqueness(columns, 14_334, 6_176, (0.02354, 0.3595, 0.3548)),
         together=_uniqueness(("age", "race", "sex", "zip", "workclass", "occupation", "hours-per-week"), 24_481, 2_080),
+    )
+    return fact.model_copy(update=changes)
+
+
+def attribute(**changes: Any) -> AttributeFact:
+    """Nothing is disclosed; figures near those of the Adult-TN example."""
+    columns = (
+        ("occupation", 14, 14, None, 1.0, 9_926, 9_966.0),
+        ("capital-gain", 119, 118, 501.3, 1.0, 845, 808.0),
+        ("salary-class", 2, 1, None, 1.0, 3_009, 2_923.0),
+        ("relationship", 6, 0, None, 0.0, 0, 0.0),
+    )
+    fact = AttributeFact(
+        classes=17_636,
+        records=RECORDS,
+        known=(),
+        columns=tuple(
+            ColumnDisclosureFact(
+                column=name,
+                values=values,
+                judged=judged,
+                width=width,
+                largest_share=share,
+                plain_rise=0.0301,
+                informed_rise=0.0384,
+                homogeneous_classes=homogeneous,
+                homogeneous_records=homogeneous,
+                homogeneous_by_chance=chance,
+                disclosed_classes=0,
+                disclosed_records=0,
+            )
+            for name, values, judged, width, share, homogeneous, chance in columns
+        ),
+        disclosed_classes=0,
+        disclosed_records=0,
     )
     return fact.model_copy(update=changes)
 
