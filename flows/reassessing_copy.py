@@ -270,11 +270,15 @@ class CopyReassessment:
 
     def _context(self) -> DecisionContext:
         decided = self.decided
+        population_sha256 = str(self._sha256("population"))
+        kept = {"policy": decided.policy.enrolled} if digest(self.request.policy) == decided.policy.sha256 else {}
+        if population_sha256 == decided.population.sha256:
+            kept["population"] = decided.population.enrolled
         return DecisionContext(
             release_id=decided.release_id,
             request_sha256=decided.request_sha256,
             dataset_sha256=decided.dataset.source_sha256,
-            population_sha256=str(self._sha256("population")),
+            population_sha256=population_sha256,
             code=code_fact(),
             seed_commitment_sha256=decided.seed_commitment_sha256,
             requested_at=decided.requested_at,
@@ -284,6 +288,7 @@ class CopyReassessment:
             inputs_id=decided.inputs_id,
             overrides=self.overrides,
             supersedes={} if decided.supersedes is None else {self.copy.recipient: decided.supersedes},
+            enrolments={place: fact for place, fact in kept.items() if fact is not None},
         )
 
     def _sha256(self, part: Literal["population", "external_data"]) -> str | None:

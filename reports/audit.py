@@ -420,7 +420,8 @@ _LISTED: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
     "attacks": (
         (
             ("attacks",),
-            "Before delivery, each file is attacked as an intruder would who holds the original file. The table lists "
+            "Before delivery, each file is attacked as an intruder would who knows everybody's original values of the "
+            "columns that its request takes as known. The table lists "
             "the strongest attack of each kind of intruder, with the share of people whom it links to their own "
             "records and the share that guessing links. Where the rows are a sample, the interval shows the "
             "uncertainty of the share.",

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from reports import numbers
 from reports.smallcell import HIDDEN, SmallCellRule
+from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
@@ -132,6 +133,12 @@ class RecordView(FileView):
         """Records that a few columns single out; None where the stage did not finish."""
         fact = self.record.further.get("singling_out")
         return None if fact is None else SinglingOutFact.model_validate(fact)
+
+    @cached_property
+    def attribute(self) -> AttributeFact | None:
+        """Values that classes disclose; None where the stage did not finish."""
+        fact = self.record.further.get("attribute")
+        return None if fact is None else AttributeFact.model_validate(fact)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

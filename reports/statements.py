@@ -29,7 +29,7 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "sequential": ("Sequential adversary", ("sequential", "fmdp"), "no sequential adversary was modelled"),
     "combined": (
         "Identity × attribute score",
-        ("identity × attribute", "attribute disclosure", "combined"),
+        ("identity × attribute", "combined"),
         "how sensitive the disclosed values are was not scored",
     ),
     "linkage": ("Record linkage", ("linkage",), "no attack by an intruder who holds the source file was made"),
@@ -37,6 +37,11 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         "Singling out by a few columns",
         ("singling out",),
         "sets of other columns than the quasi-identifiers were not searched",
+    ),
+    "attribute": (
+        "Attribute disclosure",
+        ("attribute disclosure",),
+        "what the records of a class share was not counted",
     ),
     "columns": (
         "Released columns",
@@ -57,6 +62,7 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "combined": risk and risk.combined,
         "linkage": risk and risk.linkage,
         "singling_out": record.further.get("singling_out"),
+        "attribute": record.further.get("attribute"),
         "columns": record.further.get("columns"),
         "utility": record.utility,
         "decoys": record.decoys,
@@ -83,6 +89,7 @@ def tested(record: DecisionRecord) -> str:
         "scored identity and attributes together" if found["combined"] else None,
         "linked the release to the source file as an intruder would who holds it" if found["linkage"] else None,
         "searched the released columns for sets that single records out" if found["singling_out"] else None,
+        "counted what the classes disclose of their records" if found["attribute"] else None,
         "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,

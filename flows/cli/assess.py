@@ -24,7 +24,7 @@ from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from flows.policies import PolicyShelf
 from reports.document import Block, Heading, Paragraph, findings
 from reports.record_view import FileView
-from reports.sections import combined, linkage, sequential, singling_out, utility
+from reports.sections import attribute, combined, linkage, sequential, singling_out, utility
 from reports.sections.method import masking
 from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
@@ -33,7 +33,7 @@ from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of
-from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
 from tasks.assessments.sequential.solvers import solve_plans
 from tasks.assessments.singling_out.assessment import special_records
 from tasks.candidate.candidate import Candidate, CandidateSource
@@ -56,6 +56,7 @@ class AssessedMethod(StrEnum):
     COMBINED = "combined"
     LINKAGE = "linkage"
     SINGLING_OUT = "singling-out"
+    ATTRIBUTE = "attribute"
     UTILITY = "utility"
     DECOYS = "decoys"
 
@@ -112,12 +113,15 @@ def assess(
     ``combined`` scores identity and attribute disclosure in one, before and after, and says which known attributes and
     which sensitive ones make the score, for the file and for the records that score highest.
 
-    ``linkage`` attacks the release as an intruder would who holds the original file: by groups and by masked numbers,
-    with and without knowing rule and maskings, with less knowledge, and with learned weights.
+    ``linkage`` attacks the release as an intruder would who knows original values of everybody, at least the
+    quasi-identifiers: by groups and by masked numbers, with and without knowing rule and maskings, with less
+    knowledge, and with learned weights.
 
     ``singling-out`` searches every set of a few released columns for records that are alone by it. It says which
     columns do it, which sets single out the records that score highest, and how many are unique in the population, as
     estimated.
+
+    ``attribute`` shows what the records of a class share: values that are disclosed without any record being found.
 
     ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
     associations, clusters, classifiers, and risk against utility of each masking.
@@ -274,6 +278,7 @@ def _learned(candidate: Candidate, name: str) -> Assessed:
 
 _SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
     AssessedMethod.FMDP: (SEQUENTIAL, "a sequential adversary", sequential.sequential),
-    AssessedMethod.LINKAGE: (LINKAGE, "who holds the original file links it to the release", linkage.linkage),
+    AssessedMethod.LINKAGE: (LINKAGE, "an intruder links known values to the release", linkage.linkage),
+    AssessedMethod.ATTRIBUTE: (ATTRIBUTE, "what classes disclose of their records", attribute.attribute),
     AssessedMethod.UTILITY: (UTILITY, "what the file is good for", partial(utility.measured, associations=10)),
 }

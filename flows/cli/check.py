@@ -25,7 +25,7 @@ from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF, Measure, ReleaseRequest, Role
+from tasks.request.model import PARAMETER_OF, PARTITIONS, Measure, ReleaseRequest, Role, records_for
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -109,6 +109,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
             *_misfit_notes(prepared),
+            *_class_notes(loaded.request, prepared),
             *_decoy_notes(loaded.request, frame),
         )
         return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes)
@@ -131,6 +132,26 @@ def _misfit_notes(prepared: Prepared) -> Iterator[str]:
             f"{column} is distributed otherwise than in the population: at least {share:.0%} of the records would need "
             "another value"
         )
+
+
+def _class_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    """Note on a gate on the prosecutor risk that nothing in the policy keeps open, with the term that does."""
+    terms = request.policy.generalization
+    gate = next((one for one in request.policy.gates if one.measure is Measure.PROSECUTOR_MAXIMUM), None)
+    if gate is None or not gate.threshold or (least := records_for(gate.threshold)) <= terms.fewest_records:
+        return
+    term = f"k_anonymity: {{k: {least}, local_recoding: true}}"
+    if not all(tree.is_tree for tree in prepared.hierarchies.values()):
+        term = f"minimum_class_size: {least}"
+    elif terms.k_anonymity is not None:
+        term = f"k_anonymity.k: {least}"
+    elif request.methods <= PARTITIONS and terms.collusion is None:
+        term = f"budget: {{least_records: {least}}}"
+    yield (
+        f"the gate on {gate.measure.value} blocks classes of fewer than {least:,} records, and no term of "
+        f"policy.generalization keeps them out: add “{term}” there, or set “presence: unknown” and remove that gate if "
+        "nobody can know who is in the file"
+    )
 
 
 def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:

@@ -20,7 +20,7 @@ from tasks.request.model import Gate, Measure
 _RANKED = "Ranked by how far the figure is beyond its threshold, relative to the threshold."
 _TIGHT = "Ranked by what is left to the threshold, relative to it."
 _STYLES = {Verdict.APPROVED: "approved", Verdict.AWAITING_REVIEW: "awaiting", Verdict.BLOCKED: "blocked"}
-_FAMILIES = {"sequential", "combined", "linkage", "singling_out", "utility", "uncertain"}
+_FAMILIES = {"sequential", "combined", "attribute", "linkage", "singling_out", "utility", "uncertain"}
 _ESTIMATED = (
     "≈ estimated: record linkage was tried anew, on other people than a release would draw and without learned "
     "distances; a release decides."

@@ -10,6 +10,7 @@ from typing import TypeVar
 from reports.document import Block, Section
 from reports.record_view import RecordView
 from reports.sections import (
+    attribute,
     columns,
     combined,
     decoys,
@@ -78,6 +79,7 @@ def _contents(
             "Records that a few columns single out",
             _part("singling_out", view.singling_out, singling_out.singling_out),
         ),
+        ("attribute", "What classes disclose", _part("attribute", view.attribute, attribute.attribute)),
         ("columns", "Released columns and what they tell", _part("columns", view.columns, columns.columns)),
     )
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())

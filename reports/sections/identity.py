@@ -165,7 +165,7 @@ def tests(view: RecordView) -> Iterator[Block]:
         "Each test makes an attack on the released file and is read beside its baseline, what the same adversary "
         "reaches without it: an attack that does no better than its baseline proves nothing about the file. The "
         "transparency test assumes a recipient who knows how the file was made, beside what the method claims for "
-        "itself; the linkage tests assume an intruder who holds the source file, beside guessing.",
+        "itself; the linkage tests assume an intruder who knows values of the source file, beside guessing.",
         "Whether decoys can be distinguished from real classes is tested in section 14, also beside guessing."
         if view.record.decoys and view.record.decoys.detectability
         else None,

@@ -96,11 +96,24 @@ def strongest(fact: LinkageFact, kind: Kind) -> AttackFact | None:
     return found
 
 
+def intruder(view: FileView, fact: LinkageFact) -> str:
+    """Knowledge of the intruder in words: the source file, the quasi-identifiers, or some of the columns."""
+    known, released = set(fact.known), {name for name, role in view.roles.items() if role != Role.DIRECT}
+    if known == released:
+        return "an intruder who holds the source file"
+    if known == {name for name in released if view.roles[name] == Role.QUASI}:
+        return "an intruder who knows everybody's quasi-identifiers and no other column"
+    return (
+        f"an intruder who knows {numbers.integer(len(known))} of the {numbers.integer(len(released))} released columns "
+        "of everybody"
+    )
+
+
 def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
     """The part of the section on adversarial tests."""
     cells = view.cells
     yield (
-        "How many people would an intruder re-identify who holds the source file itself (Torra 2016)? The intruder "
+        f"How many people would be re-identified by {intruder(view, fact)} (Torra 2016)? The intruder "
         f"holds everybody's values of {', '.join(fact.known)} as collected, and looks in the "
         f"{cells.count(fact.records)} released records for each person's own; a tie counts in parts. A recipient is "
         "likely to hold less, so that the shares are meant as upper bounds. An uninformed attack uses the released "

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.assumptions import assumptions
 from reports.document import (
+    DASH,
     Block,
     Bullets,
     Facts,
@@ -131,17 +132,17 @@ def _highest_risks(view: RecordView) -> Table:
         title = "a sequential adversary, who plans a series of attempts"
         rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
 
-    def outcome(measure: str) -> str:
+    def judged(measure: str) -> tuple[str, str]:
+        """Threshold and outcome of the gate."""
         row = view.gate(measure)
-        return passed(yes=row.gate.passed, overridden=bool(row.gate.overridden)) if row else small("no gate")
+        if row is None:
+            return DASH, small("no gate")
+        return numbers.risk(row.gate.threshold), passed(yes=row.gate.passed, overridden=bool(row.gate.overridden))
 
     return Table(
-        "Highest risk of a record before and after, beside the policy's threshold",
+        "Highest risk of a record before and after, beside the threshold of the gate that judges it",
         "As seen by 46 | before 12r | after 12r | threshold 13r | gate 17",
-        [
-            (who, numbers.risk(one), strong(numbers.risk(two)), numbers.risk(risk.threshold), outcome(measure))
-            for who, one, two, measure in rows
-        ],
+        [(who, numbers.risk(one), strong(numbers.risk(two)), *judged(measure)) for who, one, two, measure in rows],
     )
 
 

@@ -55,6 +55,12 @@ _BY_METHOD: dict[str, tuple[str, ...]] = {
         "Zayatz L (1991). Estimation of the percent of unique population elements on a microdata file using the "
         "sample. US Bureau of the Census, Statistical Research Division Report 91/08.",
     ),
+    "attribute": (
+        "Li J, Tao Y, Xiao X (2008). Preservation of proximity privacy in publishing numerical sensitive data. SIGMOD "
+        "2008, 473–486.",
+        "Machanavajjhala A, Kifer D, Gehrke J, Venkitasubramaniam M (2007). l-Diversity: privacy beyond k-anonymity. "
+        "ACM Transactions on Knowledge Discovery from Data 1(1), 3.",
+    ),
     "probabilistic": ("Fellegi IP, Sunter AB (1969). A theory for record linkage. JASA 64, 1183–1210.",),
     "joint": (
         "Sinkhorn R (1967). Diagonal equivalence to matrices with prescribed row and column sums. American "
@@ -235,6 +241,7 @@ def _used(view: RecordView) -> set[str]:
         "combined": view.combined,
         "linkage": view.linkage,
         "singling_out": view.singling_out,
+        "attribute": view.attribute and view.attribute.columns,
         "probabilistic": any(name.endswith("probabilistic") for name in attacks),
         "joint": any(name.endswith("joint") for name in attacks),
         "chance": chances and chances.approved.draws > 1,

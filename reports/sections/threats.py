@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import DASH, Block, Row, Table, lines, said, small, strong, text
 from reports.record_view import RecordView
-from reports.sections.linkage import NO_INTERVAL, link_text, strongest
+from reports.sections.linkage import NO_INTERVAL, intruder, link_text, strongest
+from reports.smallcell import SmallCellRule
+from tasks.assessments.attribute.facts import AttributeFact
 from tasks.request.model import Measure, Role
 
 _EXACT = "exact"
@@ -62,7 +64,7 @@ def threats(view: RecordView) -> Iterator[Block]:
     if linkage:
         rows.append(
             (
-                strong("Holder of the source file"),
+                strong("Linking intruder"),
                 f"everybody's values of {', '.join(linkage.known)}; without the method, or with rule, maskings and "
                 "parameters",
                 "as many people as possible linked to their released record",
@@ -170,7 +172,7 @@ def _singling_out(view: RecordView) -> list[Row]:
 
 
 def _linkability(view: RecordView) -> list[Row]:
-    """Links by an intruder who holds the source file; where no attack was made, those expected with the population."""
+    """Links by the intruder of the record linkage; where none was made, those expected with the population."""
     risk, fact, sequential = view.risk, view.linkage, view.sequential
     attack = strongest(fact, "informed") if fact else None
     planned = linked = None
@@ -189,9 +191,10 @@ def _linkability(view: RecordView) -> list[Row]:
         )
     if fact and attack:
         shown = link_text(attack.figure, view.cells)
-        linked = f"An intruder who holds the source file and knows the method links {shown.share} of the records."
+        who = intruder(view, fact)
+        linked = f"{who[:1].upper()}{who[1:]}, and the method, links {shown.share} of the records."
         figure = (
-            "people linked by the strongest intruder who holds the source file, a share",
+            f"people linked by the strongest attack of {who}, a share",
             "not recorded" if fact.initial_share is None else view.share_in(fact.initial_share),
             shown.share,
             view.asked(Measure.LINKED_INFORMED),
@@ -210,12 +213,19 @@ def _linkability(view: RecordView) -> list[Row]:
     return _criterion("Linkability", "assessed in part", finding, figure)
 
 
+def _disclosed(cells: SmallCellRule, fact: AttributeFact) -> str:
+    return cells.share(fact.disclosed_records / fact.records, fact.records)
+
+
 def _inference(view: RecordView) -> list[Row]:
-    """Inference is scored as far as a record has to be found first; what a class shares is not."""
-    fact, cells = view.combined, view.cells
-    shared = (
-        "A class whose members share a sensitive value discloses that value without any identification. No figure in "
-        f"this document bounds that. Sensitive columns released: {view.names(Role.SENSITIVE)}."
+    """Inference is scored as far as a record has to be found first; what a class shares is counted beside it."""
+    fact, cells, classes = view.combined, view.cells, view.attribute
+    shared = said(
+        "A class whose members share a sensitive value discloses that value without any identification.",
+        f"Beyond what chance explains that is so of {_disclosed(cells, classes)} of the records (section 12.5)."
+        if classes
+        else "No figure in this document bounds that.",
+        f"Sensitive columns released: {view.names(Role.SENSITIVE)}.",
     )
     if fact is None:
         return _criterion("Inference", "not assessed", shared, ("none was measured", *[DASH] * 4))

@@ -1,15 +1,15 @@
 """The outcome of validation, and the checklist of Safe Harbor's eighteen kinds of identifier (45 CFR 164.514(b)(2))."""
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterator, Mapping
+from itertools import chain, groupby
 
 from reports import numbers
-from reports.document import Block, Table, digest_text, failed, lines, passed, plural, text
+from reports.document import Block, Table, digest_text, failed, kept, lines, passed, plural, said, text
 from reports.methods import treatment_text
 from reports.record_view import RecordView
 from tasks.assessments.identity.facts import FieldFact
 from tasks.decision.record import CheckFact
-from tasks.request.model import Method, PatternName, Role, SafeHarborRule, ValueType
+from tasks.request.model import NUMERIC, Method, PatternName, Role, SafeHarborRule, ValueType
 
 _KINDS: tuple[tuple[str, str, tuple[PatternName, ...]], ...] = (
     ("A", "Names", (PatternName.NAME,)),
@@ -38,6 +38,9 @@ _NO_BINARY = (
     "The file is a table of text, numbers and dates; it holds no image, sound or other binary content.",
 )
 _FREE_METHODS = frozenset({Method.SAFE_HARBOR, Method.SH_FRIENDLY})
+_WORD, _LISTED = "word of a direct identifier", "listed name"
+_OF_TEXT = frozenset({_WORD, _LISTED, PatternName.EMAIL, PatternName.URL, PatternName.IP, PatternName.POSTAL_ADDRESS})
+"""Forms of identifiers that no column of numbers can hold."""
 Finding = tuple[str, str]
 """State of a kind in one or two words, and the evidence."""
 
@@ -47,7 +50,7 @@ def safe_harbor(view: RecordView) -> Iterator[Block]:
     yield (
         "Safe Harbor, 45 CFR 164.514(b)(2), removes eighteen kinds of identifier outright. This release rests on "
         "expert determination instead, so that some kinds may be kept in a coarser form. “Declared absent” means that "
-        "nobody declared such a column and no automatic test for the kind exists."
+        "nobody declared such a column and no automatic test for the kind was made; what a scan left out is named."
     )
     yield Table(
         "The eighteen kinds of identifier of 45 CFR 164.514(b)(2)(i)",
@@ -91,29 +94,46 @@ def _checks(view: RecordView, *kinds: str | None) -> list[CheckFact]:
 
 def _scanned(view: RecordView, *patterns: PatternName) -> Finding:
     """State and evidence of a kind that at most a scan tests."""
-    scans = _checks(view, *patterns)
-    if not scans:
-        return _UNTESTED
-    found = [f"{scan.column}: {view.cells.part(scan.failed, scan.checked)} cells" for scan in scans if not scan.passed]
-    columns = plural(len({scan.column for scan in scans}), "column")
-    if found:
-        return "found", f"Pattern scan of {columns} matched in {'; '.join(found)}."
-    return "scanned, none found", f"Pattern scan of {columns}: no match."
+    return _sought(view, {pattern.value: _checks(view, pattern) for pattern in patterns})
 
 
 def _names(view: RecordView) -> Finding:
     """Names are sought as words of the file's direct identifiers, by titles and labels, and by lists of names."""
-    checks = _checks(view, "identifier in text", "identifier copy", PatternName.NAME)
-    if not checks:
-        return _UNTESTED
+    scans = {_WORD: _checks(view, "identifier in text"), _LISTED: _checks(view, PatternName.NAME)}
+    checks = [*_checks(view, "identifier copy"), *chain.from_iterable(scans.values())]
     bad = sorted({check.column for check in checks if not check.passed})
     if bad:
         return "found", f"Names, or words of the direct identifiers, were found in {', '.join(bad)}."
-    columns = plural(len({check.column for check in checks}), "column")
-    return (
-        "scanned, none found",
-        f"No word of a direct identifier and no listed name found in {columns}.",
+    return _sought(view, scans)
+
+
+def _sought(view: RecordView, scans: Mapping[str, list[CheckFact]]) -> Finding:
+    """State and evidence by the scans for each form that a kind takes; what no scan covers is named."""
+    made = [scan for own in scans.values() for scan in own]
+    off = {check.column for check in view.record.validation.skipped if check.id.startswith("pattern scan/")}
+    if not made:
+        off = off if scans else set()
+        return ("not scanned", f"The request sets scan: false for {', '.join(sorted(off))}.") if off else _UNTESTED
+    found = [f"{scan.column}: {view.cells.part(scan.failed, scan.checked)} cells" for scan in made if not scan.passed]
+    columns = {scan.column for scan in made}
+    if found:
+        return "found", f"Scan of {plural(len(columns), 'column')} matched in {'; '.join(found)}."
+    left = [field for field in view.record.fields if field.role != Role.DIRECT and field.name not in columns]
+    kinds = {ValueType.TEXT} if scans.keys() <= _OF_TEXT else {ValueType.TEXT, *NUMERIC}
+    able = [field.name for field in left if field.type in kinds or field.name in off]
+    gaps = kept(
+        f"column {', '.join(able)}" if able else None,
+        *(f"{form} in any column" for form, own in scans.items() if not own),
     )
+    evidence = said(
+        f"Scan of {plural(len(columns), 'column')} for {', '.join(form for form, own in scans.items() if own)}: no "
+        "match.",
+        f"Not scanned: {'; '.join(gaps)}." if gaps else None,
+        f"Not scanned, as their types are checked: {plural(len(left) - len(able), 'column')} of numbers or dates."
+        if len(left) > len(able)
+        else None,
+    )
+    return "scanned in part, none found" if gaps else "scanned, none found", evidence
 
 
 def _released(view: RecordView, rule: SafeHarborRule) -> list[FieldFact]:

@@ -90,6 +90,11 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.SINGLED_OUT_POPULATION: MeasureText(
             "Estimated records that a few known columns single out in the population", *_RECORDS
         ),
+        Measure.ATTRIBUTE_DISCLOSED: MeasureText("Records whose class discloses a sensitive value", *_RECORDS),
+        Measure.ATTRIBUTE_HOMOGENEOUS: MeasureText("Records in classes of one sensitive value", *_RECORDS),
+        Measure.ATTRIBUTE_RISE: MeasureText(
+            "Largest rise of a sensitive value's probability for an informed recipient", *_PROBABILITY
+        ),
         Measure.COLUMNS_UNPLACED: MeasureText("Released columns without a place in the attack", "columns", Scale.COUNT),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),

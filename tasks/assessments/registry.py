@@ -3,6 +3,7 @@
 from typing import Any
 
 from tasks.assessments.assessment import Assessment
+from tasks.assessments.attribute.assessment import AttributeAssessment
 from tasks.assessments.columns.assessment import ColumnsAssessment
 from tasks.assessments.combined.assessment import CombinedAssessment
 from tasks.assessments.identity.assessment import IdentityAssessment
@@ -12,7 +13,16 @@ from tasks.assessments.singling_out.assessment import SinglingOutAssessment
 from tasks.assessments.utility.assessment import UtilityAssessment
 
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
-LINKAGE, SINGLING_OUT, UTILITY = LinkageAssessment(), SinglingOutAssessment(), UtilityAssessment()
-COLUMNS = ColumnsAssessment()
+LINKAGE, SINGLING_OUT, ATTRIBUTE = LinkageAssessment(), SinglingOutAssessment(), AttributeAssessment()
+COLUMNS, UTILITY = ColumnsAssessment(), UtilityAssessment()
 
-ASSESSMENTS: tuple[Assessment[Any], ...] = (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, SINGLING_OUT, COLUMNS, UTILITY)
+ASSESSMENTS: tuple[Assessment[Any], ...] = (
+    IDENTITY,
+    SEQUENTIAL,
+    COMBINED,
+    LINKAGE,
+    SINGLING_OUT,
+    ATTRIBUTE,
+    COLUMNS,
+    UTILITY,
+)

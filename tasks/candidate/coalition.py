@@ -59,6 +59,8 @@ class Coalition:
     """The recipient's copy, with the groups that are left: people, those whose own cell it is, and those listed."""
     classes: Counts
     """Records of the copy with the same cells in all copies, by data tuple; 0 where it has none."""
+    numbers: Counts
+    """Number of each data tuple, equal for those with the same cells in all copies."""
     cells: Codes
     """The cell that lies in all copies' cells of each data tuple: of each attribute the least general group."""
 
@@ -130,15 +132,15 @@ def _coalition(
     counts = table.population.counts
     kinds = counts[:, None] if table.listed is None else np.column_stack([counts, table.listed])
     effective, cells = people_by_rule(copies, kinds), intersections(table, copies)
-    classes = np.zeros(len(kept), dtype=np.int64)
-    classes[kept] = class_sizes(same_cells(copies)[kept].astype(np.int64), table.data.counts[kept])
+    classes, numbers = np.zeros(len(kept), dtype=np.int64), same_cells(copies).astype(np.int64)
+    classes[kept] = class_sizes(numbers[kept], table.data.counts[kept])
     copy = replace(
         played,
         people=matching_people(table, cells),
         effective=effective[:, 0],
         listed=None if table.listed is None else effective[:, 1],
     )
-    return Coalition(tuple(member.id for member in members), copy, classes, cells)
+    return Coalition(tuple(member.id for member in members), copy, classes, numbers, cells)
 
 
 def _of_another(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -> PooledCopy | None:

@@ -10,6 +10,7 @@ from tasks.assessments.identity.assessment import IdentityFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.registry import (
     ASSESSMENTS,
+    ATTRIBUTE,
     COLUMNS,
     COMBINED,
     IDENTITY,
@@ -294,8 +295,8 @@ def _finished(findings: Findings) -> Collection[str]:
 def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
     risk = findings.risk
-    alone = findings.fact(SINGLING_OUT)
-    if risk and risk.sequential and risk.combined and risk.linkage and alone:
+    alone, classes = findings.fact(SINGLING_OUT), findings.fact(ATTRIBUTE)
+    if risk and risk.sequential and risk.combined and risk.linkage and alone and classes:
         recorded = flat_figures(
             risk.residual,
             risk.transparent,
@@ -303,6 +304,7 @@ def _rescored(findings: Findings) -> GateResult:
             risk.combined.residual,
             risk.linkage.records,
             singled_out=alone.as_released,
+            disclosed=classes.disclosed_records,
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)

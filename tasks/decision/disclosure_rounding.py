@@ -25,6 +25,10 @@ _COUNTS = frozenset(
         "needed",
         "uniques",
         "pairs",
+        "homogeneous_classes",
+        "homogeneous_records",
+        "disclosed_classes",
+        "disclosed_records",
     }
 )
 _BIN = frozenset({"low", "high", "records"})
@@ -184,6 +188,7 @@ _RULES: dict[str, Rule] = {
             "risk.combined.by_known_set",
             "risk.combined.by_attribute",
             "risk.coalitions",
+            "further.attribute",
             "further.singling_out",
             "risk.game.stakes.map.figures",
             "risk.game.stakes.curves.games",

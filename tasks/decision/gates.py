@@ -228,10 +228,12 @@ def flat_figures(
     attacked: int,
     *,
     singled_out: int,
+    disclosed: int,
 ) -> dict[str, float]:
     """Every number of a scoring by a name of its own.
 
-    ``attacked`` are the rows that are as linkage attacked them, ``singled_out`` those that a few columns single out.
+    ``attacked`` are the rows that are as linkage attacked them, ``singled_out`` those that a few columns single out,
+    ``disclosed`` those whose class discloses a value.
     """
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
@@ -240,6 +242,7 @@ def flat_figures(
         "combined": combined.model_dump(),
         "rows as attacked": attacked,
         "rows singled out": singled_out,
+        "rows disclosed": disclosed,
     }
     return dict(_numbers(document, ()))
 

@@ -23,8 +23,14 @@ from tasks.delivery.columns import column_names, columns_of
 from tasks.delivery.formula_marks import harmless
 from tasks.delivery.listed_groups import ListedRows, is_whole, listed_rows
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
-from tasks.delivery.released_file import is_marked, read_cells, read_columns, read_numbers, released_rows
-from tasks.delivery.write import decoys_as_sealed
+from tasks.delivery.released_file import (
+    decoys_as_sealed,
+    is_marked,
+    read_cells,
+    read_columns,
+    read_numbers,
+    released_rows,
+)
 from tasks.validation.patterns import TEXT_PATTERNS
 from tasks.validation.readings import readable
 from tasks.validation.suite import scanned

@@ -6,6 +6,7 @@ order of collection nor the record id can be learned. In CSV, text that a spread
 (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -170,4 +171,27 @@ def _not_as_written(path: Source, got: str) -> StageFailed:
         expected="the labels of the hierarchies in every quasi-identifier",
         got=got,
         fix="do not release it; check the disk and run the release again",
+    )
+
+
+def decoys_as_sealed(
+    path: Source, decoys: Sequence[Mapping[str, str | None]], real: NDArray[np.bool_], request: ReleaseRequest
+) -> bool:
+    """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
+
+    `real` says of each row whether it is a record of the data. StageFailed says that the file cannot be read.
+    """
+    found = read_columns(path, request.outbound)
+    if found.num_rows != len(real):
+        return False
+    texts = {name for name in request.outbound if is_marked(name, request)}
+    rows = found.filter(pa.array(~real)).to_pylist()
+    recovered, spelled = as_read(path)
+    read = Counter(
+        tuple(recovered(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
+        for row in rows
+    )
+    return read == Counter(
+        tuple(None if decoy[name] is None else spelled(name, str(decoy[name])) for name in request.outbound)
+        for decoy in decoys
     )

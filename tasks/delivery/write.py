@@ -4,8 +4,7 @@ A file that is read back is coded anew, its values weighed and compared as they 
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import save_figure
+from tasks.assessments.attribute.assessment import ClassTable, judged_columns
 from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
@@ -31,8 +31,8 @@ from tasks.delivery.parquet_file import Source
 from tasks.delivery.pending import seal_members
 from tasks.delivery.released_file import (
     as_read,
+    decoys_as_sealed,
     delivered_table,
-    is_marked,
     read_cells,
     read_columns,
     read_numbers,
@@ -42,8 +42,16 @@ from tasks.delivery.released_file import (
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import CodedColumn, code_column, knowable_columns, known_probabilities, sensitivities
+from tasks.microdata.coded import (
+    CodedColumn,
+    certain_columns,
+    code_column,
+    knowable_columns,
+    known_probabilities,
+    sensitivities,
+)
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest
 from tasks.request.public_key import fingerprint, kind_of
@@ -127,12 +135,12 @@ def score_again(
 
     StageFailed says that the file cannot be read.
     """
-    columns, chances = _columns_of_file(path, request, names, real), known_probabilities(request)
+    columns, chances = columns_of_file(path, request, names, real), known_probabilities(request)
     table = ScoreTable(
         names=tuple(names),
-        codes=np.column_stack([column.codes for column in columns]),
+        codes=np.column_stack([columns[name].codes for name in names]),
         known_probabilities=tuple(chances[name] for name in names),
-        sensitivities=tuple(column.weights for column in columns),
+        sensitivities=tuple(columns[name].weights for name in names),
     )
     return score_figure(scores(table, request.policy.combined), request.policy.combined)
 
@@ -146,22 +154,33 @@ def known_table_again(
     be read.
     """
     names, released = knowable_columns(request), int(real.sum())
-    columns = [one.codes for one in _columns_of_file(path, request, names, real)]
+    columns = [one.codes for one in columns_of_file(path, request, names, real).values()]
     codes = np.column_stack([np.empty((released, 0), dtype=np.int64), *columns])
     fraction = sampling_fraction(request, released, collected, people)
     return KnownTable(names, codes, request.policy.singling_out.columns, fraction)
 
 
-def _columns_of_file(
+def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: NDArray[np.bool_]) -> ClassTable:
+    """The classes of a released file with their sensitive values; ``cells`` numbers the cell of each real row.
+
+    StageFailed says that the file cannot be read.
+    """
+    known, judged = certain_columns(request), judged_columns(request)
+    columns = columns_of_file(path, request, (*known, *judged), real)
+    codes = [columns[name].codes.astype(np.int64) for name in known]
+    return ClassTable.of(cells, codes, {name: columns[name] for name in judged}, np.arange(len(cells)))
+
+
+def columns_of_file(
     path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None
-) -> list[CodedColumn]:
-    """Columns of a released file, coded anew; of its real rows alone where these are given."""
+) -> dict[str, CodedColumn]:
+    """Columns of a released file by name, coded anew; of its real rows alone where these are given."""
     released = read_columns(path, names)
     if real is not None:
         released = released.filter(pa.array(real))
     recovered, spelled = as_read(path)
     weights = sensitivities(request)
-    columns = []
+    columns = {}
     for name in names:
         text = pd.Series(pd.Categorical(released[name].to_pandas()))
         text = text.cat.rename_categories(recovered)
@@ -170,31 +189,8 @@ def _columns_of_file(
             given = given.model_copy(
                 update={"values": {spelled(name, value): weight for value, weight in given.values.items()}}
             )
-        columns.append(code_column(text, given))
+        columns[name] = code_column(text, given, request.attributes[name].type)
     return columns
-
-
-def decoys_as_sealed(
-    path: Source, decoys: Sequence[Mapping[str, str | None]], real: NDArray[np.bool_], request: ReleaseRequest
-) -> bool:
-    """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
-
-    `real` says of each row whether it is a record of the data. StageFailed says that the file cannot be read.
-    """
-    found = read_columns(path, request.outbound)
-    if found.num_rows != len(real):
-        return False
-    texts = {name for name in request.outbound if is_marked(name, request)}
-    rows = found.filter(pa.array(~real)).to_pylist()
-    recovered, spelled = as_read(path)
-    read = Counter(
-        tuple(recovered(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
-        for row in rows
-    )
-    return read == Counter(
-        tuple(None if decoy[name] is None else spelled(name, str(decoy[name])) for name in request.outbound)
-        for decoy in decoys
-    )
 
 
 def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) -> dict[str, float] | None:
@@ -215,6 +211,7 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
     listed = None if made.listed is None else made.listed[of_cell]
     sizes = class_sizes(numbers, counts)
     expected = made.cells[candidate.prepared.tuple_of_record[rows[real]]]
+    classes = disclosed_again(path, request, cell_numbers(cells[real], index.axis_sizes), real)
     return flat_figures(
         risk_view(sizes, people, counts, policy.risk_threshold, policy.small_cell),
         transparent_risk(people, effective, counts, candidate.payoffs),
@@ -222,4 +219,5 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
         score_again(path, request, scored_names(request, candidate.prepared), real),
         rows_as_attacked(path, cells, expected, candidate.masked, rows),
         singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
+        disclosed=int(classes.disclosed.sum()),
     )

@@ -137,7 +137,9 @@ def with_masked(prepared: Prepared, request: ReleaseRequest, columns: MaskedColu
     """Coded data whose masked columns hold the masked values."""
     weights = sensitivities(request)
     replaced = {
-        name: code_column(columns.text(name), weights.get(name)) for name in columns.names if name in prepared.columns
+        name: code_column(columns.text(name), weights.get(name), request.attributes[name].type)
+        for name in columns.names
+        if name in prepared.columns
     }
     return replace(prepared, columns={**prepared.columns, **replaced})
 

@@ -28,6 +28,8 @@ class CodedColumn:
     """Number of each record's value, in the order of the file; a missing value is the last; shape (n_records,)."""
     weights: NDArray[np.float64]
     """Sensitivity of each value, 0 to 1, that of the attribute included; 0 for a missing one; shape (n_values,)."""
+    places: NDArray[np.float64] | None = None
+    """Each value as a number or instant, NaN where it is none; None for text; shape (n_values − 1,)."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,12 @@ def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:
     return tuple(name for name in request.outbound if request.attributes[name].known_probability != UNKNOWN)
 
 
+def certain_columns(request: ReleaseRequest) -> tuple[str, ...]:
+    """Outbound columns besides the quasi-identifiers that are known for certain, as the request states."""
+    known = (name for name in request.outbound if request.attributes[name].known_probability == KNOWN)
+    return tuple(name for name in known if name not in request.quasi_identifiers)
+
+
 def coded_rows(
     request: ReleaseRequest, prepared: Prepared, cells: Codes, rows: NDArray[np.intp], names: Sequence[str]
 ) -> NDArray[np.integer]:
@@ -135,9 +143,11 @@ def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
     return tuple(name for name in request.outbound if name in request.as_they_are)
 
 
-def code_column(values: pd.Series, sensitivity: SensitivityWeights | None) -> CodedColumn:
+def code_column(
+    values: pd.Series, sensitivity: SensitivityWeights | None, kind: ValueType = ValueType.TEXT
+) -> CodedColumn:
     """Code one column of text by first appearance and weigh its values, by 0 without weights."""
-    return weighed_column(*pd.factorize(values), sensitivity)
+    return weighed_column(*pd.factorize(values), sensitivity, kind)
 
 
 def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.integer], levels: pd.Index) -> CodedColumn:
@@ -150,33 +160,45 @@ def numbered_column(request: ReleaseRequest, name: str, codes: NDArray[np.intege
     DataError
         If the order of the column counts and a value has none.
     """
-    demands = request.policy.generalization.k_anonymity
+    demands, kind = request.policy.generalization.k_anonymity, request.attributes[name].type
     if demands is not None and any(one.ordered and one.attribute == name for one in demands.closeness):
-        sequence = np.argsort(_places(name, request.attributes[name].type, codes, levels), kind="stable")
+        sequence = np.argsort(_checked_places(name, kind, codes, levels), kind="stable")
         codes, levels = np.append(np.argsort(sequence), -1)[codes], levels[sequence]
-    return weighed_column(codes, levels, sensitivities(request).get(name))
+    return weighed_column(codes, levels, sensitivities(request).get(name), kind)
 
 
-def weighed_column(codes: NDArray[np.integer], levels: pd.Index, sensitivity: SensitivityWeights | None) -> CodedColumn:
-    """A column whose values are numbered, −1 for a missing one, with their weights."""
+def weighed_column(
+    codes: NDArray[np.integer],
+    levels: pd.Index,
+    sensitivity: SensitivityWeights | None,
+    kind: ValueType = ValueType.TEXT,
+) -> CodedColumn:
+    """A column whose values are numbered, −1 for a missing one, with their weights; with places if it is sensitive."""
     numbers = np.where(codes < 0, len(levels), codes)
     weights = np.zeros(len(levels) + 1)
     if sensitivity is not None:
         weights[:-1] = [
             sensitivity.attribute * sensitivity.values.get(str(level), sensitivity.default) for level in levels
         ]
-    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights)
+    places = None if sensitivity is None or kind is ValueType.TEXT else _places(kind, levels)
+    return CodedColumn(numbers.astype(np.min_scalar_type(len(levels))), weights, places)
 
 
-def _places(name: str, kind: ValueType, codes: NDArray[np.integer], levels: pd.Index) -> NDArray[np.float64]:
-    """Place of each value among numbers or dates."""
-    values, places = pd.Series(levels, dtype="object"), np.full(len(levels), np.nan)
+def _places(kind: ValueType, levels: pd.Index) -> NDArray[np.float64]:
+    """Place of each value among numbers or dates, NaN for one that has none."""
+    values = pd.Series(levels, dtype="object")
     if kind is ValueType.DATE:
         dates = pd.to_datetime(values, format="ISO8601", errors="coerce", utc=True)
         instants = dates.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(np.float64)
-        places = np.where(dates.isna(), np.nan, instants)
-    elif kind is not ValueType.TEXT:
-        places = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+        return np.where(dates.isna(), np.nan, instants)
+    if kind is ValueType.TEXT:
+        return np.full(len(levels), np.nan)
+    return pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+
+
+def _checked_places(name: str, kind: ValueType, codes: NDArray[np.integer], levels: pd.Index) -> NDArray[np.float64]:
+    """Place of each value; raises ``DataError`` if one that occurs has none."""
+    places = _places(kind, levels)
     unplaced = np.flatnonzero(np.isin(codes, np.flatnonzero(np.isnan(places))))
     if len(unplaced):
         raise DataError(

@@ -210,6 +210,7 @@ def save(prepared: Prepared, path: Path) -> None:
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
         **{f"codes_{place}": column.codes for place, column in enumerate(columns)},
         **{f"weights_{place}": column.weights for place, column in enumerate(columns)},
+        **{f"places_{place}": column.places for place, column in enumerate(columns) if column.places is not None},
         **{f"withheld_{place}": codes for place, codes in enumerate(prepared.withheld.values())},
     )
 
@@ -237,7 +238,7 @@ def load(path: Path) -> Prepared:
             arrays["tuple_of_record"],
             about["distinct_values"],
             columns={
-                name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"])
+                name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"], arrays.get(f"places_{place}"))
                 for place, name in enumerate(about["columns"])
             },
             register=Register(arrays["listed"], about["register"]) if about["register"] else None,

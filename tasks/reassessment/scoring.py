@@ -16,11 +16,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Effort
+from tasks.assessments.attribute.assessment import judged_columns
 from tasks.assessments.combined.assessment import gate_figures as combined_figures
 from tasks.assessments.identity.assessment import UNCERTAINTY
 from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
-from tasks.assessments.registry import ASSESSMENTS, IDENTITY, SEQUENTIAL
+from tasks.assessments.registry import ASSESSMENTS, ATTRIBUTE, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
 from tasks.core.seed import derive_seed, masking_generator
 from tasks.decision.assemble import Findings, Output, assemble
@@ -29,14 +30,14 @@ from tasks.decision.record import DecisionRecord
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import keyed_order, read_cells, read_numbers, released_rows
-from tasks.delivery.write import decoys_as_sealed, figures_of_file, known_table_again, score_again
+from tasks.delivery.released_file import decoys_as_sealed, keyed_order, read_cells, read_numbers, released_rows
+from tasks.delivery.write import columns_of_file, figures_of_file, known_table_again, score_again
 from tasks.generalization.count_index import CountIndex, Generalization, matching_people
 from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
-from tasks.microdata.coded import Prepared, known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, certain_columns, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
@@ -122,7 +123,7 @@ def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact
     A ReleasegateError says that the file or the population cannot be used.
     """
     candidate, real = candidate_of_bytes(delivered, today)
-    figures = {**IDENTITY.measures(candidate), **SEQUENTIAL.measures(candidate)}
+    figures = {**IDENTITY.measures(candidate), **SEQUENTIAL.measures(candidate), **ATTRIBUTE.measures(candidate)}
     share = int(candidate.records.sum()) / delivered.record.dataset.rows_in
     figures[Measure.SUPPRESSED_SHARE] = 1.0 - share
     for one in (Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF):
@@ -170,7 +171,8 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
 def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, NDArray[np.bool_]]:
     """A copy as its bytes alone say it, and whether each row of the file is a record and no decoy.
 
-    Its data are the distinct cells of the file with their records, decoys left out; not the values beneath. A
+    Its data are the distinct cells of the file with their records, decoys left out, and the values of columns that
+    classes disclose or are told apart by; not the values beneath the cells. A
     ReleasegateError says that the file or the population cannot be used.
     """
     request, ground = today.request, today.ground
@@ -182,7 +184,9 @@ def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, N
     )
     data = Tuples(found[real][first], counts.astype(np.int64), numbers)
     places = place.ravel().astype(np.int32)
-    prepared = Prepared(ground.hierarchies, data, ground.population, places, {}, columns={}, register=ground.register)
+    names = (*certain_columns(request), *judged_columns(request))
+    columns = columns_of_file(delivered.source, request, names, real)
+    prepared = Prepared(ground.hierarchies, data, ground.population, places, {}, columns, ground.register)
     index = replace(index, data=data)
     candidate = Candidate(
         request=request,

@@ -65,6 +65,7 @@ from tasks.request.policy import (
     SinglingOutPolicy,
     UtilityPolicy,
     ValidationPolicy,
+    records_for,
 )
 from tasks.request.recipient import (
     AdversaryTerms,

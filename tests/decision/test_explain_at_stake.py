@@ -63,7 +63,8 @@ def found(
 
 
 def test_every_measure_of_risk_is_one_or_the_other() -> None:
-    stages = ("transparent.", "prosecutor.", "journalist.", "sequential.", "combined.", "linkage.", "singling_out.")
+    stages: tuple[str, ...] = ("transparent.", "prosecutor.", "journalist.", "sequential.", "combined.", "linkage.")
+    stages = (*stages, "singling_out.", "attribute.")
     assert {measure for measure in Measure if measure.value.startswith(stages)} | {Measure.SMALLEST_CLASS} == RISKS
     assert {Measure.LINKED_MASKED} == RISKS - BY_CLASS
 

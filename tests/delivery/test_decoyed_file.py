@@ -11,8 +11,8 @@ from scipy.stats import chisquare
 
 from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.core.errors import StageFailed
-from tasks.delivery.released_file import delivered_table, read_cells, released_rows
-from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again
+from tasks.delivery.released_file import decoys_as_sealed, delivered_table, read_cells, released_rows
+from tasks.delivery.write import rows_as_attacked, score_again
 from tasks.masking.masked_columns import NOTHING_MASKED
 from tasks.request.model import DeliveryFormat
 from tests.support.released_files import write_to

@@ -23,12 +23,13 @@ from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.delivery.parquet_file import is_parquet, typed
 from tasks.delivery.released_file import (
+    decoys_as_sealed,
     delivered_table,
     read_cells,
     read_columns,
     released_rows,
 )
-from tasks.delivery.write import decoys_as_sealed, rows_as_attacked, score_again
+from tasks.delivery.write import rows_as_attacked, score_again
 from tasks.request.model import DeliveryFormat, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.numeric import masking, numeric_request

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.combined.assessment import combine, score_collected, scored_names
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
-from tasks.assessments.registry import SINGLING_OUT
+from tasks.assessments.registry import ATTRIBUTE, SINGLING_OUT
 from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.candidate.candidate import Candidate
@@ -97,9 +98,10 @@ class Release:
         return combine(request, self.prepared, self.played, self.kept, collected).residual
 
     @property
-    def singled_out(self) -> int:
-        fact: SinglingOutFact = SINGLING_OUT.assess(self.candidate).fact
-        return fact.as_released
+    def counted(self) -> dict[str, int]:
+        few: SinglingOutFact = SINGLING_OUT.assess(self.candidate).fact
+        classes: AttributeFact = ATTRIBUTE.assess(self.candidate).fact
+        return {"singled_out": few.as_released, "disclosed": classes.disclosed_records}
 
     @property
     def read_back(self) -> ScoreFigure:
@@ -164,7 +166,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
     )
     sequential = plan(release.table, release.played, release.kept, derived, external).residual
     rows = int(release.kept[release.prepared.tuple_of_record].sum())
-    recorded = flat_figures(residual, transparent, sequential, release.recorded, rows, singled_out=release.singled_out)
+    recorded = flat_figures(residual, transparent, sequential, release.recorded, rows, **release.counted)
     again = release.measured
     assert rescored_gate(recorded, again).passed
     assert {
@@ -174,7 +176,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
         "residual.smallest_class",
     } <= again.keys()
     assert again["combined.records"] == again["rows as attacked"] == rows
-    assert 0 < again["rows singled out"] == release.singled_out
+    assert 0 < again["rows singled out"] == release.counted["singled_out"]
 
 
 def test_a_register_is_counted_again(tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ def test_a_register_is_counted_again(tmp_path: Path) -> None:
         policy.risk_threshold,
         small_cell=policy.small_cell,
     )
-    recorded = flat_figures(residual, transparent, fact.residual, release.recorded, 6, singled_out=release.singled_out)
+    recorded = flat_figures(residual, transparent, fact.residual, release.recorded, 6, **release.counted)
     assert rescored_gate(recorded, release.measured).passed
 
 

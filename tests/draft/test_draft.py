@@ -18,23 +18,8 @@ from tasks.microdata.build import from_intervals, from_prefixes, read_arx
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
+from tests.support.drafted import filled
 from tests.support.examples import examples
-
-ANSWERS = {
-    "title": "A release",
-    "requested_by": "a.steward",
-    "source": "a register",
-    "path": "population.csv",
-    "id": "a-1",
-    "organisation": "A University",
-    "purpose": "research",
-    "expires": "2040-01-01",
-    "benefit": "1200",
-    "loss": "300",
-    "cost": "4",
-    "count": "people",
-    "record_id": "row",
-}
 
 
 def column(values: Sequence[str | None]) -> pd.Series:
@@ -68,13 +53,6 @@ def clinic() -> pd.DataFrame:
             "weightfactor": [str(value) for value in draws.integers(100_000, 999_999, n)],
             "smoker": [None if number % 40 == 0 else "?" if number % 40 == 1 else "Yvalue" for number in range(n)],
         }
-    )
-
-
-def filled(text: str) -> str:
-    """The draft with an answer wherever it asks for one."""
-    return re.sub(
-        r"^( *(?:- )?)(\w+):( +# fill in: .*)$", lambda m: f"{m[1]}{m[2]}: {ANSWERS[m[2]]}{m[3]}", text, flags=re.M
     )
 
 

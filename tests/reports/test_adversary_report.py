@@ -57,7 +57,8 @@ class TestSections:
             ("12.2", "combined"),
             ("12.3", "criteria"),
             ("12.4", "singling_out"),
-            ("12.5", "columns"),
+            ("12.5", "attribute"),
+            ("12.6", "columns"),
         ]
 
     def test_of_a_stage_that_did_not_finish_its_part_says_why(self) -> None:
@@ -310,7 +311,7 @@ class TestStatements:
         for name in ("Prosecutor", "Journalist", "Marketer", "Informed recipient"):
             assert f" {name} " in every
             assert f" {name} " in fewer
-        for name in ("Sequential adversary", "Holder of the source file", "Acquaintance"):
+        for name in ("Sequential adversary", "Linking intruder", "Acquaintance"):
             assert f" {name} " in every
             assert f" {name} " not in fewer
 

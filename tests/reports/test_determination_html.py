@@ -40,13 +40,27 @@ def test_the_first_page_gives_verdict_file_recipient_and_validity() -> None:
         record.dataset.output_sha256,
         "Cumberland University, Department of Economics (university)",
         "9 March 2026 to 9 March 2027",
-        "All 12 gates passed.",
-        "12 of 12 passed",
+        "All 11 gates passed.",
+        "13 of 13 passed",
     ):
         assert part is not None
         assert part in page
     assert "✗ Blocked" in texts.sections(determination_html(records.blocked()))["decision"]
     assert "◔ Awaiting review" in texts.sections(determination_html(records.awaiting_review()))["decision"]
+
+
+def test_the_first_page_prints_a_threshold_only_where_a_gate_has_it() -> None:
+    """A record's policy counts risks above 0.09 in tables; that is no gate."""
+    record = records.approved()
+    gates = tuple(
+        gate.model_copy(update={"threshold": 0.2}) if gate.id == "transparent.maximum_risk" else gate
+        for gate in record.gates
+        if not gate.id.startswith(("prosecutor.", "journalist."))
+    )
+    rows = texts.sections(determination_html(records.changed(record, gates=gates)))["decision"]
+    for who in ("who knows that a person is in the file", "a journalist, who does not"):
+        assert re.search(rf"{who} \S+ \S+ – no gate", rows)
+    assert re.search(r"who also knows how the file was made \S+ \S+ 0\.2 ", rows)
 
 
 def test_a_blocked_release_never_reads_like_a_permission() -> None:
@@ -189,7 +203,7 @@ def test_wp216_has_before_after_threshold_and_interval_and_says_what_was_not_ass
     assert "Linkability , assessed in part" in found
     assert "87.89% 87.88% none set 87.52–88.23% (95%)" in found
     assert "Inference , assessed in part highest combined score of a record" in found
-    assert "No figure in this document bounds that" in found
+    assert "Beyond what chance explains that is so of 0% of the records (section 12.5)." in found
     assert "workclass, occupation, capital-gain, capital-loss, salary-class" in found
 
 

@@ -13,7 +13,7 @@ from tasks.assessments.linkage.facts import LinkageFact, gate_figures, gate_inte
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.record import DecisionRecord
-from tasks.request.model import Measure
+from tasks.request.model import Measure, Role
 from tests.support import linkage_records, records, texts
 from tests.support.linkage_records import ROWS, SAMPLED, attack, figure
 from tests.support.rendered import determination_html
@@ -53,6 +53,15 @@ class TestSection:
         text = section(records.approved())
         assert "everybody's values of age, zip, race, sex, fnlwgt, hours-per-week, capital-gain, capital-loss" in text
         assert "in the 32,561 released records" in text
+
+    def test_an_intruder_is_called_by_what_it_knows(self) -> None:
+        """Only who knows every released column holds the source file."""
+        assert "an intruder who knows 8 of the 16 released columns of everybody" in section(records.approved())
+        few = texts.seen(determination_html(changed(known=("age", "zip", "race", "sex"))))
+        assert "an intruder who knows everybody's quasi-identifiers and no other column" in few
+        assert "who holds the source file" not in few
+        released = [field.name for field in records.approved().fields if field.role != Role.DIRECT]
+        assert "an intruder who holds the source file" in section(changed(known=tuple(released)))
 
     def test_each_attack_stands_beside_its_interval_its_baseline_and_its_certain_matches(self) -> None:
         text = section(records.approved())
@@ -118,7 +127,7 @@ class TestSection:
         assert "linked the release to the source file" not in section(record, "scope")
         assert "linkage" not in figures(record)
         text = texts.seen(determination_html(record))
-        for words in ("Holder of the source file", "The intruder of the record linkage", "Fellegi", "Certain matches"):
+        for words in ("Linking intruder", "The intruder of the record linkage", "Fellegi", "Certain matches"):
             assert words not in text
             assert words in texts.seen(determination_html(records.approved()))
 
@@ -127,7 +136,9 @@ class TestSection:
         text = section(record, "limitations")
         assert "in the record linkage, whose intruder holds fnlwgt, capital-gain, capital-loss, hours-per-week" in text
         assert "They do not prove that no stronger attack exists" in text
-        assert "knows the method links 87.88% of the records" in section(record, "criteria")
+        assert "released columns of everybody, and the method, links 87.88% of the records" in section(
+            record, "criteria"
+        )
         assert "only shares of section 13.2 are estimated, with intervals" in section(record, "risk")
 
 

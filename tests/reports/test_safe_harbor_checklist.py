@@ -11,6 +11,12 @@ def rows(record: DecisionRecord) -> dict[str, tuple[str, str]]:
     return {letter: finding(RecordView(record), letter) for letter in "ABCDEFGHIJKLMNOPQR"}
 
 
+def scanned_everywhere() -> DecisionRecord:
+    """A record whose request has no column with scan: false."""
+    record = records.approved()
+    return records.changed(record, validation=record.validation.model_copy(update={"skipped": ()}))
+
+
 def with_method(record: DecisionRecord, method: str) -> DecisionRecord:
     assert record.risk is not None
     game = record.risk.game.model_copy(update={"method": method})
@@ -23,11 +29,53 @@ def test_all_eighteen_kinds_are_there_in_the_order_of_the_rule() -> None:
     assert "".join(kind[0] for kind in kinds) == "ABCDEFGHIJKLMNOPQR"
 
 
-@pytest.mark.parametrize("letter", "DEFGHJNO")
+@pytest.mark.parametrize("letter", "FNO")
 def test_a_scanned_kind_rests_on_its_scans(letter: str) -> None:
-    row = rows(records.approved())[letter]
+    row = rows(scanned_everywhere())[letter]
     assert row[0] == "scanned, none found"
-    assert row[1] == "Pattern scan of 10 columns: no match."
+    assert row[1].startswith("Scan of 10 columns for ")
+    assert row[1].endswith(": no match. Not scanned, as their types are checked: 6 columns of numbers or dates.")
+
+
+@pytest.mark.parametrize("letter", "DEGHJ")
+def test_numbers_that_are_not_scanned_are_named_where_they_could_hold_the_kind(letter: str) -> None:
+    state, evidence = rows(scanned_everywhere())[letter]
+    assert state == "scanned in part, none found"
+    assert "Not scanned: column age, fnlwgt, education-num, " in evidence
+
+
+@pytest.mark.parametrize("letter", "AFNO")
+def test_a_column_that_no_scan_covers_is_named(letter: str) -> None:
+    state, evidence = rows(records.approved())[letter]
+    assert state == "scanned in part, none found"
+    assert "Not scanned: column fnlwgt" in evidence
+
+
+def test_a_column_that_is_only_no_copy_was_not_scanned_for_names() -> None:
+    record = scanned_everywhere()
+    checks = tuple(check for check in record.validation.checks if check.id != "name/expect_it/race")
+    validation = record.validation.model_copy(update={"checks": checks})
+    state, evidence = rows(records.changed(record, validation=validation))["A"]
+    assert state == "scanned in part, none found"
+    assert "Not scanned: column race" in evidence
+
+
+def test_forms_that_the_policy_leaves_out_are_not_called_scanned() -> None:
+    record = scanned_everywhere()
+    checks = tuple(check for check in record.validation.checks if not check.id.startswith(("ssn/", "email/")))
+    found = rows(records.changed(record, validation=record.validation.model_copy(update={"checks": checks})))
+    assert found["F"][0] == "declared absent"
+    assert found["G"][0] == "scanned in part, none found"
+    assert "; ssn in any column." in found["G"][1]
+
+
+def test_a_file_without_any_scan_says_so() -> None:
+    record = records.approved()
+    validation = record.validation.model_copy(update={"checks": record.validation.checks[:4]})
+    assert rows(records.changed(record, validation=validation))["D"] == (
+        "not scanned",
+        "The request sets scan: false for fnlwgt.",
+    )
 
 
 @pytest.mark.parametrize("letter", "IKLM")
@@ -39,7 +87,7 @@ def test_a_kind_that_nothing_tests_says_so(letter: str) -> None:
 def test_a_match_is_reported_as_found_without_a_small_count() -> None:
     row = rows(records.validation_failed())["G"]
     assert row[0] == "found"
-    assert row[1] == "Pattern scan of 10 columns matched in occupation: <11 cells."
+    assert row[1] == "Scan of 10 columns matched in occupation: <11 cells."
 
 
 @pytest.mark.parametrize(
@@ -73,7 +121,7 @@ def test_a_date_column_is_named_even_under_safe_harbor() -> None:
 
 
 def test_without_zip_codes_dates_and_scans_the_rows_say_declared_absent() -> None:
-    record = records.approved()
+    record = scanned_everywhere()
     fields = tuple(field.model_copy(update={"safe_harbor": "none"}) for field in record.fields)
     validation = record.validation.model_copy(update={"checks": record.validation.checks[:2]})
     found = rows(records.changed(record, fields=fields, validation=validation))

@@ -131,6 +131,7 @@ def approved() -> DecisionRecord:
         utility=linkage_records.utility(),
         further={
             "singling_out": special_records.singling_out().model_dump(mode="json"),
+            "attribute": special_records.attribute().model_dump(mode="json"),
             "columns": special_records.columns().model_dump(mode="json"),
         },
         not_assessed=(),
@@ -366,6 +367,7 @@ def _gates(
         intervals = gate_intervals(linkage_records.linkage())
         figures[Measure.COLUMNS_UNPLACED] = 0.0
         figures[Measure.SINGLED_OUT_POPULATION] = special_records.singling_out().population_share
+        figures[Measure.ATTRIBUTE_DISCLOSED] = 0.0
     policy = (
         *DEFAULT_GATES,
         Gate(

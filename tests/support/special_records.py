@@ -1,7 +1,8 @@
-"""Made-up findings on singling out and on released columns, for records that reports are tested with."""
+"""Made-up findings on singling out, attributes and released columns, for records that reports are tested with."""
 
 from typing import Any
 
+from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact, SinglingOutFact, UniquenessFact
 
@@ -44,6 +45,41 @@ def singling_out(**changes: Any) -> SinglingOutFact:
     return fact.model_copy(update=changes)
 
 
+def attribute(**changes: Any) -> AttributeFact:
+    """Nothing is disclosed; figures near those of the Adult-TN example."""
+    columns = (
+        ("occupation", 14, 14, None, 1.0, 9_926, 9_966.0),
+        ("capital-gain", 119, 118, 501.3, 1.0, 845, 808.0),
+        ("salary-class", 2, 1, None, 1.0, 3_009, 2_923.0),
+        ("relationship", 6, 0, None, 0.0, 0, 0.0),
+    )
+    fact = AttributeFact(
+        classes=17_636,
+        records=RECORDS,
+        known=(),
+        columns=tuple(
+            ColumnDisclosureFact(
+                column=name,
+                values=values,
+                judged=judged,
+                width=width,
+                largest_share=share,
+                plain_rise=0.0301,
+                informed_rise=0.0384,
+                homogeneous_classes=homogeneous,
+                homogeneous_records=homogeneous,
+                homogeneous_by_chance=chance,
+                disclosed_classes=0,
+                disclosed_records=0,
+            )
+            for name, values, judged, width, share, homogeneous, chance in columns
+        ),
+        disclosed_classes=0,
+        disclosed_records=0,
+    )
+    return fact.model_copy(update=changes)
+
+
 def _uniqueness(
     columns: tuple[str, ...], uniques: int, pairs: int, shares: tuple[float, float, float] = (0.2761, 0.6951, 0.6950)
 ) -> UniquenessFact:
@@ -68,8 +104,6 @@ def columns() -> ColumnsFact:
     return ColumnsFact(
         columns=(
             ColumnFact(name="occupation", entropy=3.52, findings=(), **plain),
-            ColumnFact(
-                name="relationship", entropy=2.15, findings=(told,), excused="Dana: it is needed.", **plain
-            ),
+            ColumnFact(name="relationship", entropy=2.15, findings=(told,), excused="Dana: it is needed.", **plain),
         )
     )

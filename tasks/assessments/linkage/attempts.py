@@ -129,7 +129,7 @@ def _without_rule(attacks: Attacks, held: Holdings, people: Positions) -> None:
         attacks.attempt("numbers-nearest", numbers, lambda: distance_linkage(nearest))
     if held.parts and len(numbers) <= _MOST_LEVELS:
         attacks.attempt("numbers-probabilistic", numbers, lambda: probabilistic_linkage(held.numbers(people)))
-    if held.quasi and held.parts:
+    if held.varying and held.parts:
         attacks.attempt("all-matching", held.compared, lambda: mixed_linkage(held.mixed(people, matching=True)))
         attacks.attempt("all-nearest", held.compared, lambda: mixed_linkage(held.mixed(people)))
 

@@ -77,10 +77,17 @@ class Holdings:
         """Names of the known masked attributes, in the order of ``numbers``."""
         return tuple(name for part in self.parts for name in part.names)
 
+    @cached_property
+    def varying(self) -> tuple[int, ...]:
+        """Positions of the known quasi-identifiers that differ between released records."""
+        cells = self.candidate.generalization.cells[self.candidate.released]
+        return tuple(axis for axis in self.quasi if np.ptp(cells[:, axis]) > 0)
+
     @property
     def compared(self) -> tuple[str, ...]:
-        """Names of what ``mixed`` compares: generalized attributes, then numbers."""
-        return (*self.quasi_names, *self.number_names)
+        """Names of what ``mixed`` compares: generalized attributes that are not withheld everywhere, then numbers."""
+        quasi_names = self.candidate.request.quasi_identifiers
+        return (*(quasi_names[axis] for axis in self.varying), *self.number_names)
 
     @property
     def knows_the_cell(self) -> bool:
@@ -129,7 +136,7 @@ class Holdings:
 
     def mixed(self, people: Positions, *, matching: bool = False) -> MixedFiles:
         """All that is compared of some people; ``matching`` puts groups that do not hold the known values last."""
-        axes, tuples = list(self.quasi), self.candidate.prepared.tuple_of_record[self.released]
+        axes, tuples = list(self.varying), self.candidate.prepared.tuple_of_record[self.released]
         part = GeneralizedPart(
             tuple(self.groups[axis] for axis in axes),
             self.candidate.index.data.codes[tuples[people]][:, axes],

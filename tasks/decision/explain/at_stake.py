@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.assessments.attribute.assessment import disclosed_records
 from tasks.assessments.combined.assessment import record_scores
 from tasks.assessments.identity.score import released_levels
 from tasks.assessments.linkage.holdings import known_attributes
@@ -35,7 +36,16 @@ Levels = Mapping[str, int]
 Band = tuple[int, int | None]
 _Kind = TypeVar("_Kind")
 
-_FAMILIES = {"transparent", "prosecutor", "journalist", "sequential", "combined", "linkage", "singling_out"}
+_FAMILIES = {
+    "transparent",
+    "prosecutor",
+    "journalist",
+    "sequential",
+    "combined",
+    "attribute",
+    "linkage",
+    "singling_out",
+}
 _ATTACKED = {"attacked_share", "expected_reidentifications"}
 RISKS = frozenset(one for one in Measure if one.value.partition(".")[0] in _FAMILIES) | {Measure.SMALLEST_CLASS}
 """Measures of risk; the others say what the file is worth."""
@@ -142,6 +152,9 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
             limit = candidate.request.policy.combined.threshold if measure is Measure.COMBINED_ABOVE else threshold
             high = record_scores(candidate, coalition) * _ROUNDING > limit
             return _Exposed(_by_tuple(candidate, high), sizes, counted, f"with a score above {limit:g}")
+        if family == "attribute":
+            disclosed, told = disclosed_records(candidate, measure, threshold, coalition)
+            return _Exposed(_by_tuple(candidate, disclosed), sizes, counted, f"whose class discloses {', '.join(told)}")
         if family == "singling_out":
             alone, columns = singled_out_records(candidate, measure, coalition)
             return _Exposed(_by_tuple(candidate, alone), sizes, counted, f"singled out by {columns}")

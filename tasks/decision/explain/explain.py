@@ -12,7 +12,7 @@ from datetime import date
 
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.linkage.holdings import known_attributes
-from tasks.assessments.registry import COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT
 from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import levers
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
@@ -35,7 +35,7 @@ from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import BUDGETED, PARTITIONS, Measure, Method, Recipient, ReleaseRequest
 
 _DETERRED_GATES = SEQUENTIAL.gate_measures | {Measure.PASSING_PROBABILITY}
-_MASKED_GATES = LINKAGE.gate_measures | COMBINED.gate_measures | SINGLING_OUT.gate_measures
+_MASKED_GATES = frozenset[Measure]().union(*(one.gate_measures for one in (LINKAGE, COMBINED, ATTRIBUTE, SINGLING_OUT)))
 """Gates whose figures follow from masked values."""
 _NOTHING_RELEASED = "Nothing can be released under these terms."
 _OTHERS_CLOSED = "Other gates are closed as well."

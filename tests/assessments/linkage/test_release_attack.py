@@ -108,6 +108,19 @@ def test_an_attribute_that_masking_makes_one_value_is_left_out(release: Release)
     assert (alone.parts, alone.number_names, alone.compared) == ((), (), ("zip", "age", "sex"))
 
 
+def test_a_column_that_is_withheld_from_every_record_has_no_weight(release: Release) -> None:
+    terms = {"method": "k-anonymity", "k_anonymity": {"k": 60}}
+    learning = changed("policy", "linkage", to={"individuals": 100})
+    one = release(SWAP, records=200, changes=[changed("policy", "generalization", to=terms), learning])
+    shown = {
+        name for name, cells in zip(("zip", "age", "sex"), one.generalization.cells.T, strict=True) if np.ptp(cells)
+    }
+    assert shown == {"sex"}
+    found = one.attacked()
+    assert {name for fact in found.learned for name in fact.shares} == {"sex", "dose"}
+    assert found.attack("all-learned").attributes == ("sex", "dose")
+
+
 def test_who_lacks_one_of_the_attributes_cannot_run_the_method_again(release: Release) -> None:
     """Of two attributes masked together, one is known only, or is the same everywhere once it is rounded."""
     assert not held(release(GROUPS, changes=[known("visits")])).parts[0].complete

@@ -1,0 +1,187 @@
+"""Sensitive values of a copy's records that their classes disclose, to whoever knows that a person is in the file.
+
+An informed recipient sees a person in the one class that the rule gives them: the records with that released cell and,
+in a coalition, with the same cells in all copies. Somebody who does not know the rule sees several classes together,
+whose shares are means of these and never larger.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.assessments.assessment import Assessment, Effort, Finding
+from tasks.assessments.attribute.class_values import (
+    Bools,
+    DisclosedValues,
+    Floats,
+    OrderedValues,
+    Ranks,
+    disclosed_values,
+)
+from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
+from tasks.candidate.candidate import Candidate
+from tasks.candidate.coalition import Coalition, worst
+from tasks.generalization.kanonymity.classes import fold
+from tasks.generalization.transparency import cell_numbers
+from tasks.microdata.coded import CodedColumn, certain_columns, sensitivities
+from tasks.request.model import Measure, ReleaseRequest, ValueType
+
+
+@dataclass(frozen=True)
+class ClassTable:
+    """The classes of a file as somebody sees them, and the sensitive values of their records."""
+
+    seen: Ranks
+    """Number of each record's cell, or of its cells in all copies; shape (n_records,)."""
+    classes: Ranks
+    """Class of each record, from 0 without gaps: alike in cells and in what is known for certain."""
+    columns: Mapping[str, OrderedValues]
+
+    @classmethod
+    def of(
+        cls, seen: Ranks, known: Sequence[Ranks], columns: Mapping[str, CodedColumn], rows: NDArray[np.intp]
+    ) -> "ClassTable":
+        """The table of some records, with their values of the columns known for certain."""
+        seen = np.unique(seen, return_inverse=True)[1].astype(np.int64)
+        classes, _ = fold(np.column_stack([seen, *known]))
+        values = {name: OrderedValues.of(column, rows) for name, column in columns.items()}
+        return cls(seen, classes.astype(np.int64), values)
+
+    @cached_property
+    def found(self) -> Mapping[str, DisclosedValues]:
+        """What the classes disclose, by column."""
+        values = sum(len(column.ends) for column in self.columns.values())
+        tests = values * int(self.classes.max(initial=0) + 1)
+        return {name: disclosed_values(self.classes, column, tests) for name, column in self.columns.items()}
+
+    @property
+    def disclosed(self) -> Bools:
+        """Whether the class of each record discloses some value of it, shape (n_records,)."""
+        return _any((one.disclosed for one in self.found.values()), len(self.classes))
+
+    def figures(self, presence: Floats) -> dict[Measure, float]:
+        """Every figure that a gate can use; ``presence`` of each class, as ``_presence`` gives it."""
+        homogeneous = (float(one.homogeneous.mean()) for one in self.found.values())
+        rises = (float((one.rises * presence).max()) for one in self.found.values())
+        return {
+            Measure.ATTRIBUTE_DISCLOSED: float(self.disclosed.mean()),
+            Measure.ATTRIBUTE_HOMOGENEOUS: max(homogeneous, default=0.0),
+            Measure.ATTRIBUTE_RISE: max(rises, default=0.0),
+        }
+
+
+def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
+    """Sensitive columns whose values a class may disclose: all that somebody does not know for certain anyway."""
+    weights, known = sensitivities(request), certain_columns(request)
+    return tuple(
+        name for name in request.outbound if name in weights and weights[name].attribute > 0 and name not in known
+    )
+
+
+def class_table(candidate: Candidate, coalition: Coalition | None = None) -> ClassTable:
+    """The classes of a copy alone, or as a coalition sees them."""
+    request, coded, rows = candidate.request, candidate.as_masked.columns, candidate.rows
+    numbers = (
+        cell_numbers(candidate.generalization.cells, candidate.index.axis_sizes)
+        if coalition is None
+        else coalition.numbers
+    )
+    known = [coded[name].codes[rows].astype(np.int64) for name in certain_columns(request)]
+    columns = {name: coded[name] for name in judged_columns(request)}
+    return ClassTable.of(numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows)
+
+
+def _presence(candidate: Candidate, table: ClassTable, people: NDArray[np.int64]) -> Floats:
+    """Of each class, the probability that a person whom its cell could be is in the file.
+
+    Parameters
+    ----------
+    people : array of shape (n_tuples,)
+        People of the population whom the record of a tuple could be.
+    """
+    among = np.maximum(people[candidate.prepared.tuple_of_record[candidate.rows]], 1)
+    shares = np.zeros(int(table.classes.max(initial=-1)) + 1)
+    np.maximum.at(shares, table.classes, np.minimum(np.bincount(table.seen)[table.seen] / among, 1.0))
+    return shares
+
+
+class AttributeAssessment(Assessment[AttributeFact]):
+    """Values that classes disclose; gates use the worst of the copy alone and in any coalition."""
+
+    id = "attribute"
+    stage = "attribute disclosure"
+    fact = AttributeFact
+
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[AttributeFact]:
+        """Judge a candidate; the fact is of the copy alone."""
+        table, made = class_table(candidate), candidate.generalization
+        plain, informed = (_presence(candidate, table, people) for people in (made.people, made.effective))
+        fact = AttributeFact(
+            classes=len(informed),
+            records=len(table.classes),
+            known=certain_columns(candidate.request),
+            columns=tuple(
+                _column(candidate.request, name, table, plain, informed) for name in judged_columns(candidate.request)
+            ),
+            disclosed_classes=len(np.unique(table.classes[table.disclosed])),
+            disclosed_records=int(table.disclosed.sum()),
+        )
+        return Finding(fact, _worst(candidate, table))
+
+    def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
+        """Gate figures alone."""
+        return _worst(candidate, class_table(candidate))
+
+
+def _column(
+    request: ReleaseRequest, name: str, table: ClassTable, plain: Floats, informed: Floats
+) -> ColumnDisclosureFact:
+    values, found = table.columns[name], table.found[name]
+    homogeneous, disclosed = table.classes[found.homogeneous], table.classes[found.disclosed]
+    return ColumnDisclosureFact(
+        column=name,
+        values=len(values.ends),
+        judged=int(values.judged.sum()),
+        width=None if request.attributes[name].type is ValueType.DATE else values.width,
+        largest_share=found.largest_share,
+        plain_rise=float((found.rises * plain).max()),
+        informed_rise=float((found.rises * informed).max()),
+        homogeneous_classes=len(np.unique(homogeneous)),
+        homogeneous_records=len(homogeneous),
+        homogeneous_by_chance=found.by_chance,
+        disclosed_classes=len(np.unique(disclosed)),
+        disclosed_records=len(disclosed),
+    )
+
+
+def disclosed_records(
+    candidate: Candidate, measure: Measure, threshold: float, coalition: Coalition | None = None
+) -> tuple[Bools, tuple[str, ...]]:
+    """Whether each released record is among those that a measure counts, and the columns that do it."""
+    table = class_table(candidate, coalition)
+    if measure is Measure.ATTRIBUTE_RISE:
+        seen = candidate.generalization if coalition is None else coalition.copy
+        presence = _presence(candidate, table, seen.effective)
+        counted = {name: (one.rises * presence > threshold)[table.classes] for name, one in table.found.items()}
+    elif measure is Measure.ATTRIBUTE_HOMOGENEOUS:
+        counted = {name: one.homogeneous for name, one in table.found.items()}
+    else:
+        counted = {name: one.disclosed for name, one in table.found.items()}
+    columns = tuple(name for name, flags in counted.items() if flags.any())
+    return _any(counted.values(), len(table.classes)), columns
+
+
+def _worst(candidate: Candidate, alone: ClassTable) -> dict[Measure, float]:
+    def figures(table: ClassTable, people: NDArray[np.int64]) -> dict[Measure, float]:
+        return table.figures(_presence(candidate, table, people))
+
+    pooled = (figures(class_table(candidate, one), one.copy.effective) for one in candidate.coalitions)
+    return worst(figures(alone, candidate.generalization.effective), pooled)
+
+
+def _any(flags: Iterable[Bools], records: int) -> Bools:
+    found: Bools = np.logical_or.reduce([np.zeros(records, dtype=np.bool_), *flags])
+    return found

@@ -1,0 +1,138 @@
+"""Values of one sensitive column that the classes of a file disclose of their records.
+
+A class discloses a value if the share of its records with the value is at least one half above the file's share, and
+chance does not explain it. So a file's majority value is never disclosed, nor what small classes share by accident.
+Numbers and dates near each other count as one value, as in (ε, m)-anonymity (Li, Tao & Xiao 2008).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from tasks.microdata.coded import CodedColumn
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int64]
+
+RISE = 0.5
+"""Least rise of a value's probability, from the file's share to the class's, by which a class discloses it."""
+CHANCE = 0.01
+"""Largest probability that some class of a file whose values are independent of the classes discloses anything."""
+NARROW = 0.1
+"""Width of the intervals that count as one value, as a share of the range of the middle nine tenths of the records."""
+LEAST_WEIGHT = 0.5
+"""Least sensitivity of a value that is judged."""
+_MIDDLE = (0.05, 0.95)
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class OrderedValues:
+    """Values of the records of a file as ranks, and where the interval that begins at each rank ends."""
+
+    ranks: Ranks
+    """Of each record's value, from 0; −1 for a missing one; shape (n_records,)."""
+    ends: Ranks
+    """Of each rank, the first rank beyond its interval; shape (n_values,), of the values that these records have."""
+    judged: Bools
+    """Of each rank, whether its value is sensitive enough; shape (n_values,)."""
+    width: float | None
+    """Of the intervals; None where each value stands for itself."""
+
+    @classmethod
+    def of(cls, column: CodedColumn, rows: NDArray[np.intp]) -> "OrderedValues":
+        """Values of some records of a column."""
+        used, codes = np.unique(column.codes[rows], return_inverse=True)
+        if len(used) and used[-1] == len(column.weights) - 1:
+            used, codes = used[:-1], np.where(codes == len(used) - 1, -1, codes)
+        weights = column.weights[used]
+        if column.places is None:
+            return cls(codes.astype(np.int64), np.arange(1, len(used) + 1), weights >= LEAST_WEIGHT, None)
+        order = np.argsort(column.places[used], kind="stable")
+        ranks, places = np.append(np.argsort(order), -1)[codes], column.places[used][order]
+        held = places[ranks[ranks >= 0]]
+        held = held[np.isfinite(held)]
+        low, high = np.quantile(held, _MIDDLE, method="inverted_cdf") if len(held) else (0.0, 0.0)
+        width = NARROW * float(high - low)
+        ends = np.searchsorted(places, places + width + np.abs(places) * _ROUNDING, side="right")
+        ends = np.where(np.isfinite(places), ends, np.arange(1, len(places) + 1))
+        return cls(ranks, ends, weights[order] >= LEAST_WEIGHT, width)
+
+
+@dataclass(frozen=True)
+class DisclosedValues:
+    """What the classes of a file disclose of one sensitive column."""
+
+    disclosed: Bools
+    """Whether the class of each record discloses its value; shape (n_records,)."""
+    homogeneous: Bools
+    """Whether each record is in a class of one value, which at most half of the file has; shape (n_records,)."""
+    largest_share: float
+    """Largest share of one value in a class."""
+    rises: Floats
+    """Largest rise of the probability of a value, of each class; shape (n_classes,)."""
+    by_chance: float
+    """Records in classes of one value to be expected if values were independent of the classes."""
+
+
+def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> DisclosedValues:
+    """What classes disclose of one column.
+
+    Parameters
+    ----------
+    classes : array of shape (n_records,)
+        Class of each record, numbered from 0 without gaps.
+    values : OrderedValues
+    tests : int
+        Pairs of a class and a value in all columns that are judged, among which chance has its pick.
+
+    Notes
+    -----
+    Of a class of n records c have a value that a share p of the file has. The class discloses it if c/n ≥ p + 1/2 and
+    tests · P(B ≥ c) ≤ 0.01 with B binomial (n, p). A missing value is no value, but its record counts in n.
+    """
+    total, n_values = len(classes), len(values.ends)
+    sizes, stated = np.bincount(classes), values.ranks >= 0
+    up_to = np.append(0, np.cumsum(np.bincount(values.ranks[stated], minlength=n_values)))
+    shares = (up_to[values.ends] - up_to[:-1]) / total
+    stride = n_values + 1
+    pairs, pair_of, counts = np.unique(
+        classes[stated] * stride + values.ranks[stated], return_inverse=True, return_counts=True
+    )
+    of_class, rank = np.divmod(pairs, stride)
+    ends = np.searchsorted(pairs, of_class * stride + values.ends[rank])
+    before = np.append(0, np.cumsum(counts))
+    within, size, share = before[ends] - before[:-1], sizes[of_class], shares[rank]
+    judged = values.judged[rank]
+    rise = np.where(judged, within / size - share, 0.0)
+    discloses = rise >= RISE - _ROUNDING
+    discloses[discloses] = binom.sf(within[discloses] - 1, size[discloses], share[discloses]) * tests <= CHANCE
+    homogeneous = judged & (within == size) & (share <= RISE)
+    rises = np.zeros(len(sizes))
+    np.maximum.at(rises, of_class, rise)
+    return DisclosedValues(
+        disclosed=_covered(discloses, ends, pair_of, stated),
+        homogeneous=_covered(homogeneous, ends, pair_of, stated),
+        largest_share=float((within / size)[judged].max(initial=0.0)),
+        rises=rises,
+        by_chance=_by_chance(sizes, shares, (up_to[values.ends] - up_to[1:]) / total, values.judged),
+    )
+
+
+def _covered(chosen: Bools, ends: Ranks, pair_of: NDArray[np.intp], stated: Bools) -> Bools:
+    """Whether the value of each record lies in an interval that begins at a chosen pair of class and value."""
+    reach = np.maximum.accumulate(np.where(chosen, ends, 0)) if len(ends) else ends
+    found = np.zeros(len(stated), dtype=np.bool_)
+    found[stated] = (reach > np.arange(len(reach)))[pair_of]
+    return found
+
+
+def _by_chance(sizes: Ranks, shares: Floats, later: Floats, judged: Bools) -> float:
+    """Expected records in classes of one value: the least value of a class begins an interval that holds all others."""
+    begins = judged & (shares <= RISE)
+    each, classes = np.unique(sizes, return_counts=True)
+    chances = np.array([(shares[begins] ** n - later[begins] ** n).sum() for n in each.tolist()])
+    return float((each * classes) @ chances)

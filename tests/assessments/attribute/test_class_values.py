@@ -1,0 +1,150 @@
+"""What the classes of a file disclose: figures by hand, and the definition as oracle."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.assessments.attribute.assessment import ClassTable
+from tasks.assessments.attribute.class_values import CHANCE, OrderedValues, disclosed_values
+from tasks.microdata.coded import code_column
+from tasks.request.model import SensitivityWeights, ValueType
+from tests.reference.plain_disclosure import disclosed, expected_homogeneous
+
+WEIGHED = SensitivityWeights()
+
+
+def table(classes: list[int], columns: dict[str, list[str | None]], **given: SensitivityWeights) -> ClassTable:
+    coded = {
+        name: code_column(
+            pd.Series(values, dtype="str"),
+            given.get(name, WEIGHED),
+            ValueType.NUMBER if name.startswith("n") else ValueType.TEXT,
+        )
+        for name, values in columns.items()
+    }
+    return ClassTable.of(np.array(classes, dtype=np.int64), [], coded, np.arange(len(classes)))
+
+
+def test_a_class_of_one_rare_value_by_hand() -> None:
+    """Of 20 classes of 10 one has a value of its own: 0.05¹⁰ · 20 · 2 is far below 1 %."""
+    classes = [place // 10 for place in range(200)]
+    found = table(classes, {"illness": ["hiv"] * 10 + ["flu"] * 190}).found["illness"]
+    assert found.disclosed.tolist() == [True] * 10 + [False] * 190
+    assert found.homogeneous.tolist() == [True] * 10 + [False] * 190, "what 95 % of the file have is no disclosure"
+    assert found.largest_share == 1.0
+    assert found.rises[0] == pytest.approx(0.95)
+    assert found.rises[1] == pytest.approx(0.05)
+    assert found.by_chance == pytest.approx(200 * 0.05**10)
+
+
+def test_one_exception_hides_nothing() -> None:
+    """Nine of ten have the rare value; the one who has not is not disclosed."""
+    classes = [place // 10 for place in range(200)]
+    found = table(classes, {"illness": ["flu", *["hiv"] * 9, *["flu"] * 190]}).found["illness"]
+    assert found.disclosed.tolist() == [False, *[True] * 9, *[False] * 190]
+    assert not found.homogeneous.any()
+    assert found.rises[0] == pytest.approx(0.9 - 9 / 200)
+
+
+def test_what_chance_explains_is_not_disclosed() -> None:
+    """A class of two with a value of one in four, among 50: chance makes several."""
+    classes = [place // 2 for place in range(100)]
+    illness = ["a", "a", "b", "b", "c", "c", "d", "d", *("abcd"[place % 4] for place in range(92))]
+    found = table(classes, {"illness": illness}).found["illness"]
+    assert found.homogeneous.sum() == 8
+    assert not found.disclosed.any()
+
+
+def test_the_bound_on_chance_is_that_of_all_classes_and_values() -> None:
+    """With p = 1/4, 8 classes of 4 and 2 values: 16/4⁴ > 1 %; the same of 8 with p = 1/8 over 16 classes is below."""
+    few = table([place // 4 for place in range(32)], {"x": ["a"] * 8 + ["b"] * 24}).found["x"]
+    assert CHANCE < 16 * 0.25**4
+    assert not few.disclosed.any()
+    more = table([place // 8 for place in range(128)], {"x": ["a"] * 16 + ["b"] * 112}).found["x"]
+    assert CHANCE >= 32 * 0.125**8
+    assert more.disclosed.sum() == 16
+
+
+def test_a_missing_value_is_none_and_its_record_counts() -> None:
+    classes = [place // 10 for place in range(200)]
+    found = table(classes, {"illness": [None] * 10 + ["hiv"] * 9 + [None] + ["flu"] * 180}).found["illness"]
+    assert not found.disclosed[:10].any()
+    assert found.disclosed[10:19].all()
+    assert not found.homogeneous[:20].any()
+    assert found.largest_share == 1.0
+    empty = table([0, 0, 1], {"illness": [None] * 3}).found["illness"]
+    assert (empty.largest_share, empty.disclosed.any(), empty.by_chance) == (0.0, False, 0.0)
+
+
+def test_numbers_near_each_other_are_one_value() -> None:
+    """Of 0 to 199 the middle nine tenths reach from 9 to 189: within 18 is one value."""
+    classes = [place // 10 for place in range(200)]
+    found = table(classes, {"number": [str(place) for place in range(200)]})
+    assert found.columns["number"].width == pytest.approx(18.0)
+    assert found.found["number"].homogeneous.all()
+    assert found.found["number"].disclosed.all()
+    assert found.found["number"].rises[0] == pytest.approx(1 - 19 / 200)
+    as_text = table(classes, {"text": [str(place) for place in range(200)]}).found["text"]
+    assert not as_text.homogeneous.any()
+
+
+def test_values_of_little_sensitivity_are_not_judged() -> None:
+    classes = [place // 10 for place in range(200)]
+    light = SensitivityWeights(values={"hiv": 0.49})
+    found = table(classes, {"illness": ["hiv"] * 10 + ["flu"] * 190}, illness=light).found["illness"]
+    assert not found.disclosed.any()
+    assert not found.homogeneous.any()
+
+
+def test_by_chance_a_file_is_closed_once_in_a_hundred_times_at_most() -> None:
+    """Files of 200 classes of five, the smallest that k = 5 leaves, with the values dealt at random."""
+    generator = np.random.default_rng(1)
+    classes, closed = [place // 5 for place in range(1000)], 0
+    for _ in range(300):
+        values = generator.choice(list("abcdefghij"), 1000, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.03])
+        closed += bool(table(classes, {"x": values.tolist()}).disclosed.any())
+    assert closed <= 8, "3 are allowed in the mean; 8 or more happen once in 80 times"
+
+
+tables = st.integers(1, 60).flatmap(
+    lambda records: st.tuples(
+        st.lists(st.integers(0, 5), min_size=records, max_size=records),
+        st.lists(st.sampled_from(["a", "b", "c", "d", None]), min_size=records, max_size=records),
+        st.lists(st.one_of(st.none(), st.integers(-3, 40)), min_size=records, max_size=records),
+        st.sampled_from([frozenset[str](), frozenset({"a"})]),
+    )
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables)
+def test_the_definition_gives_the_same(
+    drawn: tuple[list[int], list[str | None], list[int | None], frozenset[str]],
+) -> None:
+    classes, texts, whole, light = drawn
+    # Every draw three times, so that classes grow large enough to disclose something.
+    classes, texts, whole = classes * 3, texts * 3, whole * 3
+    weights = SensitivityWeights(values=dict.fromkeys(light, 0.0))
+    numbers = [None if value is None else str(value) for value in whole]
+    found = table(classes, {"text": texts, "number": numbers}, text=weights).found
+    frame = pd.DataFrame({"class": classes, "text": pd.Series(texts, dtype=object)})
+    frame["number"] = pd.Series(whole, dtype="float64")
+    plain = disclosed(frame, ["text", "number"], frozenset({"number"}), light)
+    numbered = np.unique(classes, return_inverse=True)[1]
+    for name, expected in plain.items():
+        assert found[name].disclosed.tolist() == expected["disclosed"].tolist()
+        assert found[name].homogeneous.tolist() == expected["homogeneous"].tolist()
+        assert found[name].rises[numbered] == pytest.approx(expected["rise"].to_numpy())
+    if not light and None not in texts:
+        every = expected_homogeneous(classes, [str(text) for text in texts])
+        assert found["text"].by_chance == pytest.approx(every)
+
+
+def test_expected_homogeneity_of_numbers_is_that_of_drawing() -> None:
+    """Classes of two of the values 0, 1, 5 (1/2, 1/4, 1/4) with intervals of width 1 at most half of the file."""
+    values = OrderedValues(np.array([0, 0, 1, 2]), np.array([2, 2, 3]), np.ones(3, dtype=np.bool_), 1.0)
+    found = disclosed_values(np.array([0, 0, 1, 1]), values, 1)
+    # The interval from 0 holds three quarters, more than half: only those from 1 and from 5 count.
+    assert found.by_chance == pytest.approx(4 * (0.25**2 + 0.25**2))

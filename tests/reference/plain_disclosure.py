@@ -1,0 +1,68 @@
+"""What classes disclose by the definition, record by record and group by group, with exact binomials."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+Value = Any
+
+
+def binomial_tail(size: int, share: float, least: int) -> float:
+    """Probability of at least so many successes."""
+    return math.fsum(
+        math.comb(size, count) * share**count * (1 - share) ** (size - count) for count in range(least, size + 1)
+    )
+
+
+def width_of(values: list[float]) -> float:
+    """A tenth of what lies between the 5 % and the 95 % quantile, each the least value that its share is within."""
+    held = sorted(values)
+    low, high = (held[math.ceil(share * len(held) - 1e-9) - 1] for share in (0.05, 0.95))
+    return 0.1 * (high - low)
+
+
+def near(value: Value, other: Value, width: float | None) -> bool:
+    """Whether another value lies in the interval that begins at a value."""
+    if pd.isna(other):
+        return False
+    return bool(value == other) if width is None else bool(value <= other <= value + width + 1e-12 * abs(value))
+
+
+def disclosed(
+    frame: pd.DataFrame,
+    columns: list[str],
+    numeric: frozenset[str] = frozenset(),
+    light: frozenset[Value] = frozenset(),
+) -> dict[str, pd.DataFrame]:
+    """For each column and record: whether its class discloses its value, is of one value, and the largest rise.
+
+    ``frame`` has the class of each record in ``class``; values in ``light`` are not judged.
+    """
+    groups = frame.groupby("class")
+    tests = groups.ngroups * sum(frame[name].dropna().nunique() for name in columns)
+    found = {}
+    for name in columns:
+        width = width_of(frame[name].dropna().tolist()) if name in numeric and frame[name].notna().any() else None
+        rows = pd.DataFrame({"disclosed": False, "homogeneous": False, "rise": 0.0}, index=frame.index)
+        for _, members in groups:
+            for value in members[name].dropna().unique():
+                if value in light:
+                    continue
+                share = sum(near(value, other, width) for other in frame[name]) / len(frame)
+                like = [near(value, other, width) for other in members[name]]
+                rise = sum(like) / len(members) - share
+                rows.loc[members.index, "rise"] = rows.loc[members.index, "rise"].clip(lower=rise)
+                if sum(like) == len(members) and share <= 0.5:
+                    rows.loc[members.index, "homogeneous"] = True
+                if rise >= 0.5 - 1e-12 and tests * binomial_tail(len(members), share, sum(like)) <= 0.01:
+                    rows.loc[members.index[like], "disclosed"] = True
+        found[name] = rows
+    return found
+
+
+def expected_homogeneous(classes: list[int], values: list[str]) -> float:
+    """Records in classes of one value that at most half have, if every record drew its value from all of them."""
+    shares = [values.count(value) / len(values) for value in set(values)]
+    sizes = [classes.count(one) for one in set(classes)]
+    return sum(size * share**size for size in sizes for share in shares if share <= 0.5)
