@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import Attribute, ReleaseRequest, Role, ValueType
+from tasks.request.model import ReleaseRequest, Role, ValueType
 
 NEARLY_UNIQUE = 0.5
 """Distinct values over records from which most records would stand alone by a column."""
@@ -25,7 +25,7 @@ def withheld_columns(request: ReleaseRequest, direct: Mapping[str, Factorized]) 
         attribute = request.attributes[name]
         if attribute.role is not Role.DIRECT or name == request.dataset.record_id:
             continue
-        parts = with_date_parts(name, attribute, without_gaps(codes), tuple(levels))
+        parts = with_date_parts(name, attribute.type, without_gaps(codes), tuple(levels))
         if len(levels) >= NEARLY_UNIQUE * len(codes):
             del parts[name]
         yield from parts.items()
@@ -36,10 +36,10 @@ def without_gaps(codes: NDArray[np.integer]) -> Codes:
     return np.where(codes < 0, codes.max(initial=-1) + 1, codes).astype(np.int32)
 
 
-def with_date_parts(name: str, attribute: Attribute, codes: Codes, levels: Sequence[str]) -> dict[str, Codes]:
+def with_date_parts(name: str, kind: ValueType, codes: Codes, levels: Sequence[str]) -> dict[str, Codes]:
     """A column in codes from 0 by name, a missing value the last, and of dates their year, month and day."""
     columns: dict[str, Codes] = {name: codes}
-    if attribute.type is not ValueType.DATE:
+    if kind is not ValueType.DATE:
         return columns
     dates = pd.to_datetime(pd.Series(levels, dtype="object").str.slice(0, 10), format="%Y-%m-%d", errors="coerce")
     for part in ("year", "month", "day"):

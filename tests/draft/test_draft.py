@@ -251,7 +251,7 @@ def test_the_draft_suggests_what_a_careful_person_would(clinic: pd.DataFrame) ->
         "admitted": Role.QUASI,
         "contact": Role.DIRECT,
         "remarks": Role.DIRECT,
-        "lab_result": Role.SENSITIVE,
+        "lab_result": Role.UNREVIEWED,
         "weightfactor": Role.DIRECT,
         "smoker": Role.UNREVIEWED,
     }
@@ -526,3 +526,20 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
     words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
     assert "Numbers leave" not in words.text
+
+
+def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> None:
+    draw = np.random.default_rng(3)
+    sexes = draw.choice(["F", "M"], 400)
+    frame = pd.DataFrame(
+        {
+            "sex": sexes,
+            "pregnancy outcome": np.where(sexes == "F", draw.choice(["a", "b", "c"], 400), "none"),
+            "income": draw.choice(["low", "high"], 400),
+        },
+        dtype="string[pyarrow]",
+    )
+    told, plain = draft_request(frame, "data.csv").suggestions[1:]
+    assert told.role is Role.UNREVIEWED
+    assert told.reasons[-1] == "pregnancy outcome tells sex: 99% of what there is to know of it"
+    assert plain.role is Role.SENSITIVE

@@ -36,7 +36,7 @@ def dead(number: int) -> bool:
 CASES: dict[str, tuple[Cells, dict[str, dict[str, Any]], str]] = {
     "year of birth beside age": (
         lambda _n, row, draw: {"born": str(2020 - int(row["age"]) - int(draw.integers(2)))},
-        {"born": {"role": "sensitive", "type": "integer"}},
+        {"born": {"role": "insensitive", "type": "integer"}},
         "born tells age",
     ),
     "postcode beside generalized postcode": (

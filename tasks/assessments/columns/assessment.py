@@ -18,7 +18,7 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
     leaves = prepared.data.codes[prepared.tuple_of_record]
     quasi: dict[str, Codes] = {}
     for axis, (name, hierarchy) in enumerate(prepared.hierarchies.items()):
-        quasi |= with_date_parts(name, request.attributes[name], leaves[:, axis], hierarchy.labels[0])
+        quasi |= with_date_parts(name, request.attributes[name].type, leaves[:, axis], hierarchy.labels[0])
     released: dict[str, Codes] = {name: column.codes for name, column in prepared.columns.items()}
     collected: dict[str, Codes] = {}
     for place, name in enumerate(masked.names):
