@@ -146,7 +146,7 @@ def _class_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
     elif terms.k_anonymity is not None:
         term = f"k_anonymity.k: {least}"
     elif request.methods <= PARTITIONS and terms.collusion is None:
-        term = f"budget: {{least_records: {least}}}"
+        term = f"budget: {{least_records: {least}, suppression: 0.02}}"
     yield (
         f"the gate on {gate.measure.value} blocks classes of fewer than {least:,} records, and no term of "
         f"policy.generalization keeps them out: add “{term}” there, or set “presence: unknown” and remove that gate if "

@@ -196,6 +196,13 @@ def test_roles_by_name_and_form(name: str, values: list[str | None], role: Role,
     assert suggestion.reasons
 
 
+def test_what_neighbours_know_is_no_great_secret() -> None:
+    """Unless it is of a kind that the law protects."""
+    columns = ("marital-status", "education", "native-country", "religion", "salary", "remark")
+    found = [suggest(profiled(name, ["a", "a", "b", "b"] * 5), in_population=False) for name in columns]
+    assert [one.sensitivity for one in found] == [0.4, 0.4, 1.0, 1.0, 1.0, 1.0]
+
+
 def test_nothing_is_called_insensitive(clinic: pd.DataFrame) -> None:
     draft = draft_request(clinic, "data.csv")
     assert all(suggestion.role is not Role.INSENSITIVE for suggestion in draft.suggestions)

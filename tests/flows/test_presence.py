@@ -13,7 +13,7 @@ from tests.support.drafted import filled
 from tests.support.world import QUASI_IDENTIFIERS, World, make_world
 
 MEASURE = "prosecutor.maximum_risk"
-TERM = "budget: {least_records: 12}"
+TERM = "budget: {least_records: 12, suppression: 0.02}"
 
 
 @pytest.fixture
