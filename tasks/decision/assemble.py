@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import starmap
 from typing import Any, TypeVar
 
 from tasks.assessments.assessment import Assessment, Finding
@@ -133,6 +132,10 @@ class Findings:
         )
 
 
+_ONE_HAND = "The figure is of this copy and others in the same hand together."
+_WHOLE_ROW = "The figure is of the classes that the whole released row leaves."
+
+
 def gates_before_writing(
     request: ReleaseRequest, recipient: Recipient, findings: Findings, circumstances: DecisionContext
 ) -> tuple[GateResult, ...]:
@@ -141,7 +144,11 @@ def gates_before_writing(
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
     if earlier is not None and earlier.figures:
         together = judge_gates(request.policy.gates, earlier.figures)
-        gates = tuple(starmap(_worse, zip(gates, together, strict=True)))
+        gates = tuple(_worse(*pair, _ONE_HAND) for pair in zip(gates, together, strict=True))
+    columns = findings.fact(COLUMNS)
+    if columns is not None and columns.whole_row:
+        row = judge_gates(request.policy.gates, {Measure(name): one for name, one in columns.whole_row.items()})
+        gates = tuple(_worse(*pair, _WHOLE_ROW) for pair in zip(gates, row, strict=True))
     return (
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, utc_day(circumstances.decided_at)),
@@ -151,15 +158,14 @@ def gates_before_writing(
     )
 
 
-def _worse(alone: GateResult, together: GateResult) -> GateResult:
-    """The result of a gate with the worse figure, of the copy alone or together with earlier copies."""
+def _worse(alone: GateResult, together: GateResult, why: str) -> GateResult:
+    """The result of a gate with the worse figure, of the copy alone or seen together with something else."""
     if alone.measured is None or together.measured is None:
         return alone
     sign = -1 if Measure(alone.id) in LARGER_IS_BETTER else 1
     if sign * together.measured <= sign * alone.measured:
         return alone
-    because = f"{alone.because} The figure is of this copy and others in the same hand together."
-    return together.model_copy(update={"alone": alone.measured, "because": because})
+    return together.model_copy(update={"alone": alone.measured, "because": f"{alone.because} {why}"})
 
 
 def are_open(gates: Collection[GateResult]) -> bool:

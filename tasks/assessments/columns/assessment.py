@@ -6,6 +6,7 @@ from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.columns.dependence import Codes, entropy
 from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
 from tasks.assessments.columns.places import ColumnTable, distinct_share, places
+from tasks.assessments.columns.whole_row import telling, whole_row_figures
 from tasks.candidate.candidate import Candidate
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Prepared
@@ -62,5 +63,10 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
 
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[ColumnsFact]:
         """Judge the columns."""
-        fact = column_places(candidate.request, candidate.prepared, candidate.masked)
+        request, prepared, masked = candidate.request, candidate.prepared, candidate.masked
+        fact = column_places(request, prepared, masked)
+        pairs = telling(fact, request.quasi_identifiers)
+        if pairs:
+            figures = whole_row_figures(candidate, pairs, column_table(request, prepared, masked).released)
+            fact = fact.model_copy(update={"whole_row": {name.value: figure for name, figure in figures.items()}})
         return Finding(fact, {Measure.COLUMNS_UNPLACED: float(len(fact.unplaced))})

@@ -85,6 +85,10 @@ class ColumnsFact(Fact):
     """Places of all released columns in the attack."""
 
     columns: tuple[ColumnFact, ...]
+    whole_row: dict[str, float] = Field(
+        default_factory=dict,
+        description="Figures of gates by what the whole released row leaves possible; empty where no column tells.",
+    )
 
     @property
     def unplaced(self) -> tuple[ColumnFact, ...]:

@@ -50,8 +50,8 @@ _OPEN_BY_DECOYS = (
     "these are is sealed, so that no change of terms can be tried."
 )
 _BY_EARLIER_COPIES = (
-    "Gates judge this copy together with earlier copies in the same hand, so that what a change of terms does to this "
-    "copy alone does not tell the verdict."
+    "Gates judge this copy together with earlier copies in the same hand, or by the whole released row, so that what a "
+    "change of terms does to this copy alone does not tell the verdict."
 )
 _NOT_BY_TERMS = (
     "Every gate that depends on a term of the request is open; what blocked the release is among its reasons and has "
