@@ -45,7 +45,7 @@ def test_with_known_quasi_identifiers_alone_it_is_the_risk_from_an_informed_reci
 
 
 def test_a_column_nobody_looked_at_by_hand(tmp_path: Path) -> None:
-    """Of 370** 88 F, three records of eight people, one is of ward A, two are of B: 3/8 · (0.9/3 + 0.1/1) for the one."""
+    """Of 370** 88 F, three records of eight people, one is of ward A: 3/8 · (0.9/3 + 0.1/1); two are of B."""
     unstated = with_ward(folder=tmp_path, wards="ABABAA")
     found = expected_disclosure(unstated)
     assert found[0] == pytest.approx(3 / 8 * (0.9 / 3 + 0.1 / 1))
@@ -64,11 +64,21 @@ def test_a_sensitive_column_that_is_known_is_not_learned(tmp_path: Path) -> None
     assert found[0] == pytest.approx(0.9 / 8)
 
 
-def test_in_a_file_of_everybody_one_column_nobody_looked_at_closes_the_default_gate(tmp_path: Path) -> None:
-    """A probability of 0.1 for it alone exceeds 0.09, however large the classes; in a sample of 9 % it never does."""
+def test_in_a_file_of_everybody_a_column_nobody_looked_at_closes_the_default_gate(tmp_path: Path) -> None:
+    """0.1 for a column that tells all apart exceeds 0.09, however large the classes; without it 30 are alike."""
     (bound,) = [gate.at_most for gate in DEFAULT_GATES if gate.measure is Measure.COMBINED_EXPECTED]
+    head, *rows = DATA.splitlines()
+    lines = [f"{time}-{row},{time}{place}" for time in range(30) for place, row in enumerate(rows)]
+    data = "\n".join([head + ",ward", *lines]) + "\n"
+    everybody = "zip,age,sex,count\n37010,88,F,60\n37010,89,M,30\n37011,88,F,30\n37201,90,M,30\n37201,93,M,30\n"
+    found = []
+    for chance in (0.0, None):
+        ward = changed("attributes", "ward", to={"role": "insensitive", "known_probability": chance})
+        one = candidate(tiny_request(tmp_path, SAFE_HARBOR, ward, data=data, population=everybody))
+        found.append(COMBINED.measures(one)[Measure.COMBINED_EXPECTED])
+    assert found == pytest.approx([1 / 30, 0.9 / 30 + 0.1])
     assert bound is not None
-    assert bound < PRESUMED
+    assert found[0] < bound < PRESUMED < found[1]
 
 
 def test_without_anything_sensitive_it_is_none(tmp_path: Path) -> None:
