@@ -17,7 +17,7 @@ from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.roles import Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.request.form import printable
-from tasks.request.model import DEFAULT_GATES, HierarchySource, Role, ValueType
+from tasks.request.model import HierarchySource, Policy, Role, ValueType, records_for
 
 _TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "draft"
 _WIDTH = 110
@@ -67,7 +67,8 @@ def compose(
         separations=_alone(sets),
         numbers=[one.profile.name for one in suggestions if _can_be_masked(one)],
         forms=_FORMS,
-        gates=DEFAULT_GATES,
+        policy=Policy(id="default", version="1"),
+        least=records_for,
     )
 
 
@@ -89,7 +90,7 @@ def _source(source: HierarchySource) -> str:
 def _can_be_masked(suggestion: Suggestion) -> bool:
     column = suggestion.profile
     complete = not column.missing and column.distinct > 1 and column.type in (ValueType.INTEGER, ValueType.NUMBER)
-    return complete and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE)
+    return complete and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)
 
 
 def _alone(sets: Sequence[Separation]) -> dict[str, dict[str, Any]]:

@@ -124,6 +124,9 @@ def _share(mask: NDArray[np.bool_], held: NDArray[np.intp]) -> float:
 NEARLY_A_NAME = 0.5
 """Distinct values over records from which an unknown column is kept back: most records would stand alone."""
 
+KNOWN_ANYWAY = 0.4
+"""Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
+
 _MOSTLY = 0.95
 _FEW = 0.1
 
@@ -148,6 +151,12 @@ class Suggestion:
     role: Role
     reasons: tuple[str, ...]
     theme: Theme | None = None
+
+    @property
+    def sensitivity(self) -> float:
+        """Harm of learning a value, 0 to 1: low for what neighbours know, unless the law protects it specially."""
+        known = self.theme is Theme.PERSON and not _SPECIAL.intersection(self.profile.words)
+        return KNOWN_ANYWAY if known else 1.0
 
 
 def _words(text: str) -> frozenset[str]:
@@ -183,6 +192,9 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     ),
 }
 """Words of a column's name that say what it is about."""
+
+_SPECIAL = _words("race ethnicity ethnic nationality nation citizenship citizen native origin tribe religion faith")
+"""Words of the kinds of personal data that GDPR, article 9, names, or that tell them."""
 
 GENERIC_NAMES = _words("name names id ids identifier key code number no nr num")
 """Words that name anything: what else is in the column's name goes first."""
@@ -261,7 +273,8 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     elif column.free_text_share >= _FEW:
         reason = "it holds free text, which nobody can promise to be free of names"
     else:
-        return Role.SENSITIVE, ["its name and values tell nothing certain, and nothing is called insensitive unseen"]
+        advice = "it is withheld until somebody who knows it gives it a role"
+        return Role.UNREVIEWED, ["its name and values tell nothing certain", advice]
     return Role.DIRECT, [reason, "it is withheld; give it another role if it must leave"]
 
 

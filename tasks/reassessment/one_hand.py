@@ -41,9 +41,7 @@ class HeldCopy:
 
 def least_class(policy: Policy) -> int:
     """The fewest people whom the policy leaves in a class or shows as a count."""
-    terms = policy.generalization
-    k = 1 if terms.k_anonymity is None else terms.k_anonymity.k
-    return max(terms.minimum_class_size, k, policy.small_cell)
+    return max(policy.generalization.fewest_records, policy.small_cell)
 
 
 def few_changed(people: Names, earlier: Sequence[Names], least: int) -> bool:

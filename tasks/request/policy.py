@@ -1,11 +1,12 @@
 """The policy of the organization: how to generalize and score, what a release must pass, and who must agree."""
 
+import math
 import re
 from enum import StrEnum
 from itertools import combinations, pairwise
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from tasks.core.people import PERSON_ID, may_be_same_person
 from tasks.request.part import (
@@ -194,6 +195,12 @@ class GeneralizationPolicy(RequestPart):
     )
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
 
+    @property
+    def fewest_records(self) -> int:
+        """Fewest records of a class that these terms allow; 1 where none limits it."""
+        limits = (self.minimum_class_size, getattr(self.k_anonymity, "k", 1), getattr(self.budget, "least_records", 1))
+        return max(limit or 1 for limit in limits)
+
     rules: ClassVar[tuple[Rule["GeneralizationPolicy"], ...]] = (
         Rule(
             "a budget and k_anonymity exclude each other",
@@ -270,6 +277,7 @@ class Measure(StrEnum):
     ATTRIBUTE_DISCLOSED = "attribute.disclosed_share"
     ATTRIBUTE_HOMOGENEOUS = "attribute.homogeneous_share"
     ATTRIBUTE_RISE = "attribute.maximum_rise"
+    COLUMNS_UNPLACED = "columns.unplaced"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
 
@@ -286,6 +294,7 @@ _SHARES = frozenset(Measure) - {
     Measure.SMALLEST_CLASS,
     Measure.PUBLISHER_PAYOFF,
     Measure.SEQUENTIAL_EXPECTED,
+    Measure.COLUMNS_UNPLACED,
     Measure.COMBINED_MAXIMUM,
     Measure.COMBINED_QUANTILE,
 }
@@ -375,7 +384,31 @@ DEFAULT_GATES = (
         at_most=0.0,
         because="No class may disclose a sensitive value of its records beyond what chance explains.",
     ),
+    Gate(
+        measure=Measure.COLUMNS_UNPLACED,
+        at_most=0.0,
+        because="No column is released that tells of people, unless somebody answers for it.",
+    ),
 )
+
+
+def records_for(threshold: float) -> int:
+    """Fewest records of a class whose prosecutor risk, 1 over the records, is at most a threshold above 0.
+
+    >>> records_for(0.09), records_for(0.1), records_for(1 / 3)
+    (12, 10, 3)
+    """
+    return math.ceil(1 / threshold - _SUM)
+
+
+def prosecutor_gate(threshold: float) -> Gate:
+    """The gate of a policy under which presence in the file can be known."""
+    return Gate(
+        measure=Measure.PROSECUTOR_MAXIMUM,
+        at_most=threshold,
+        because=f"Others can know that a person is in the file (policy.presence), which takes classes of at least "
+        f"{records_for(threshold):,} records.",
+    )
 
 
 class CombinedPolicy(RequestPart):
@@ -613,10 +646,15 @@ class Policy(RequestPart):
     decoys: DecoyPolicy = DecoyPolicy()
     sensitivity: SensitivityPolicy = SensitivityPolicy()
     validation: ValidationPolicy = ValidationPolicy()
-    gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1)
+    presence: Literal["known", "unknown"] = Field(
+        default="known",
+        description="Whether others can know that a person is in the file, as a neighbour knows of a patient; where "
+        "they can, a gate judges the prosecutor risk.",
+    )
     risk_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=0.09, description="Records above this risk are counted in the risk tables."
     )
+    gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1, validate_default=True)
     validity_days: Annotated[int, Field(ge=1, le=3650)] = 365
     review: ReviewPolicy = ReviewPolicy()
     reassessment: ReassessmentPolicy = ReassessmentPolicy()
@@ -653,6 +691,16 @@ class Policy(RequestPart):
             fix="name fewer penalties or detections, as 3 and 3, or remove the budget",
         ),
     )
+
+    @field_validator("gates")
+    @classmethod
+    def _judges_presence(cls, gates: tuple[Gate, ...], info: ValidationInfo) -> tuple[Gate, ...]:
+        """Add a gate on the prosecutor risk where presence can be known, at the risk threshold if there is none."""
+        threshold = info.data.get("risk_threshold")
+        judged = any(gate.measure is Measure.PROSECUTOR_MAXIMUM for gate in gates)
+        if judged or threshold is None or info.data.get("presence") != "known":
+            return gates
+        return (*gates, prosecutor_gate(threshold))
 
     @property
     def second_gate(self) -> int | None:

@@ -55,13 +55,13 @@ def _asked(world: World, number: int, **changes: Any) -> World:
 
 
 def _plain(folder: Path, number: int) -> World:
-    policy = {"id": "standard", "version": "1"} | _QUICK
+    policy = {"id": "standard", "version": "1", "presence": "unknown"} | _QUICK
     return _asked(make_world(folder), number, recipients=[UNIVERSITY, LAPSED], policy=policy)
 
 
 def _reviewed(folder: Path, number: int) -> World:
     review = {"required": 2, "reviewers": list(REVIEWERS)}
-    policy = {"id": "standard", "version": "1", "review": review} | _QUICK
+    policy = {"id": "standard", "version": "1", "presence": "unknown", "review": review} | _QUICK
     return _asked(make_world(folder), number, recipients=[UNIVERSITY], policy=policy)
 
 

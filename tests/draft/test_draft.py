@@ -18,23 +18,8 @@ from tasks.microdata.build import from_intervals, from_prefixes, read_arx
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
+from tests.support.drafted import filled
 from tests.support.examples import examples
-
-ANSWERS = {
-    "title": "A release",
-    "requested_by": "a.steward",
-    "source": "a register",
-    "path": "population.csv",
-    "id": "a-1",
-    "organisation": "A University",
-    "purpose": "research",
-    "expires": "2040-01-01",
-    "benefit": "1200",
-    "loss": "300",
-    "cost": "4",
-    "count": "people",
-    "record_id": "row",
-}
 
 
 def column(values: Sequence[str | None]) -> pd.Series:
@@ -68,13 +53,6 @@ def clinic() -> pd.DataFrame:
             "weightfactor": [str(value) for value in draws.integers(100_000, 999_999, n)],
             "smoker": [None if number % 40 == 0 else "?" if number % 40 == 1 else "Yvalue" for number in range(n)],
         }
-    )
-
-
-def filled(text: str) -> str:
-    """The draft with an answer wherever it asks for one."""
-    return re.sub(
-        r"^( *(?:- )?)(\w+):( +# fill in: .*)$", lambda m: f"{m[1]}{m[2]}: {ANSWERS[m[2]]}{m[3]}", text, flags=re.M
     )
 
 
@@ -193,7 +171,7 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("diagnosis_code", KEY, Role.DIRECT, Theme.IDENTITY),
         ("Age", FEW, Role.QUASI, Theme.AGE),
         ("AgeAtVisit", FEW, Role.QUASI, Theme.AGE),
-        ("stage", FEW, Role.SENSITIVE, None),
+        ("stage", FEW, Role.UNREVIEWED, None),
         ("ZIP", FEW, Role.QUASI, Theme.ZIP),
         ("postcode", MANY, Role.QUASI, Theme.ZIP),
         ("where", ["37010", "37011"] * 50, Role.QUASI, Theme.ZIP),
@@ -206,9 +184,9 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("income", SOME, Role.SENSITIVE, Theme.PRIVATE),
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
-        ("x3", SOME, Role.SENSITIVE, None),
+        ("x3", SOME, Role.UNREVIEWED, None),
         ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.DIRECT, None),
-        ("x5", ["same"] * 100, Role.SENSITIVE, None),
+        ("x5", ["same"] * 100, Role.UNREVIEWED, None),
         ("age", [None] * 100, Role.DIRECT, Theme.AGE),
     ],
 )  # fmt: skip
@@ -216,6 +194,13 @@ def test_roles_by_name_and_form(name: str, values: list[str | None], role: Role,
     suggestion = suggest(profiled(name, values), None)
     assert (suggestion.role, suggestion.theme) == (role, theme)
     assert suggestion.reasons
+
+
+def test_what_neighbours_know_is_no_great_secret() -> None:
+    """Unless it is of a kind that the law protects."""
+    columns = ("marital-status", "education", "native-country", "religion", "salary", "remark")
+    found = [suggest(profiled(name, ["a", "a", "b", "b"] * 5), in_population=False) for name in columns]
+    assert [one.sensitivity for one in found] == [0.4, 0.4, 1.0, 1.0, 1.0, 1.0]
 
 
 def test_nothing_is_called_insensitive(clinic: pd.DataFrame) -> None:
@@ -273,9 +258,9 @@ def test_the_draft_suggests_what_a_careful_person_would(clinic: pd.DataFrame) ->
         "admitted": Role.QUASI,
         "contact": Role.DIRECT,
         "remarks": Role.DIRECT,
-        "lab_result": Role.SENSITIVE,
+        "lab_result": Role.UNREVIEWED,
         "weightfactor": Role.DIRECT,
-        "smoker": Role.SENSITIVE,
+        "smoker": Role.UNREVIEWED,
     }
     assert draft.record_id == "Record No"
     assert set(draft.hierarchies) == {"hierarchy-sex.csv", "hierarchy-racegroup.csv"}
@@ -540,7 +525,7 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     numbers = {
         one.profile.name
         for one in drafted.suggestions
-        if one.role in (Role.SENSITIVE, Role.INSENSITIVE) and one.profile.type in (ValueType.INTEGER, ValueType.NUMBER)
+        if one.role in (Role.SENSITIVE, Role.UNREVIEWED) and one.profile.type in (ValueType.INTEGER, ValueType.NUMBER)
     }
     assert numbers
     assert masked is not None
@@ -548,3 +533,20 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
     words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
     assert "Numbers leave" not in words.text
+
+
+def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> None:
+    draw = np.random.default_rng(3)
+    sexes = draw.choice(["F", "M"], 400)
+    frame = pd.DataFrame(
+        {
+            "sex": sexes,
+            "pregnancy outcome": np.where(sexes == "F", draw.choice(["a", "b", "c"], 400), "none"),
+            "income": draw.choice(["low", "high"], 400),
+        },
+        dtype="string[pyarrow]",
+    )
+    told, plain = draft_request(frame, "data.csv").suggestions[1:]
+    assert told.role is Role.UNREVIEWED
+    assert told.reasons[-1] == "pregnancy outcome tells sex: 99% of what there is to know of it"
+    assert plain.role is Role.SENSITIVE

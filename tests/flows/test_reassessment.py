@@ -56,7 +56,12 @@ GATES = [
     {"measure": "released.information_kept", "at_least": 0, "because": "h"},
     {"measure": "released.suppressed_share", "at_most": 0.5, "because": "i"},
 ]
-POLICY: Mapping[str, Any] = {"gates": GATES, "utility": {"target": "diagnosis"}, "linkage": {"learned": False}}
+POLICY: Mapping[str, Any] = {
+    "presence": "unknown",
+    "gates": GATES,
+    "utility": {"target": "diagnosis"},
+    "linkage": {"learned": False},
+}
 SEVERAL = [
     recipient("university"),
     recipient("broker", method="basic", delivery_format="parquet"),

@@ -92,6 +92,7 @@ def asked(
         "policy": {
             "id": "policy",
             "version": "1",
+            "presence": "unknown",
             "gates": gates,
             "generalization": {"minimum_class_size": minimum_class_size, "k_anonymity": k_anonymity},
             "review": {"required": reviews},

@@ -51,6 +51,7 @@ recipients:
 policy:
   id: house-rules
   version: "3"
+  presence: unknown
   gates:
     - {measure: transparent.maximum_risk, at_most: 0.09, because: EMA Policy 0070}
 """

@@ -505,7 +505,7 @@ def labelled(rows: int, seed: int = 20) -> tuple[pd.DataFrame, ReleaseRequest]:
                 "stakes": {"benefit": 1200, "loss": 300, "cost": 4},
             }
         ],
-        "policy": {"id": "house", "version": "1"},
+        "policy": {"id": "house", "version": "1", "presence": "unknown"},
     }
     return frame, ReleaseRequest.model_validate(document)
 

@@ -41,7 +41,7 @@ def build_request(attributes: dict[str, dict[str, Any]] | None = None, **policy:
                     "stakes": {"benefit": 1200, "loss": 300, "cost": 4},
                 }
             ],
-            "policy": {"id": "house", "version": "1", "validation": policy},
+            "policy": {"id": "house", "version": "1", "presence": "unknown", "validation": policy},
         }
     )
 

@@ -1,0 +1,88 @@
+"""Releases of files in which others can know that a person is: classes, gate and remedy, and the draft that passes."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from ruamel.yaml import YAML
+
+from flows.gate import Outcome
+from tasks.decision.record import Verdict
+from tests.support.drafted import filled
+from tests.support.world import QUASI_IDENTIFIERS, World, make_world
+
+MEASURE = "prosecutor.maximum_risk"
+TERM = "budget: {least_records: 12, suppression: 0.02}"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path / "world")
+
+
+def smallest_class(outcome: Outcome) -> int:
+    """Counted from the delivered file."""
+    (file,) = (outcome.bundle / "delivery").glob("*/*.csv")
+    return int(pd.read_csv(file, dtype=str).groupby(list(QUASI_IDENTIFIERS)).size().min())
+
+
+def test_who_is_known_to_be_in_the_file_is_not_found_in_it(world: World, engine: Any, releasegate: Any) -> None:
+    """Blocked by the gate alone, and approved with the term that `check` proposes."""
+    world.ask(policy={"presence": "known"})
+    blocked = world.run(engine)
+    (record,) = blocked.records
+    assert record.decision is Verdict.BLOCKED
+    (closed,) = (gate for gate in record.gates if not gate.passed and gate.comparison != "is")
+    assert (closed.id, closed.threshold, closed.measured) == (MEASURE, 0.09, 1.0)
+    assert "policy.presence" in closed.because
+
+    told = releasegate("check", world.request, "--json").document
+    (note,) = (one for one in told["notes"] if MEASURE in one)
+    assert f"add “{TERM}” there" in note
+
+    world.ask(policy={"presence": "known", "generalization": YAML(typ="safe").load(TERM)})
+    assert not any(MEASURE in one for one in releasegate("check", world.request, "--json").document["notes"])
+    approved = world.run(engine)
+    (record,) = approved.records
+    assert record.decision is Verdict.APPROVED
+    assert smallest_class(approved) >= 12
+
+
+def test_presence_is_known_unless_the_policy_says_otherwise(world: World, engine: Any) -> None:
+    """Also where the policy has gates of its own, and at its own threshold."""
+    own = [{"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}]
+    world.ask(policy={"presence": "unknown", "gates": own})
+    assert world.run(engine).records[0].decision is Verdict.APPROVED
+    world.ask(policy={"presence": "known", "gates": own, "risk_threshold": 0.2})
+    (record,) = world.run(engine).records
+    assert record.decision is Verdict.BLOCKED
+    assert {gate.id: gate.threshold for gate in record.gates if not gate.passed and gate.comparison != "is"} == {
+        MEASURE: 0.2
+    }
+
+
+@pytest.mark.parametrize(
+    ("generalization", "term"),
+    [
+        ({"method": "common"}, "k_anonymity: {k: 12, local_recoding: true}"),
+        ({"k_anonymity": {"k": 5}}, "k_anonymity.k: 12"),
+    ],
+)
+def test_the_remedy_suits_the_method(world: World, releasegate: Any, generalization: dict[str, Any], term: str) -> None:
+    world.ask(policy={"presence": "known", "generalization": generalization})
+    assert f"add “{term}” there" in str(releasegate("check", world.request, "--json").document["notes"])
+
+
+def test_a_draft_with_its_own_example_stakes_is_approved(world: World, engine: Any, releasegate: Any) -> None:
+    """Presence known, classes of 12, and a partition against the sequential adversary whom the gates judge."""
+    world.request.unlink()
+    assert releasegate("init", world.data, "--population", world.population).code == 0
+    world.request.write_text(filled(world.request.read_text(encoding="utf-8")), encoding="utf-8")
+    told = releasegate("check", world.request, "--json").document
+    assert not any(MEASURE in one for one in told["notes"])
+    approved = world.run(engine)
+    (record,) = approved.records
+    assert record.decision is Verdict.APPROVED
+    assert {MEASURE, "sequential.maximum_risk"} <= {gate.id for gate in record.gates}
+    assert smallest_class(approved) >= 12
