@@ -47,6 +47,7 @@ def test_a_class_of_one_diagnosis_blocks_under_the_default_gates(world: World, e
     assert fact.disclosed_records > 0
     told = releasegate("explain", str(before.release_id), "--workspace", world.workspace.root, "--json").document
     assert "whose class discloses diagnosis" in str(told)
+    assert "k of k-anonymity" in str(told), "the smallest change that would pass"
 
     after = released(world, engine, K_ANONYMOUS | {"k_anonymity": CLOSE})
     (record,) = after.records
