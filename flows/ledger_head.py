@@ -50,9 +50,7 @@ class NotedHead:
 
     def set(self, head: Head) -> None:
         """Note a head in place of any other; an OSError where the system refuses."""
-        document = self._document(head)
-        self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        write_whole(self._path, document)
+        write_whole(self._path, self._document(head))
 
     def check(self, ledger: Ledger) -> None:
         """Raise TamperingFound where the ledger lacks the entry that was noted."""

@@ -33,7 +33,6 @@ from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.delivery.encryption import SUFFIX
-from tasks.request.model import Role
 
 
 def render_certificate(record: DecisionRecord, approved_at: datetime | None = None) -> bytes:
@@ -141,7 +140,7 @@ def _columns(view: RecordView) -> Iterator[Block]:
     yield Table(
         "",
         "Column 26 | Type 16 | Description 58",
-        [(one.name, one.type, one.description or DASH) for one in view.record.fields if one.role != Role.DIRECT],
+        [(one.name, one.type, one.description or DASH) for one in view.record.fields if one.released],
     )
     yield Paragraph(
         "Values may be given in coarser groups than they were collected in; the data dictionary delivered with the "

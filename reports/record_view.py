@@ -8,6 +8,7 @@ from functools import cached_property
 from reports import numbers
 from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
+from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
@@ -120,6 +121,12 @@ class RecordView(FileView):
     def linkage(self) -> LinkageFact | None:
         """Record linkage; None where the stage did not finish."""
         return self.record.risk.linkage if self.record.risk else None
+
+    @cached_property
+    def columns(self) -> ColumnsFact | None:
+        """Places of the released columns in the attack; None where the stage did not finish."""
+        fact = self.record.further.get("columns")
+        return None if fact is None else ColumnsFact.model_validate(fact)
 
     @cached_property
     def singling_out(self) -> SinglingOutFact | None:

@@ -43,6 +43,11 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         ("attribute disclosure",),
         "what the records of a class share was not counted",
     ),
+    "columns": (
+        "Released columns",
+        ("released columns",),
+        "nobody looked whether other columns tell the quasi-identifiers",
+    ),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -58,6 +63,7 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "linkage": risk and risk.linkage,
         "singling_out": record.further.get("singling_out"),
         "attribute": record.further.get("attribute"),
+        "columns": record.further.get("columns"),
         "utility": record.utility,
         "decoys": record.decoys,
     }
@@ -84,6 +90,7 @@ def tested(record: DecisionRecord) -> str:
         "linked the release to the source file as an intruder would who holds it" if found["linkage"] else None,
         "searched the released columns for sets that single records out" if found["singling_out"] else None,
         "counted what the classes disclose of their records" if found["attribute"] else None,
+        "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,
     )

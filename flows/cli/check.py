@@ -11,6 +11,8 @@ from flows.cli.output import ExitCode, JsonOption, answer, table
 from flows.cli.randomness import generator_of_its_own
 from flows.policies import PolicyShelf
 from reports.document import Block, text
+from tasks.assessments.columns.assessment import column_places
+from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.errors import ParameterError
@@ -23,7 +25,7 @@ from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF, PARTITIONS, Measure, ReleaseRequest, records_for
+from tasks.request.model import PARAMETER_OF, PARTITIONS, Measure, ReleaseRequest, Role, records_for
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -40,6 +42,8 @@ class CheckedRequest:
     """Records that failed, by check, from 0."""
     masking: tuple[MaskingFact, ...]
     """How numbers would be masked; empty where validation found what would block."""
+    columns: ColumnsFact
+    """What released columns tell of people; empty where validation found what would block."""
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
 
@@ -53,7 +57,8 @@ def check(
 ) -> int:
     """Validate a request and its data; release nothing and write nothing.
 
-    Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block.
+    Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block, or
+    a gate would close on what released columns tell.
     """
     checked = checked_request(request, root or [], workspace)
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
@@ -72,10 +77,17 @@ def check(
             }
             for one in loaded.recipients
         ],
+        "columns": [
+            one.model_dump(mode="json") | {"finding": [each.sentence for each in one.findings], "remedy": one.remedy}
+            for one in checked.columns.columns
+            if one.findings
+        ],
+        "unplaced": [one.name for one in checked.columns.unplaced],
+        "unreviewed": list(loaded.with_role(Role.UNREVIEWED)),
         "known": list(known_attributes(loaded)),
         "notes": list(checked.notes),
     }
-    code = ExitCode.APPROVED if validation.passed else ExitCode.BLOCKED
+    code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
     return answer(document, _shown(checked), as_json=as_json, code=code, notes=checked.notes)
 
 
@@ -88,17 +100,30 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
         check_setting(loaded.request, prepared)
         check_risk_setting(loaded.request, prepared)
         outcome = validate(frame, loaded.request, prepared.covered, confirmed=False)
-        masked = NOTHING_MASKED
+        masked, columns = NOTHING_MASKED, ColumnsFact(columns=())
         if outcome.fact.passed:  # else no release would get as far as masking
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
+            columns = column_places(loaded.request, prepared, masked)
         notes = (
+            *_unreviewed_notes(loaded.request),
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
             *_misfit_notes(prepared),
             *_class_notes(loaded.request, prepared),
             *_decoy_notes(loaded.request, frame),
         )
-        return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, notes)
+        return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes)
+
+
+def _closed(checked: CheckedRequest) -> bool:
+    """Whether a gate of the policy would close on what released columns tell."""
+    gates, unplaced = checked.loaded.request.policy.gates, len(checked.columns.unplaced)
+    return any(one.measure is Measure.COLUMNS_UNPLACED and unplaced > one.threshold for one in gates)
+
+
+def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
+    if unreviewed := request.with_role(Role.UNREVIEWED):
+        yield f"withheld, because nobody has reviewed them: {', '.join(unreviewed)}; give each a role to release it"
 
 
 def _misfit_notes(prepared: Prepared) -> Iterator[str]:
@@ -167,6 +192,8 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         rows = ", ".join(str(row + 1) for row in checked.positions.get(found.id, ())[:5])
         where = f", rows {rows}" if rows else ""
         yield text(cross, found.column or "table", found.expectation, found.failed, found.checked, where)
+    for column in checked.columns.unplaced:
+        yield text('<span class="failed">✗</span> {}', column.advice)
     number, (mark, style) = len(validation.checks), ("✗", "failed") if failed else ("✓", "passed")
     yield text(f'<span class="{style}">{mark}</span> {{}} of {{}} checks passed', number - len(failed), number)
 

@@ -15,6 +15,7 @@ from tasks.core.canonical import digest
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.decision.states import State
+from tasks.request.model import Role
 
 if TYPE_CHECKING:
     from flows.gate import Outcome
@@ -156,9 +157,11 @@ def _recipient_lines(record: DecisionRecord, made: "Outcome") -> Iterator[Block]
     rule = {"records": record.dataset.rows_in, "small_cell": record.policy.small_cell}  # as the reasons above
     gates = ((_mark(gate), gate.title, *write_result(gate, **rule)) for gate in record.gates)
     yield from table("", ("", "gate", ">measured", "required"), gates)
+    unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
     facts = {
         f"  valid until {record.valid_until}": standing.state in _LETS_LEAVE,
         f"  supersedes  {record.supersedes}": record.supersedes,
+        f"  withheld: nobody has reviewed them: {', '.join(unreviewed)}": unreviewed,
         f"  decided as  {record.release_id}": record.release_id != made.release_id,
         f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review "
         f"{record.release_id[:12]} --recipient {who} takes the others": waits,

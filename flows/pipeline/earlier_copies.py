@@ -49,7 +49,7 @@ def compared(
     """
     request, prepared = candidate.request, candidate.prepared
     people = names_of(candidate.frame[request.dataset.record_id].iloc[candidate.rows], run.key)
-    ground = TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, 0)
+    ground = TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, {}, 0)
     memory = request.policy.generalization.memory_limit_mb * 2**20
     read = [_read(run.workspace, copy, people, ground, memory) for copy in copies]
     figures, closed = [], list[str]()

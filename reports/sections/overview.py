@@ -23,7 +23,7 @@ from reports.methods import method_text
 from reports.record_view import RecordView
 from reports.statements import enrolled, not_assessed, tested, verdict_box
 from tasks.decision.record import Verdict
-from tasks.request.model import Measure
+from tasks.request.model import Measure, Role
 
 _RULE = (
     "a person with appropriate knowledge of and experience with generally accepted statistical and scientific "
@@ -86,6 +86,9 @@ def decision(view: RecordView) -> Iterator[Block]:
             ("Purpose", record.recipient.purpose),
             ("Method", method_text(record.risk.game.method).title) if record.risk else None,
             ("Masked", ", ".join(view.masked)) if view.masked else None,
+            ("Withheld: nobody has reviewed them", view.names(Role.UNREVIEWED))
+            if view.fields(Role.UNREVIEWED)
+            else None,
             ("Gates", f"{gates}{excused}"),
             ("Supersedes", text("release {}", digest_text(record.supersedes))) if record.supersedes else None,
         )

@@ -23,6 +23,7 @@ from reports.methods import method_text, treatment_text
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
 from reports.statements import enrolled
+from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest
 from tasks.decision.record import DeliveryFact, PopulationFact
 from tasks.request.model import Role
@@ -164,13 +165,15 @@ def delivery_rows(delivery: DeliveryFact) -> list[tuple[str, str]]:
 def fields(view: RecordView) -> Iterator[Block]:
     """The field inventory."""
     record = view.record
-    removed = len(view.fields(Role.DIRECT))
+    removed, unreviewed = sum(not field.released for field in record.fields), view.fields(Role.UNREVIEWED)
     yield (
         "Every column of the source file with its declared role, the probability that its value is publicly known of a "
         "person (availability), its number of distinct values (distinguishability), and its treatment. "
         f"{numbers.integer(len(record.fields) - removed)} columns may be released; {numbers.integer(removed)} "
         f"{'is' if removed == 1 else 'are'} not."
     )
+    if unreviewed:
+        yield f"Withheld because nobody has reviewed them: {view.names(Role.UNREVIEWED)}."
     yield Table(
         "Fields, roles and treatment",
         "Field 17 | Role 16 | Type 10 | Publicly known 11r | Distinct values 11r | Treatment 35",
@@ -181,11 +184,17 @@ def fields(view: RecordView) -> Iterator[Block]:
                 field.type,
                 small("not stated") if field.known_probability is None else numbers.percent(field.known_probability),
                 numbers.integer(field.distinct_values),
-                lines(treatment_text(field.treatment), small(field.description) if field.description else ""),
+                lines(treatment_text(field.treatment), *map(small, kept(*_said_of(field)))),
             )
             for field in record.fields
         ],
     )
+
+
+def _said_of(field: FieldFact) -> Iterator[str | None]:
+    yield field.description or None
+    yield f"Role confirmed by {field.confirmed}" if field.confirmed else None
+    yield f"Excused by {field.excused}" if field.excused else None
 
 
 def conditions(view: RecordView) -> Iterator[Block]:

@@ -137,7 +137,7 @@ def _sought(view: RecordView, scans: Mapping[str, list[CheckFact]]) -> Finding:
 
 
 def _released(view: RecordView, rule: SafeHarborRule) -> list[FieldFact]:
-    return [field for field in view.record.fields if field.safe_harbor == rule and field.role != Role.DIRECT]
+    return [field for field in view.record.fields if field.safe_harbor == rule and field.released]
 
 
 def _treated(fields: list[FieldFact]) -> str:
@@ -165,7 +165,7 @@ def _geography(view: RecordView) -> Finding:
 
 def _dates_and_ages(view: RecordView) -> Finding:
     ages, risk = _released(view, SafeHarborRule.AGE), view.record.risk
-    dates = [field for field in view.record.fields if field.type == ValueType.DATE and field.role != Role.DIRECT]
+    dates = [field for field in view.record.fields if field.type == ValueType.DATE and field.released]
     parts = [f"Date columns: {_treated(dates)}."] if dates else []
     if ages and risk is not None:
         parts.append(f"Ages: {_treated(ages)}.")
@@ -190,11 +190,9 @@ def _dates_and_ages(view: RecordView) -> Finding:
 
 def _other(view: RecordView) -> Finding:
     removed = f"Columns removed as direct identifiers, the record key among them: {view.names(Role.DIRECT)}."
-    unique = [
-        field.name
-        for field in view.record.fields
-        if field.role != Role.DIRECT and field.distinct_values == view.rows_in
-    ]
+    if view.fields(Role.UNREVIEWED):
+        removed += f" Withheld because nobody has reviewed them: {view.names(Role.UNREVIEWED)}."
+    unique = [field.name for field in view.record.fields if field.released and field.distinct_values == view.rows_in]
     if unique:
         return (
             "see evidence",
@@ -261,7 +259,7 @@ def validation(view: RecordView) -> Iterator[Block]:
 def _columns(view: RecordView, names: list[str]) -> str:
     """Names of columns; in a word where they are all of the file, or all that may be released."""
     checked = {name for name in names if name}
-    released = {field.name for field in view.record.fields if field.role != Role.DIRECT}
+    released = {field.name for field in view.record.fields if field.released}
     if checked == {field.name for field in view.record.fields} or checked == released:
         return "all columns" if checked != released else "all columns that may be released"
     return ", ".join(dict.fromkeys(name for name in names if name)) or _WHOLE

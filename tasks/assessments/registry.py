@@ -4,6 +4,7 @@ from typing import Any
 
 from tasks.assessments.assessment import Assessment
 from tasks.assessments.attribute.assessment import AttributeAssessment
+from tasks.assessments.columns.assessment import ColumnsAssessment
 from tasks.assessments.combined.assessment import CombinedAssessment
 from tasks.assessments.identity.assessment import IdentityAssessment
 from tasks.assessments.linkage.assessment import LinkageAssessment
@@ -13,6 +14,15 @@ from tasks.assessments.utility.assessment import UtilityAssessment
 
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
 LINKAGE, SINGLING_OUT, ATTRIBUTE = LinkageAssessment(), SinglingOutAssessment(), AttributeAssessment()
-UTILITY = UtilityAssessment()
+COLUMNS, UTILITY = ColumnsAssessment(), UtilityAssessment()
 
-ASSESSMENTS: tuple[Assessment[Any], ...] = (IDENTITY, SEQUENTIAL, COMBINED, LINKAGE, SINGLING_OUT, ATTRIBUTE, UTILITY)
+ASSESSMENTS: tuple[Assessment[Any], ...] = (
+    IDENTITY,
+    SEQUENTIAL,
+    COMBINED,
+    LINKAGE,
+    SINGLING_OUT,
+    ATTRIBUTE,
+    COLUMNS,
+    UTILITY,
+)

@@ -11,6 +11,7 @@ from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.registry import (
     ASSESSMENTS,
     ATTRIBUTE,
+    COLUMNS,
     COMBINED,
     IDENTITY,
     LINKAGE,
@@ -52,7 +53,7 @@ from tasks.generalization.setting import payoffs_of
 from tasks.masking.masked_columns import MaskingFact
 from tasks.microdata.coded import Prepared
 from tasks.microdata.fit import misfits
-from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest, Role
+from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest
 
 STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
 
@@ -193,6 +194,7 @@ def assemble(
         records=output.rows if output else findings.prepared.data.total,
         small_cell=request.policy.small_cell,
     )
+    reasons += _unplaced(gates, findings)
     reasons += tuple(f"{failure.stage}: {failure.reason}" for failure in findings.failures)
     reasons += not_covered(gates, _overrides_for(recipient, circumstances))
     valid_from, valid_until = validity(
@@ -270,6 +272,14 @@ def assemble(
     return disclosure_rounded(record)
 
 
+def _unplaced(gates: Collection[GateResult], findings: Findings) -> tuple[str, ...]:
+    """What released columns tell and the remedy of each, where a gate is closed for it."""
+    fact, name = findings.fact(COLUMNS), Measure.COLUMNS_UNPLACED.value
+    if fact is None or not any(gate.id == name and not gate.passed for gate in gates):
+        return ()
+    return tuple(f"{column.advice}." for column in fact.unplaced)
+
+
 def _finished(findings: Findings) -> Collection[str]:
     finished = ["validation"]
     if findings.identity:
@@ -325,7 +335,7 @@ def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[Fi
             name,
             attribute,
             prepared.distinct_values[name],
-            treatment="removed" if attribute.role is Role.DIRECT else "not released",
+            treatment=attribute.role.treatment or "not released",
         )
         for name, attribute in request.attributes.items()
     )

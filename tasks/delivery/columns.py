@@ -11,14 +11,13 @@ import pyarrow as pa
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.formula_marks import as_collected
 from tasks.delivery.parquet_file import Source, is_parquet, types_in
-from tasks.request.model import Role
 
 DICTIONARY_FILE = "dictionary.json"
 
 
 def columns_of(record: DecisionRecord) -> list[str]:
     """Columns that a copy has by its record, in their order."""
-    return [field.name for field in record.fields if field.role != Role.DIRECT.value]
+    return [field.name for field in record.fields if field.released]
 
 
 def column_names(source: Source) -> list[str]:

@@ -12,6 +12,7 @@ import pandas as pd
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
 from tasks.draft.document import compose
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
+from tasks.draft.places import with_places
 from tasks.draft.roles import GENERIC_NAMES, Suggestion, profile, suggest
 from tasks.draft.separation import Separation, separations
 from tasks.microdata.build import write_arx
@@ -72,6 +73,7 @@ def draft_request(
         suggest(profile(name, column), None if population is None else name in shared)
         for name, column in columns.items()
     )
+    suggestions = with_places(suggestions, columns, population)
     quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
     hierarchies = _hierarchies(quasi, columns, population)
     record_id = _record_id(suggestions)

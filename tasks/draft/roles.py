@@ -273,7 +273,8 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     elif column.free_text_share >= _FEW:
         reason = "it holds free text, which nobody can promise to be free of names"
     else:
-        return Role.SENSITIVE, ["its name and values tell nothing certain, and nothing is called insensitive unseen"]
+        advice = "it is withheld until somebody who knows it gives it a role"
+        return Role.UNREVIEWED, ["its name and values tell nothing certain", advice]
     return Role.DIRECT, [reason, "it is withheld; give it another role if it must leave"]
 
 

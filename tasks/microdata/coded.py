@@ -1,7 +1,6 @@
 """Data and population in integer form: the result of one reading, for all later stages; and how columns are coded.
 
-The columns that are coded besides the quasi-identifiers are those that others may know, also by the request's silence,
-that are sensitive, or that k-anonymity makes demands of.
+All released columns are coded, and of the withheld ones those that say something of many records.
 """
 
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.presence import Presence
 from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
 
@@ -57,6 +57,11 @@ class Prepared:
     """Further columns that are counted or weighed: for the combined score, record linkage and k-anonymity."""
     register: Register | None = None
     """The external register; None where the request names none."""
+    withheld: dict[str, Codes] = field(default_factory=dict)
+    """Codes by record of the withheld direct identifiers that many records share, and of the parts of withheld dates.
+    """
+    listed: tuple[Presence, ...] = ()
+    """Released columns, quasi-identifiers left out, that the population table or the register has too."""
 
     @property
     def covered(self) -> NDArray[np.bool_]:
@@ -76,7 +81,7 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
         if attribute.known_probability is not None
         else default.get(attribute.role, UNKNOWN)
         for name, attribute in request.attributes.items()
-        if attribute.role is not Role.DIRECT
+        if not attribute.role.withheld
     }
 
 
@@ -134,14 +139,8 @@ def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ..
 
 
 def coded_attributes(request: ReleaseRequest) -> tuple[str, ...]:
-    """Names of the columns besides the quasi-identifiers that are coded, in the order of the request."""
-    weighed = {name for name, given in sensitivities(request).items() if given.attribute > 0}
-    demands = request.policy.generalization.k_anonymity
-    demanded = {one.attribute for _, _, one in demands.of_attributes} if demands else set[str]()
-    wanted = set(knowable_columns(request)).union(weighed, request.policy.linkage.known or (), demanded) - set(
-        request.quasi_identifiers
-    )
-    return tuple(name for name in request.attributes if name in wanted)
+    """Names of the released columns besides the quasi-identifiers, in the order of the request."""
+    return tuple(name for name in request.outbound if name in request.as_they_are)
 
 
 def code_column(

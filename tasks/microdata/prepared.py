@@ -5,7 +5,7 @@ the workspace and removed with the run.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +19,12 @@ from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.fit import check_room
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
-from tasks.microdata.read import is_parquet, read_microdata, read_population
+from tasks.microdata.presence import Domains, Presence, Table, presences
+from tasks.microdata.read import is_parquet, read_domains, read_microdata, read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
+from tasks.microdata.withheld import Factorized, withheld_columns
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest, Role
+from tasks.request.model import ReleaseRequest
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class People:
     hierarchies: dict[str, Hierarchy]
     population: Tuples
     register: Register | None
+    domains: Domains
 
     def with_frame(self, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
         """The microdata of a request, as ``read_microdata`` gives them, coded on these people.
@@ -45,16 +48,18 @@ class People:
         part = code_part(
             frame[list(request.outbound)], self.hierarchies, coded_attributes(request), request.dataset.path
         )
-        direct = {name: int(frame[name].nunique()) for name in request.with_role(Role.DIRECT)}
+        direct = {name: pd.factorize(frame[name]) for name in request.withheld}
         return self.with_parts([part], part.tuples, direct, request)
 
     def with_parts(
-        self, parts: Sequence[FilePart], tuples: Tuples, direct: Mapping[str, int], request: ReleaseRequest
+        self, parts: Sequence[FilePart], tuples: Tuples, direct: Mapping[str, Factorized], request: ReleaseRequest
     ) -> Prepared:
-        """The coded parts of a file as one; ``direct`` has the distinct values of the direct identifiers."""
+        """The coded parts of a file as one; ``direct`` has codes and distinct values of the withheld columns."""
         joined = {name: joined_column(parts, name) for name in parts[0].levels}
         axes = {name: len(np.unique(tuples.codes[:, axis])) for axis, name in enumerate(self.hierarchies)}
-        found = {**direct, **axes, **{name: len(levels) for name, (_, levels) in joined.items()}}
+        levels = {name: values for name, (_, values) in {**direct, **joined}.items()}
+        found = {**axes, **{name: len(values) for name, values in levels.items()}}
+        kept = {name: levels[name] for name in request.as_they_are}
         return Prepared(
             self.hierarchies,
             tuples,
@@ -63,6 +68,8 @@ class People:
             {name: found[name] for name in request.attributes},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
             self.register,
+            dict(withheld_columns(request, direct)),
+            tuple(presences(kept, self.domains)),
         )
 
 
@@ -106,8 +113,8 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
         # Somewhere a value is missing or unknown; reading the whole file shows in which records.
         return _with_room(people.with_frame(read_microdata(path, request), request), loaded)
     direct = {
-        name: int(pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut]).nunique())
-        for name in request.with_role(Role.DIRECT)
+        name: pd.factorize(pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut]))
+        for name in request.withheld
     }
     return _with_room(people.with_parts(*counted, direct, request), loaded)
 
@@ -133,7 +140,18 @@ def read_people(loaded: LoadedRequest) -> People:
         codes = encode(values, hierarchies, request.population.path)
     some = counts > 0
     population, _ = distinct_tuples(codes[some], list(hierarchies.values()), counts[some])
-    return People(hierarchies, population, read_register(loaded, hierarchies, population))
+    return People(hierarchies, population, read_register(loaded, hierarchies, population), people_domains(loaded))
+
+
+def people_domains(loaded: LoadedRequest) -> Domains:
+    """Distinct values by column of the tables of people that a request names."""
+    people, register = loaded.request.population, loaded.request.external_data
+    domains: dict[Table, dict[str, pd.Index]] = {
+        "population": read_domains(loaded.resolve(people.path, "population.path"), people)
+    }
+    if register is not None:
+        domains["register"] = read_domains(loaded.resolve(register.path, "external_data.path"), register)
+    return domains
 
 
 def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], population: Tuples) -> Register | None:
@@ -179,6 +197,8 @@ def save(prepared: Prepared, path: Path) -> None:
         "distinct_values": prepared.distinct_values,
         "columns": list(prepared.columns),
         "register": register and register.sha256,
+        "withheld": list(prepared.withheld),
+        "listed": [asdict(one) for one in prepared.listed],
     }
     save_arrays(
         path,
@@ -191,6 +211,7 @@ def save(prepared: Prepared, path: Path) -> None:
         **{f"codes_{place}": column.codes for place, column in enumerate(columns)},
         **{f"weights_{place}": column.weights for place, column in enumerate(columns)},
         **{f"places_{place}": column.places for place, column in enumerate(columns) if column.places is not None},
+        **{f"withheld_{place}": codes for place, codes in enumerate(prepared.withheld.values())},
     )
 
 
@@ -221,4 +242,6 @@ def load(path: Path) -> Prepared:
                 for place, name in enumerate(about["columns"])
             },
             register=Register(arrays["listed"], about["register"]) if about["register"] else None,
+            withheld={name: arrays[f"withheld_{place}"] for place, name in enumerate(about["withheld"])},
+            listed=tuple(Presence(**one) for one in about["listed"]),
         )

@@ -284,6 +284,15 @@ def read_population(
         return text_frame(table, path, columns), _counts(table, path, population.count, noun)
 
 
+def read_domains(path: Path, population: Population | ExternalData) -> dict[str, pd.Index]:
+    """Distinct values as text of every column of such a table but its count; errors as of ``read_population``."""
+    with raised_as(PopulationError):
+        table = _read_table(path)
+        names = [name for name in table.column_names if name != population.count]
+        distinct = {name: pa.table({name: pc.unique(table[name])}) for name in names}
+        return {name: pd.Index(text_frame(one, path, [name])[name].dropna()) for name, one in distinct.items()}
+
+
 def _counts(table: pa.Table, path: Path, name: str, noun: str) -> np.ndarray:
     try:
         counts = pc.cast(table[name], pa.int64())

@@ -21,7 +21,7 @@ from tasks.generalization.setting import count_index
 from tasks.microdata.build import from_prefixes
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes, Hierarchy
-from tasks.microdata.prepared import People, read_register
+from tasks.microdata.prepared import People, people_domains, read_register
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
 from tasks.request.load import LoadedRequest
@@ -62,7 +62,8 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     with raised_as(PopulationError):
         codes = encode(values[known], hierarchies, request.population.path)
     population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
-    return TodaysPopulation(hierarchies, population, read_register(loaded, hierarchies, population), strangers)
+    register = read_register(loaded, hierarchies, population)
+    return TodaysPopulation(hierarchies, population, register, people_domains(loaded), strangers)
 
 
 def table_of(ground: TodaysPopulation, request: ReleaseRequest) -> CountIndex:

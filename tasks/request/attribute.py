@@ -17,6 +17,18 @@ class Role(StrEnum):
     QUASI = "quasi-identifier"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+    UNREVIEWED = "unreviewed"
+    """Nobody has judged the column yet, so it is withheld."""
+
+    @property
+    def withheld(self) -> bool:
+        """Whether columns of this role are never released."""
+        return bool(self.treatment)
+
+    @property
+    def treatment(self) -> str:
+        """Treatment of a column that is withheld for its role; empty where it is released."""
+        return {Role.DIRECT: "removed", Role.UNREVIEWED: "withheld: nobody has reviewed it"}.get(self, "")
 
 
 class ValueType(StrEnum):
@@ -166,6 +178,16 @@ class SensitivityWeights(RequestPart):
     default: Probability = Field(default=1.0, description="Weight of a value that is not listed.")
 
 
+class Judgement(RequestPart):
+    """What somebody decided about a column, and why."""
+
+    by: Text = Field(description="Who decided it.")
+    because: Text = Field(description="The reason.")
+
+    def __str__(self) -> str:
+        return f"{self.by}: {self.because}"
+
+
 class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
@@ -188,6 +210,10 @@ class Attribute(RequestPart):
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     maximum_missing_rate: Probability = 1.0
     scan: bool = Field(default=True, description="Scan the column for identifiers.")
+    confirmed: Judgement | None = Field(default=None, description="Who confirmed the role, and why.")
+    excused: Judgement | None = Field(
+        default=None, description="Who lets the column leave although it tells of people, and why."
+    )
 
     @property
     def tells(self) -> bool:
@@ -217,11 +243,25 @@ class Attribute(RequestPart):
             fix="remove the weights, or make the attribute sensitive",
         ),
         Rule(
-            "a direct identifier is never released, so its known_probability has no effect",
-            lambda one: one.known_probability is not None and one.role is Role.DIRECT,
+            "a withheld column is never released, so its known_probability has no effect",
+            lambda one: one.known_probability is not None and one.role.withheld,
             "known_probability",
             got="a probability",
             fix="remove it, or correct the role",
+        ),
+        Rule(
+            "a role that somebody confirmed is no longer unreviewed",
+            lambda one: one.confirmed is not None and one.role is Role.UNREVIEWED,
+            "role",
+            got="unreviewed",
+            fix="give the column the role that was confirmed, or remove “confirmed”",
+        ),
+        Rule(
+            "only a sensitive or insensitive attribute is excused",
+            lambda one: one.excused is not None and one.role not in (Role.SENSITIVE, Role.INSENSITIVE),
+            "excused",
+            got=lambda one: f"an excuse for the role “{one.role.value}”",
+            fix="remove it: no other role is released as collected",
         ),
         Rule(
             "sensitivity.values names only values of allowed_values",

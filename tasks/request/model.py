@@ -217,10 +217,8 @@ class ReleaseRequest(RequestPart):
         ),
         Rule(
             "masking takes sensitive or insensitive attributes",
-            lambda one: _first(
-                (place, one.attributes[name].role in (Role.DIRECT, Role.QUASI)) for name, place in _masked(one)
-            ),
-            got="a column with the role “direct identifier” or “quasi-identifier”",
+            lambda one: _first((place, name not in one.as_they_are) for name, place in _masked(one)),
+            got="a column with the role “direct identifier”, “quasi-identifier” or “unreviewed”",
             fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
         ),
         Rule(
@@ -421,7 +419,12 @@ class ReleaseRequest(RequestPart):
     @property
     def outbound(self) -> tuple[str, ...]:
         """Names of the columns that may be released, in the order of the request."""
-        return tuple(name for name, attribute in self.attributes.items() if attribute.role is not Role.DIRECT)
+        return tuple(name for name, attribute in self.attributes.items() if not attribute.role.withheld)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """Names of the columns that are never released, in the order of the request."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.role.withheld)
 
     def with_role(self, role: Role) -> tuple[str, ...]:
         """Names of the attributes with a role, in the order of the request."""

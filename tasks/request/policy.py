@@ -276,6 +276,7 @@ class Measure(StrEnum):
     ATTRIBUTE_DISCLOSED = "attribute.disclosed_share"
     ATTRIBUTE_HOMOGENEOUS = "attribute.homogeneous_share"
     ATTRIBUTE_RISE = "attribute.maximum_rise"
+    COLUMNS_UNPLACED = "columns.unplaced"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
 
@@ -292,6 +293,7 @@ _SHARES = frozenset(Measure) - {
     Measure.SMALLEST_CLASS,
     Measure.PUBLISHER_PAYOFF,
     Measure.SEQUENTIAL_EXPECTED,
+    Measure.COLUMNS_UNPLACED,
     Measure.COMBINED_MAXIMUM,
     Measure.COMBINED_QUANTILE,
 }
@@ -375,6 +377,11 @@ DEFAULT_GATES = (
         measure=Measure.ATTRIBUTE_DISCLOSED,
         at_most=0.0,
         because="No class may disclose a sensitive value of its records beyond what chance explains.",
+    ),
+    Gate(
+        measure=Measure.COLUMNS_UNPLACED,
+        at_most=0.0,
+        because="No column is released that tells of people, unless somebody answers for it.",
     ),
 )
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tasks.request.model import ReleaseRequest, Role, SafeHarborRule, ValueType
+from tasks.request.model import ReleaseRequest, SafeHarborRule, ValueType
 from tasks.validation.values import encode, read_days, read_numbers
 
 OLDEST_AGE = 89
@@ -163,8 +163,7 @@ class FileColumns:
     @cached_property
     def _split_dates(self) -> frozenset[str]:
         """Columns that hold the day or the month of a date whose other one is released too."""
-        names = [name for name in self.request.outbound if self.request.attributes[name].role is not Role.DIRECT]
-        whole = {name: self._numbers[name] for name in names if _is_whole(self._numbers[name])}
+        whole = {name: self._numbers[name] for name in self.request.outbound if _is_whole(self._numbers[name])}
         days = [name for name, cells in whole.items() if _within(cells, 1, 31)]
         months = [name for name, cells in whole.items() if _within(cells, 1, 12)]
         pairs = ((day, month) for day in days for month in months if day != month)

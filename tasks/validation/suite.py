@@ -116,7 +116,7 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
     checks = list(_table_checks(request))
     for column, attribute in request.attributes.items():
         checks += _declared_checks(request, column, attribute)
-        if attribute.role is not Role.DIRECT:
+        if not attribute.role.withheld:
             checks += _outbound_checks(request, column, attribute)
     skipped = tuple(
         SkippedCheck(

@@ -40,7 +40,8 @@ def test_a_frame_is_assessed_by_hand_and_from_a_file_alike(tmp_path: Path) -> No
     by_hand = candidate_of(loaded, text)
     (tmp_path / "data.csv").unlink()
     found = releasegate.assess(text, loaded.request, folder=tmp_path)
-    assert list(found) == ["identity", "sequential", "combined", "linkage", "singling_out", "attribute", "utility"]
+    first = ["identity", "sequential", "combined", "linkage"]
+    assert list(found) == [*first, "singling_out", "attribute", "columns", "utility"]
     numbers = text.astype({"age": "int64"})[[*reversed(text.columns)]]
     again = releasegate.assess(numbers, tmp_path / "request.yaml", "university")
     assert {name: one.measures for name, one in again.items()} == {name: one.measures for name, one in found.items()}

@@ -63,6 +63,7 @@ def test_a_figure_that_was_not_handed_over_never_passes() -> None:
         ("linkage.masked_share", None, False),
         ("singling_out.population_share", None, False),
         ("attribute.disclosed_share", None, False),
+        ("columns.unplaced", None, False),
         ("released.smallest_class", None, False),
     ]
 

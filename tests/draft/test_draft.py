@@ -171,7 +171,7 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("diagnosis_code", KEY, Role.DIRECT, Theme.IDENTITY),
         ("Age", FEW, Role.QUASI, Theme.AGE),
         ("AgeAtVisit", FEW, Role.QUASI, Theme.AGE),
-        ("stage", FEW, Role.SENSITIVE, None),
+        ("stage", FEW, Role.UNREVIEWED, None),
         ("ZIP", FEW, Role.QUASI, Theme.ZIP),
         ("postcode", MANY, Role.QUASI, Theme.ZIP),
         ("where", ["37010", "37011"] * 50, Role.QUASI, Theme.ZIP),
@@ -184,9 +184,9 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("income", SOME, Role.SENSITIVE, Theme.PRIVATE),
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
-        ("x3", SOME, Role.SENSITIVE, None),
+        ("x3", SOME, Role.UNREVIEWED, None),
         ("x4", [f"what somebody wrote about another person, {n % 9}" for n in range(100)], Role.DIRECT, None),
-        ("x5", ["same"] * 100, Role.SENSITIVE, None),
+        ("x5", ["same"] * 100, Role.UNREVIEWED, None),
         ("age", [None] * 100, Role.DIRECT, Theme.AGE),
     ],
 )  # fmt: skip
@@ -258,9 +258,9 @@ def test_the_draft_suggests_what_a_careful_person_would(clinic: pd.DataFrame) ->
         "admitted": Role.QUASI,
         "contact": Role.DIRECT,
         "remarks": Role.DIRECT,
-        "lab_result": Role.SENSITIVE,
+        "lab_result": Role.UNREVIEWED,
         "weightfactor": Role.DIRECT,
-        "smoker": Role.SENSITIVE,
+        "smoker": Role.UNREVIEWED,
     }
     assert draft.record_id == "Record No"
     assert set(draft.hierarchies) == {"hierarchy-sex.csv", "hierarchy-racegroup.csv"}
@@ -525,7 +525,7 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     numbers = {
         one.profile.name
         for one in drafted.suggestions
-        if one.role in (Role.SENSITIVE, Role.INSENSITIVE) and one.profile.type in (ValueType.INTEGER, ValueType.NUMBER)
+        if one.role in (Role.SENSITIVE, Role.UNREVIEWED) and one.profile.type in (ValueType.INTEGER, ValueType.NUMBER)
     }
     assert numbers
     assert masked is not None
@@ -533,3 +533,20 @@ def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFr
     assert not re.search(r"^masking:", drafted.text, re.MULTILINE)
     words = draft_request(frame({"id": ["1", "2", "3"], "sex": ["F", "M", "F"], "note": ["x", "y", "x"]}), "data.csv")
     assert "Numbers leave" not in words.text
+
+
+def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> None:
+    draw = np.random.default_rng(3)
+    sexes = draw.choice(["F", "M"], 400)
+    frame = pd.DataFrame(
+        {
+            "sex": sexes,
+            "pregnancy outcome": np.where(sexes == "F", draw.choice(["a", "b", "c"], 400), "none"),
+            "income": draw.choice(["low", "high"], 400),
+        },
+        dtype="string[pyarrow]",
+    )
+    told, plain = draft_request(frame, "data.csv").suggestions[1:]
+    assert told.role is Role.UNREVIEWED
+    assert told.reasons[-1] == "pregnancy outcome tells sex: 99% of what there is to know of it"
+    assert plain.role is Role.SENSITIVE

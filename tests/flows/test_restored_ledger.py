@@ -4,7 +4,6 @@ import shutil
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tests.support.ledgers import forked
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -133,7 +133,7 @@ def record_many(root: Path) -> None:
 
 
 def test_several_processes_note_what_is_in_the_ledger(workspace: Workspace) -> None:
-    writers = [get_context("fork").Process(target=record_many, args=(workspace.root,)) for _ in range(3)]
+    writers = [forked(record_many, workspace.root) for _ in range(3)]
     for writer in writers:
         writer.start()
     for writer in writers:

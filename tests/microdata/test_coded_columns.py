@@ -94,13 +94,15 @@ def test_a_value_without_a_place_is_refused_by_its_row(kind: str) -> None:
     assert "secret" not in str(caught.value.fields())
 
 
-def test_what_k_anonymity_needs_is_coded_and_does_not_enter_the_combined_score(tmp_path: Path) -> None:
+def test_every_released_column_is_coded_but_enters_the_combined_score_only_if_weighed(
+    tmp_path: Path,
+) -> None:
     diverse = {"k": 2, "diversity": [{"attribute": "diagnosis", "l": 2}]}
     idle = changed(
         "attributes", "diagnosis", to={"role": "sensitive", "known_probability": 0, "sensitivity": {"attribute": 0}}
     )
     plain = tiny_request(tmp_path, idle)
-    assert tiny_prepared(plain).columns == {}
+    assert list(tiny_prepared(plain).columns) == ["diagnosis"]
     loaded = tiny_request(tmp_path, idle, changed("policy", "generalization", "k_anonymity", to=diverse))
     prepared = tiny_prepared(loaded)
     assert prepared.columns["diagnosis"].codes.tolist() == [0, 1, 0, 1, 0, 0]
@@ -163,16 +165,17 @@ def test_a_quasi_identifier_may_be_less_than_certainly_known() -> None:
     [
         ({"role": "sensitive"}, True),
         ({"role": "sensitive", "sensitivity": {"attribute": 0}}, True),
-        ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0}, False),
+        ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0}, True),
         ({"role": "sensitive", "sensitivity": {"attribute": 0}, "known_probability": 0.1}, True),
         ({"role": "sensitive", "sensitivity": {"values": {"x": 0}, "default": 0}}, True),
         ({"role": "insensitive"}, True),
-        ({"role": "insensitive", "known_probability": 0}, False),
+        ({"role": "insensitive", "known_probability": 0}, True),
         ({"role": "insensitive", "known_probability": 0.5}, True),
         ({"role": "direct identifier"}, False),
+        ({"role": "unreviewed"}, False),
     ],
 )
-def test_a_column_is_coded_where_it_can_be_known_or_weighs_something(attribute: dict[str, Any], wanted: bool) -> None:
+def test_a_column_is_coded_where_it_is_released(attribute: dict[str, Any], wanted: bool) -> None:
     request = asked(further=attribute)
     frame = pd.DataFrame({name: text("88", "89") for name in request.attributes})
     columns = code_columns(frame, request)

@@ -58,6 +58,7 @@ class TestSections:
             ("12.3", "criteria"),
             ("12.4", "singling_out"),
             ("12.5", "attribute"),
+            ("12.6", "columns"),
         ]
 
     def test_of_a_stage_that_did_not_finish_its_part_says_why(self) -> None:

@@ -132,6 +132,7 @@ def approved() -> DecisionRecord:
         further={
             "singling_out": special_records.singling_out().model_dump(mode="json"),
             "attribute": special_records.attribute().model_dump(mode="json"),
+            "columns": special_records.columns().model_dump(mode="json"),
         },
         not_assessed=(),
         requested_by="Office of Research Data, data steward",
@@ -364,6 +365,7 @@ def _gates(
     if planned is not None:
         figures |= {Measure.SEQUENTIAL_MAXIMUM: planned, **gate_figures(linkage_records.linkage())}
         intervals = gate_intervals(linkage_records.linkage())
+        figures[Measure.COLUMNS_UNPLACED] = 0.0
         figures[Measure.SINGLED_OUT_POPULATION] = special_records.singling_out().population_share
         figures[Measure.ATTRIBUTE_DISCLOSED] = 0.0
     policy = (

@@ -1,8 +1,9 @@
-"""Made-up findings on singling out and on attribute disclosure, for records that reports are tested with."""
+"""Made-up findings on singling out, attributes and released columns, for records that reports are tested with."""
 
 from typing import Any
 
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
+from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact, SinglingOutFact, UniquenessFact
 
 RECORDS = 32_561
@@ -93,4 +94,16 @@ def _uniqueness(
         snb=snb,
         chosen="pitman",
         population_share=pitman,
+    )
+
+
+def columns() -> ColumnsFact:
+    """Occupations tell nothing; relationships tell the sex, and somebody answers for it."""
+    told = ColumnFinding(sign=Sign.TOLD, columns=("relationship",), others=("sex",), share=0.45)
+    plain: dict[str, Any] = {"distinct_share": 0.0, "masked": False, "numeric": False}
+    return ColumnsFact(
+        columns=(
+            ColumnFact(name="occupation", entropy=3.52, findings=(), **plain),
+            ColumnFact(name="relationship", entropy=2.15, findings=(told,), excused="Dana: it is needed.", **plain),
+        )
     )

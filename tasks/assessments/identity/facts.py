@@ -10,7 +10,7 @@ from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin, Fact, Sha256
 from tasks.generalization.budget.limits import BudgetOutcome
 from tasks.generalization.count_index import KAnonymityOutcome
-from tasks.request.attribute import Attribute
+from tasks.request.attribute import Attribute, Role
 
 
 class KAnonymityFact(KAnonymityOutcome):
@@ -251,6 +251,13 @@ class FieldFact(Fact):
     records_per_level: tuple[int, ...] = Field(default=(), description="Released records by level of generalization.")
     information_kept: float | None = Field(default=None, description="1 − loss, between 0 and 1 (quasi-identifiers).")
     treatment: str
+    confirmed: str = Field(default="", description="Who confirmed the role, and why; empty where nobody did.")
+    excused: str = Field(default="", description="Who lets the column leave although it tells of people, and why.")
+
+    @property
+    def released(self) -> bool:
+        """Whether the column may be released."""
+        return not Role(self.role).withheld
 
     @classmethod
     def of(cls, name: str, attribute: Attribute, distinct_values: int, treatment: str, **generalized: Any) -> Self:
@@ -264,6 +271,8 @@ class FieldFact(Fact):
             known_probability=attribute.known_probability,
             distinct_values=distinct_values,
             treatment=treatment,
+            confirmed=str(attribute.confirmed or ""),
+            excused=str(attribute.excused or ""),
             **generalized,
         )
 

@@ -309,8 +309,8 @@ def _fields(
 
 
 def _treatment(role: Role, played: Generalization, masked_by: str | None, *, crossing: bool) -> str:
-    if role is Role.DIRECT:
-        return "removed"
+    if role.withheld:
+        return role.treatment
     if role is Role.QUASI:
         after = ", then k-anonymity" if played.k_anonymity and played.method is not Method.K_ANONYMITY else ""
         return f"generalized ({played.method.value}{after}{', along levels that cross' if crossing else ''})"

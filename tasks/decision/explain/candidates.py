@@ -21,7 +21,16 @@ import numpy as np
 
 from tasks.adversary.planning.deterrence import Term
 from tasks.assessments.assessment import Assessment
-from tasks.assessments.registry import ATTRIBUTE, COMBINED, IDENTITY, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
+from tasks.assessments.registry import (
+    ATTRIBUTE,
+    COLUMNS,
+    COMBINED,
+    IDENTITY,
+    LINKAGE,
+    SEQUENTIAL,
+    SINGLING_OUT,
+    UTILITY,
+)
 from tasks.assessments.sequential.assessment import deterrents
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
@@ -54,6 +63,7 @@ _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
     (COMBINED, _maskings),
     (ATTRIBUTE, _maskings),
     (SINGLING_OUT, _maskings),
+    (COLUMNS, _maskings),
     (UTILITY, lambda _candidate: None),
 )
 """Assessments that draw nothing, and what each depends on beside the outcome of the game."""

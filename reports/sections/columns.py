@@ -1,0 +1,40 @@
+"""Released columns beside the quasi-identifiers: what each tells of people, and who answers for it."""
+
+from collections.abc import Iterator
+
+from reports import numbers
+from reports.document import DASH, Block, Table, failed, lines, strong
+from reports.record_view import FileView
+from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
+
+
+def columns(_view: FileView, fact: ColumnsFact) -> Iterator[Block]:
+    """The part of the section on risk."""
+    yield (
+        "Columns that are released beside the quasi-identifiers are judged by their values: whether one tells a "
+        "quasi-identifier or a withheld column, follows from quasi-identifiers, is in the population table or the "
+        "register, or is nearly unique per record. Shares of information are above what chance gives; masked numbers "
+        "count as released. A column that is found so leaves only if somebody answers for it."
+    )
+    unplaced = {one.name for one in fact.unplaced}
+    yield Table(
+        "What released columns tell",
+        "Column 16 | Distinct values, share of records 12r | Entropy, bits 9r | Finding 40 | Place 23",
+        [(strong(one.name), *_figures(one), _findings(one), _place(one, unplaced)) for one in fact.columns],
+    )
+
+
+def _figures(column: ColumnFact) -> tuple[str, str]:
+    return numbers.percent(column.distinct_share), f"{column.entropy:.2f}"
+
+
+def _findings(column: ColumnFact) -> str:
+    return lines(*(one.sentence for one in column.findings)) or DASH
+
+
+def _place(column: ColumnFact, unplaced: set[str]) -> str:
+    if column.name in unplaced:
+        return failed("none")
+    if column.findings:
+        return f"excused by {column.excused}" if column.excused else "excused with another column"
+    return "tells nothing of others"

@@ -1,0 +1,66 @@
+"""Places of the released columns in the attack, judged on all records of the file with masked values as released."""
+
+import numpy as np
+
+from tasks.assessments.assessment import Assessment, Effort, Finding
+from tasks.assessments.columns.dependence import Codes, entropy
+from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
+from tasks.assessments.columns.places import ColumnTable, distinct_share, places
+from tasks.candidate.candidate import Candidate
+from tasks.masking.masked_columns import MaskedColumns
+from tasks.microdata.coded import Prepared
+from tasks.microdata.withheld import with_date_parts
+from tasks.request.model import NUMERIC, Measure, ReleaseRequest
+
+
+def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnTable:
+    """The columns of a request's file."""
+    leaves = prepared.data.codes[prepared.tuple_of_record]
+    quasi: dict[str, Codes] = {}
+    for axis, (name, hierarchy) in enumerate(prepared.hierarchies.items()):
+        quasi |= with_date_parts(name, request.attributes[name].type, leaves[:, axis], hierarchy.labels[0])
+    released: dict[str, Codes] = {name: column.codes for name, column in prepared.columns.items()}
+    collected: dict[str, Codes] = {}
+    for place, name in enumerate(masked.names):
+        values, collected[name] = np.unique(masked.original[:, place], return_inverse=True)
+        released[name] = np.searchsorted((values[1:] + values[:-1]) / 2, masked.masked[:, place])
+    return ColumnTable(released, collected, quasi, prepared.withheld, prepared.listed)
+
+
+def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
+    """Places of the released columns other than the quasi-identifiers, in the order of the request."""
+    table = column_table(request, prepared, masked)
+    found = places(table)
+    return ColumnsFact(
+        columns=tuple(
+            ColumnFact(
+                name=name,
+                distinct_share=round(distinct_share(table.released[name]), 2),
+                entropy=round(entropy(table.released[name]), 2),
+                masked=name in masked.names,
+                numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
+                excused=str(request.attributes[name].excused or ""),
+                findings=found[name],
+            )
+            for name in table.released
+        )
+    )
+
+
+def _complete(prepared: Prepared, name: str) -> bool:
+    """Whether every record has a value in a column."""
+    column = prepared.columns[name]
+    return int(column.codes.max(initial=0)) < len(column.weights) - 1
+
+
+class ColumnsAssessment(Assessment[ColumnsFact]):
+    """Released columns without a place in the attack: the same for every recipient."""
+
+    id = "columns"
+    stage = "released columns"
+    fact = ColumnsFact
+
+    def _assess(self, candidate: Candidate, effort: Effort) -> Finding[ColumnsFact]:
+        """Judge the columns."""
+        fact = column_places(candidate.request, candidate.prepared, candidate.masked)
+        return Finding(fact, {Measure.COLUMNS_UNPLACED: float(len(fact.unplaced))})

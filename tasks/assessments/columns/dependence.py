@@ -1,0 +1,118 @@
+"""How much of one column follows from others, beyond chance.
+
+Works on integer codes and knows no roles. Every figure is of distinct pairs of values with their counts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+_CONCENTRATIONS = (0.1, 1.0, 10.0)
+EVIDENCE = float(np.log(1e6))
+"""Least gain in nats: chance reaches it in one of a million pairs of columns."""
+NEARLY_CERTAIN = 0.95
+"""Share of the records with a value from which the value tells another column outright."""
+_EXPECTED = 0.8
+"""Share of all records from which a value is no news."""
+
+Codes = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How one column follows from given ones."""
+
+    share: float
+    """Share of its information that they give, 0 to 1; 0 where chance alone could give as much."""
+    told: float
+    """Share of the records whose given values tell its value outright."""
+
+
+NOTHING_TOLD = Dependence(0.0, 0.0)
+
+
+def classes(columns: Sequence[Codes]) -> NDArray[np.int64]:
+    """Number of each record's combination of values, from 0 without gaps."""
+    numbers = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        numbers = np.unique(numbers * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].astype(
+            np.int64
+        )
+    return numbers
+
+
+def entropy(codes: Codes) -> float:
+    """Entropy of a column in bits."""
+    shares = np.bincount(codes)[np.bincount(codes) > 0] / max(len(codes), 1)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def dependence(given: Codes, column: Codes) -> Dependence:
+    """Judge how a column follows from given classes; both are codes from 0, of shape (n_records,).
+
+    Notes
+    -----
+    The gain is the logarithm of a Bayes factor: the values within each class drawn from a Dirichlet-multinomial around
+    their shares in the file, against the same draw for all classes. It charges what must be learnt of each class, so
+    that it is negative for independent columns, however many values they have; by Markov's inequality it exceeds g by
+    chance with a probability of at most e^-g. Its share is of what a column that follows exactly would bring: entropy
+    times the records that are not the first of their class.
+    """
+    records, n_values = len(column), int(column.max(initial=0)) + 1
+    n_classes = int(given.max(initial=0)) + 1
+    sizes = np.bincount(given, minlength=n_classes)
+    repeated = records - np.count_nonzero(sizes)
+    if repeated < records / 2:
+        return NOTHING_TOLD
+    totals = np.bincount(column, minlength=n_values)
+    shares = totals / records
+    held = totals > 0
+    nats = float(-(shares[held] * np.log(shares[held])).sum())
+    if nats <= 0:
+        return NOTHING_TOLD
+    cell_class, cell_value, counts = _cells(given, column, n_classes, n_values)
+    gains = _gains(cell_class, shares[cell_value], counts, sizes)
+    gain = float(logsumexp(gains.sum(axis=1)) - np.log(len(gains)))
+    share = gain / (repeated * nats) if gain >= EVIDENCE else 0.0
+    of_class = logsumexp(gains, axis=0) - np.log(len(gains))
+    certain = (counts >= NEARLY_CERTAIN * sizes[cell_class]) & (shares[cell_value] <= _EXPECTED)
+    told = sizes[cell_class[certain & (of_class[cell_class] >= EVIDENCE)]].sum() / records
+    return Dependence(float(min(max(share, 0.0), 1.0)), float(told))
+
+
+def _cells(
+    given: Codes, column: Codes, n_classes: int, n_values: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Class, value and records of each pair that occurs."""
+    packed = given.astype(np.int64) * n_values + column
+    if n_classes * n_values <= 4 * len(packed):
+        counts = np.bincount(packed, minlength=n_classes * n_values)
+        numbers = np.flatnonzero(counts)
+        counts = counts[numbers]
+    else:
+        numbers, counts = np.unique(packed, return_counts=True)
+    return numbers // n_values, numbers % n_values, counts.astype(np.int64)
+
+
+def _gains(
+    cell_class: NDArray[np.int64], shares: Floats, counts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Floats:
+    """Gain of each class in nats by concentration, shape (n_concentrations, n_classes)."""
+    alone = np.bincount(cell_class, weights=-counts * np.log(shares), minlength=len(sizes))
+    return np.array(
+        [
+            np.bincount(
+                cell_class,
+                weights=gammaln(counts + alpha * shares) - gammaln(alpha * shares),
+                minlength=len(sizes),
+            )
+            + gammaln(alpha)
+            - gammaln(sizes + alpha)
+            + alone
+            for alpha in _CONCENTRATIONS
+        ]
+    )

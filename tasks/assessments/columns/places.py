@@ -1,0 +1,146 @@
+"""Judging the place of released columns in the attack, from codes alone: `init`, `check` and the gate share it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from tasks.assessments.columns.dependence import Codes, Dependence, classes, dependence
+from tasks.assessments.columns.facts import ColumnFinding, Sign
+from tasks.microdata.presence import Presence
+from tasks.microdata.withheld import NEARLY_UNIQUE
+
+TELLS = 0.5
+"""Share of a column's information from which another one nearly determines it."""
+TOLD = 0.1
+"""Share of the records for which a column is told outright, from which it counts as told."""
+SET_TELLS = 0.8
+"""The same share for columns taken together, which tell more by being more."""
+_RECORDS, _RECORDS_OF_SETS, _MOST_SETS = 100_000, 8_000, 1_000
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """Columns of a file by name, in codes from 0, each of shape (n_records,)."""
+
+    released: Mapping[str, Codes]
+    """Released columns other than the quasi-identifiers; of masked ones, the original value nearest to the masked."""
+    collected: Mapping[str, Codes]
+    """Original values of the masked ones."""
+    quasi_identifiers: Mapping[str, Codes]
+    """As collected; dates also by their parts."""
+    withheld: Mapping[str, Codes]
+    listed: tuple[Presence, ...] = ()
+
+    @property
+    def known(self) -> dict[str, Codes]:
+        """Columns that must not be told."""
+        return {**self.withheld, **self.quasi_identifiers}
+
+    def sample(self, most: int) -> "ColumnTable":
+        """The same of at most so many records, drawn the same way each time."""
+        records = max((len(one) for one in self.released.values()), default=0)
+        if records <= most:
+            return self
+        rows = np.sort(np.random.default_rng(0).choice(records, most, replace=False))
+        released, collected, quasi, withheld = (
+            {name: codes[rows] for name, codes in part.items()}
+            for part in (self.released, self.collected, self.quasi_identifiers, self.withheld)
+        )
+        return ColumnTable(released, collected, quasi, withheld, self.listed)
+
+
+def places(table: ColumnTable) -> dict[str, tuple[ColumnFinding, ...]]:
+    """Findings on each released column other than the quasi-identifiers; empty where it has its place without."""
+    found: dict[str, list[ColumnFinding]] = {name: [] for name in table.released}
+    shown = table.sample(_RECORDS)
+    pairs = {
+        (name, other): dependence(shown.released[name], codes)
+        for name in table.released
+        for other, codes in shown.known.items()
+    }
+    for (name, other), tells in pairs.items():
+        found[name] += _told((name,), other, tells)
+    for name in table.released:
+        for other, codes in shown.quasi_identifiers.items():
+            back = dependence(codes, shown.released[name])
+            if back.share >= TELLS and not _is_told(pairs[name, other]):
+                found[name].append(_finding(Sign.FOLLOWS, (name,), (other,), share=back.share))
+        found[name] += _listed(name, shown)
+        if nearly_unique(table, name):
+            found[name].append(_finding(Sign.UNIQUE, (name,), share=distinct_share(table.released[name])))
+    for finding in _of_sets(table.sample(_RECORDS_OF_SETS), found):
+        for name in finding.columns:
+            found[name].append(finding)
+    return {name: tuple(one) for name, one in found.items()}
+
+
+def distinct_share(codes: Codes) -> float:
+    """Distinct values over records."""
+    return np.count_nonzero(np.bincount(codes)) / max(len(codes), 1)
+
+
+def nearly_unique(table: ColumnTable, name: str) -> bool:
+    """Whether most records stand alone by a column; a masked one no longer does where its values lead elsewhere."""
+    collected, released = table.collected.get(name), table.released[name]
+    if collected is None:
+        return distinct_share(released) >= NEARLY_UNIQUE
+    return distinct_share(collected) >= NEARLY_UNIQUE and bool((collected == released).mean() >= NEARLY_UNIQUE)
+
+
+def _is_told(found: Dependence) -> bool:
+    return found.share >= TELLS or found.told >= TOLD
+
+
+def _told(columns: tuple[str, ...], other: str, found: Dependence) -> Iterator[ColumnFinding]:
+    if found.share >= TELLS:
+        yield _finding(Sign.TELLS, columns, (other,), share=found.share)
+    elif found.told >= TOLD:
+        yield _finding(Sign.TOLD, columns, (other,), share=found.told)
+
+
+def _listed(name: str, table: ColumnTable) -> Iterator[ColumnFinding]:
+    """Tables of people that have a column, unless masking has taken its values away."""
+    collected, released = table.collected.get(name), table.released[name]
+    away = (
+        collected is not None
+        and not _is_told(dependence(released, collected))
+        and bool((collected == released).mean() < NEARLY_UNIQUE)
+    )
+    for one in table.listed:
+        if one.column == name and not away:
+            yield _finding(Sign.LISTED, (name,), (one.listed,), table=one.table)
+
+
+def _of_sets(table: ColumnTable, found: Mapping[str, Sequence[ColumnFinding]]) -> Iterator[ColumnFinding]:
+    """Findings on sets of two and three columns, of released columns without a finding of their own."""
+    free = {name: table.released[name] for name, findings in found.items() if not findings}
+    for names, name, share in _sets(table.quasi_identifiers, free):
+        yield _finding(Sign.FOLLOWS, (name,), names, share=share)
+    for names, other, share in _sets(free, table.known):
+        yield _finding(Sign.TELLS, names, (other,), share=share)
+
+
+def _sets(given: Mapping[str, Codes], columns: Mapping[str, Codes]) -> Iterator[tuple[tuple[str, ...], str, float]]:
+    """The smallest sets that tell a column, with their share of its information; none of a size with too many sets."""
+    told: list[set[str]] = []
+    for size in (2, 3):
+        if comb(len(given), size) * len(columns) > _MOST_SETS:
+            return
+        for names in combinations(given, size):
+            combined = classes([given[name] for name in names])
+            for name, codes in columns.items():
+                if any(one <= {*names, name} for one in told):
+                    continue
+                share = dependence(combined, codes).share
+                if share >= SET_TELLS:
+                    told.append({*names, name})
+                    yield names, name, share
+
+
+def _finding(
+    sign: Sign, columns: tuple[str, ...], others: tuple[str, ...] = (), table: str = "", share: float = 1.0
+) -> ColumnFinding:
+    return ColumnFinding(sign=sign, columns=columns, others=others, table=table, share=round(share, 2))

@@ -1,0 +1,56 @@
+"""Suggested columns that tell of people, found as the gate finds them: nobody has reviewed these yet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from tasks.assessments.columns.places import ColumnTable, places
+from tasks.draft.roles import Suggestion
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.presence import presences
+from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
+from tasks.request.model import Role
+from tasks.validation.values import EncodedColumn
+
+
+def with_places(
+    suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn], population: pd.DataFrame | None
+) -> tuple[Suggestion, ...]:
+    """The suggestions; a column that would be released and tells of people becomes ``unreviewed``, with the reasons."""
+    by_role: dict[Role, dict[str, Suggestion]] = {role: {} for role in Role}
+    for one in suggestions:
+        by_role[one.role][one.profile.name] = one
+    names = [*by_role[Role.SENSITIVE], *by_role[Role.INSENSITIVE]]
+    domains = {} if population is None else {str(name): pd.Index(population[name].unique()) for name in population}
+    table = ColumnTable(
+        {name: without_gaps(columns[name].codes) for name in names},
+        {},
+        _coded(by_role[Role.QUASI], columns),
+        {
+            name: codes
+            for name, codes in _coded(by_role[Role.DIRECT], columns).items()
+            if name not in columns or len(columns[name].values) < NEARLY_UNIQUE * len(codes)
+        },
+        tuple(presences({name: pd.Index(columns[name].values) for name in names}, {"population": domains})),
+    )
+    found = places(table)
+    return tuple(
+        replace(
+            one,
+            role=Role.UNREVIEWED,
+            reasons=(*one.reasons, *(finding.sentence for finding in found[one.profile.name])),
+        )
+        if found.get(one.profile.name)
+        else one
+        for one in suggestions
+    )
+
+
+def _coded(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Codes]:
+    """Codes of some columns, and of the parts of dates among them."""
+    coded: dict[str, Codes] = {}
+    for name, one in suggestions.items():
+        held = columns[name]
+        coded |= with_date_parts(name, one.profile.type, without_gaps(held.codes), list(map(str, held.values)))
+    return coded

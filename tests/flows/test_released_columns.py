@@ -1,0 +1,170 @@
+"""Columns that tell of people: blocked, and approved with the remedy that `check` names."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tasks.decision.record import Verdict
+from tests.support.world import (
+    COLUMNS,
+    QUASI_IDENTIFIERS,
+    Row,
+    World,
+    drawn_rows,
+    make_world,
+    population_rows,
+    write_table,
+)
+
+EXCUSE = {"excused": {"by": "Dana Whitfield", "because": "Recipients have it from us already."}}
+WITHHOLD: dict[str, Any] = {"role": "direct identifier", "known_probability": None}
+Cells = Callable[[int, Row, np.random.Generator], dict[str, str]]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return make_world(tmp_path / "world")
+
+
+def dead(number: int) -> bool:
+    return number % 3 == 0
+
+
+CASES: dict[str, tuple[Cells, dict[str, dict[str, Any]], str]] = {
+    "year of birth beside age": (
+        lambda _n, row, draw: {"born": str(2020 - int(row["age"]) - int(draw.integers(2)))},
+        {"born": {"role": "insensitive", "type": "integer"}},
+        "born tells age",
+    ),
+    "postcode beside generalized postcode": (
+        lambda _n, row, _draw: {"practice": row["zip"]},
+        {"practice": {"role": "insensitive"}},
+        "practice tells zip",
+    ),
+    "pregnancies tell the sex that is hidden": (
+        lambda _n, row, draw: {"pregnancies": str(draw.poisson(1.5) if row["sex"] == "F" else 0)},
+        {"pregnancies": {"role": "sensitive", "type": "integer"}},
+        "pregnancies tells sex",
+    ),
+    "year of death tells a death that is withheld": (
+        lambda n, _row, draw: {"death": str(dead(n)), "died": str(draw.integers(2001, 2009)) if dead(n) else ""},
+        {"death": WITHHOLD, "died": {"role": "sensitive"}},
+        "died tells death",
+    ),
+    "parts of a date that is withheld": (
+        lambda n, _row, draw: {"seen": f"20{10 + n % 7}-0{draw.integers(1, 10)}-11", "in": str(2010 + n % 7)},
+        {"seen": {"type": "date"} | WITHHOLD, "in": {"role": "insensitive", "type": "integer"}},
+        "in tells year of seen",
+    ),
+    "follows from a quasi-identifier": (
+        lambda _n, row, _draw: {"grown": str(int(row["age"]) >= 40)},
+        {"grown": {"role": "insensitive"}},
+        "grown follows from age",
+    ),
+    "follows from two quasi-identifiers": (
+        lambda _n, row, _draw: {"group": str((int(row["zip"]) + (row["sex"] == "F")) % 2)},
+        {"group": {"role": "insensitive"}},
+        "group follows from sex and zip",
+    ),
+    "is told by two together": (
+        lambda n, row, _draw: {"one": str(n % 2), "two": str(((row["sex"] == "F") + n) % 2)},
+        {"one": {"role": "insensitive"}, "two": {"role": "insensitive"}},
+        "one and two tell sex",
+    ),
+    "nearly unique text": (
+        lambda n, _row, _draw: {"mark": f"mark {chr(97 + n % 26)}{chr(97 + n // 26)}"},
+        {"mark": {"role": "insensitive"}},
+        "most records stand alone by mark",
+    ),
+}
+
+
+def widened(world: World, cells: Cells, attributes: dict[str, dict[str, Any]]) -> None:
+    draw = np.random.default_rng(5)
+    rows = [row | cells(number, row, draw) for number, row in enumerate(drawn_rows())]
+    world.write_rows(rows, (*COLUMNS, *attributes))
+
+
+def asked(world: World, attributes: dict[str, dict[str, Any]], **changes: Any) -> None:
+    unknown = {
+        name: one if one["role"] == "direct identifier" else {"known_probability": 0} | one
+        for name, one in attributes.items()
+    }
+    world.ask(attributes=unknown, **changes)
+
+
+def judged(world: World, engine: Any) -> tuple[Verdict, str]:
+    (record,) = world.run(engine).records
+    return record.decision, " ".join(record.reasons)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_tells_of_people_is_blocked_until_the_remedy_is_taken(
+    case: str, world: World, engine: Any, releasegate: Any
+) -> None:
+    cells, attributes, finding = CASES[case]
+    widened(world, cells, attributes)
+    asked(world, attributes)
+    found = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
+    assert found.code == 3
+    named = {one["name"]: one for one in found.document["columns"]}
+    assert any(finding in sentence for one in named.values() for sentence in one["finding"]), named
+    column = found.document["unplaced"][0]
+    assert named[column]["remedy"].startswith(f"withhold {column} (role: direct identifier)")
+    verdict, reasons = judged(world, engine)
+    assert verdict is Verdict.BLOCKED
+    assert finding in reasons
+
+    asked(world, attributes | {column: attributes[column] | WITHHOLD})
+    assert judged(world, engine)[0] is Verdict.APPROVED
+    asked(world, attributes | {column: attributes[column] | EXCUSE})
+    assert judged(world, engine)[0] is Verdict.APPROVED
+
+
+def test_a_nearly_unique_number_is_masked(world: World, engine: Any, releasegate: Any) -> None:
+    attributes = {"cost": {"role": "insensitive", "type": "integer"}}
+    widened(world, lambda _n, _row, draw: {"cost": str(draw.integers(1000, 9000))}, attributes)
+    asked(world, attributes)
+    found = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
+    (one,) = found.document["columns"]
+    assert one["remedy"].startswith("mask cost (masking: attributes: [cost], method: individual-ranking, k: 5)")
+    assert judged(world, engine)[0] is Verdict.BLOCKED
+    weak = {"attributes": ["cost"], "method": "additive-noise", "noise": 1e-6}
+    asked(world, attributes, masking=[weak])
+    assert releasegate("check", world.request, "--workspace", world.workspace.root, "--json").document["unplaced"]
+    asked(world, attributes, masking=[{"attributes": ["cost"], "method": "individual-ranking", "k": 5}])
+    assert "most records stand alone" not in judged(world, engine)[1]
+    found = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
+    assert (found.code, found.document["unplaced"]) == (0, [])
+
+
+def test_what_the_population_has_becomes_a_quasi_identifier(world: World, engine: Any, releasegate: Any) -> None:
+    attributes: dict[str, dict[str, Any]] = {"smoker": {"role": "sensitive"}}
+    widened(world, lambda _n, _row, draw: {"smoker": str(draw.choice(["yes", "no"]))}, attributes)
+    people = [row | {"smoker": answer} for row in population_rows() for answer in ("yes", "no")]
+    write_table(world.population, people, (*QUASI_IDENTIFIERS, "smoker", "count"))
+    asked(world, attributes)
+    found = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
+    (one,) = found.document["columns"]
+    assert one["finding"] == ["the population has smoker"]
+    assert one["remedy"].startswith("make smoker a quasi-identifier")
+    assert judged(world, engine)[0] is Verdict.BLOCKED
+    hierarchy = {"groups": {"levels": [{"*": ["yes", "no"]}]}}
+    world.ask(attributes={"smoker": {"role": "quasi-identifier", "hierarchy": hierarchy}})
+    assert judged(world, engine)[0] is Verdict.APPROVED
+
+
+def test_nothing_is_found_of_columns_that_chance_alone_relates(world: World, releasegate: Any) -> None:
+    names = [f"column{number}" for number in range(12)]
+    attributes: dict[str, dict[str, Any]] = {name: {"role": "insensitive"} for name in names}
+    sizes = (2, 2, 3, 5, 8, 13, 21, 34, 55, 70, 80, 90)
+    cells: Cells = lambda _n, _row, draw: {  # noqa: E731
+        name: f"value {draw.integers(size)}" for name, size in zip(names, sizes, strict=True)
+    }
+    widened(world, cells, attributes)
+    asked(world, attributes)
+    found = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
+    assert (found.code, found.document["columns"]) == (0, [])

@@ -1,0 +1,69 @@
+"""Careful requests with one change at random: whatever is approved keeps the promise of its gates."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.mutations.bases import BASES, Base, visits
+from tests.mutations.mutate import Mutant, mutant
+from tests.mutations.running import attempt, run
+from tests.mutations.truth import highest_risk, identifiers_left
+from tests.support.examples import FULL
+
+MUTANTS = 45 if os.environ.get(FULL) else 9
+
+
+@pytest.fixture
+def delivered(tmp_path: Path) -> Path:
+    return tmp_path / "data.csv"
+
+
+def people(base: Base, **values: set[str]) -> int:
+    return sum(int(one["count"]) for one in base.population if all(one[name] in held for name, held in values.items()))
+
+
+def test_risk_is_counted_from_the_cells(delivered: Path) -> None:
+    base, forties = visits(), {str(age) for age in range(40, 45)}
+    delivered.write_text("age,sex,zip,diagnosis\n40-44,F,372**,asthma\n")
+    here = people(base, age=forties, sex={"F"}, zip={"37201", "37203", "37206"})
+    assert highest_risk(base, base.trees, delivered) == 1 / here
+    delivered.write_text("age,zip\n40-44,37201\n*,*\n")
+    assert highest_risk(base, base.trees, delivered) == 1 / people(base, age=forties, zip={"37201"})
+
+
+def test_a_column_that_tells_another_counts_as_that(delivered: Path) -> None:
+    base = visits()
+    delivered.write_text("age,sex,zip,born\n40s,F,37201,1984\n")
+    assert highest_risk(base, base.trees, delivered) == 1 / people(base, age={"42"}, sex={"F"}, zip={"37201"})
+
+
+def test_a_column_that_names_people_is_seen(delivered: Path) -> None:
+    delivered.write_text("patient,age\nPT1,40s\n")
+    assert identifiers_left(visits(), delivered) == ("patient",)
+
+
+def test_a_mutant_differs_in_one_part() -> None:
+    base, generator = visits(), np.random.default_rng(1)
+    for _ in range(50):
+        found = mutant(base, generator)
+        careful = base.document()["attributes"]
+        changed = [name for name, terms in found.document["attributes"].items() if terms != careful[name]]
+        trees = [name for name, tree in found.trees.items() if tree != base.trees[name]]
+        assert len(changed) + len(trees) <= 1, found.change
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", BASES)
+def test_the_careful_request_is_approved(base: Callable[[], Base], tmp_path: Path) -> None:
+    careful = base()
+    assert attempt(careful, Mutant(careful.document(), careful.trees, "none"), tmp_path).outcome == "approved"
+
+
+@pytest.mark.slow
+def test_no_mutant_is_approved_whose_true_risk_exceeds_its_gate() -> None:
+    ended = [run(number, seed=3) for number in range(MUTANTS)]
+    assert [one for one in ended if one.outcome in {"UNSAFE", "UNCLEAR"}] == []
+    assert {one.outcome for one in ended} >= {"approved", "refused"}
