@@ -76,6 +76,16 @@ def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
             (f"Above {write(fact.threshold)}", "share of records", *above),
         ],
     )
+    if fact.expected is not None:
+        yield text(
+            "**Expected disclosure.** Somebody who knows each of these columns with its probability, and not who is in "
+            "the file, is expected to learn at most {} of what is sensitive of any record: in the exclusive form, as a "
+            "share of the record's sensitive weight, times the share of the people of its class who are in the file.{}",
+            numbers.risk(fact.expected),
+            f" No probability is stated for {', '.join(fact.presumed)}; here such a column is known with 0.1."
+            if fact.presumed
+            else "",
+        )
     if after.maximum > before.maximum or after.mean > before.mean or after.quantile > before.quantile:
         yield Paragraph(
             "Some of these figures are higher after generalization than before: records with the same value as "

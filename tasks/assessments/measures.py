@@ -76,6 +76,9 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             "Combined score that the policy's quantile of records stays within", "score", Scale.SCORE
         ),
         Measure.COMBINED_ABOVE: MeasureText("Records whose combined score exceeds the policy's threshold", *_RECORDS),
+        Measure.COMBINED_EXPECTED: MeasureText(
+            "Highest expected disclosure of what is sensitive of a record", *_PROBABILITY
+        ),
         Measure.LINKED_UNINFORMED: MeasureText(
             "Records that the strongest uninformed intruder links correctly", *_RECORDS
         ),

@@ -16,6 +16,8 @@ from tasks.core.fact import Fact
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.setting import follower_of, game_table, generalized_against, own_follower, weights_of
+from tasks.generalization.suppression import class_sizes
+from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes
@@ -121,6 +123,20 @@ class Candidate:
     def as_masked(self) -> Prepared:
         """The coded records with the values of masked columns as they leave."""
         return with_masked(self.prepared, self.request, self.masked)
+
+    def presence(self, people: NDArray[np.int64], coalition: Coalition | None = None) -> Floats:
+        """Of each released record, the share in the file of the people whom its class could be, given by tuple.
+
+        The class is that of the copy alone, or as a coalition sees it.
+        """
+        if coalition is None:
+            sizes = np.zeros(len(self.released), dtype=np.int64)
+            numbers = cell_numbers(self.generalization.cells, self.index.axis_sizes)[self.released]
+            sizes[self.released] = class_sizes(numbers, self.records)
+        else:
+            sizes = coalition.classes
+        shares: Floats = np.minimum(sizes / np.maximum(people, 1), 1.0)
+        return shares[self.prepared.tuple_of_record[self.rows]]
 
     def seen_by(self, coalition: Coalition) -> "Candidate":
         """The same copy with the groups that are left to a coalition."""

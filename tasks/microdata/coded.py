@@ -90,6 +90,12 @@ def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:
     return tuple(name for name in request.outbound if request.attributes[name].known_probability != UNKNOWN)
 
 
+def presumed_columns(request: ReleaseRequest) -> tuple[str, ...]:
+    """Outbound columns besides the quasi-identifiers of which the request does not say how likely they are known."""
+    unstated = (name for name in request.outbound if request.attributes[name].known_probability is None)
+    return tuple(name for name in unstated if name not in request.quasi_identifiers)
+
+
 def certain_columns(request: ReleaseRequest) -> tuple[str, ...]:
     """Outbound columns besides the quasi-identifiers that are known for certain, as the request states."""
     known = (name for name in request.outbound if request.attributes[name].known_probability == KNOWN)

@@ -16,8 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Effort
-from tasks.assessments.attribute.assessment import judged_columns
 from tasks.assessments.combined.assessment import gate_figures as combined_figures
+from tasks.assessments.combined.expected import highest_expected
 from tasks.assessments.identity.assessment import UNCERTAINTY
 from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
@@ -37,7 +37,7 @@ from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
-from tasks.microdata.coded import Prepared, certain_columns, known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, coded_attributes, known_probabilities, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
@@ -132,6 +132,7 @@ def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact
     known = known_table_again(
         delivered.source, today.request, real, delivered.record.dataset.rows_in, candidate.index.population.total
     )
+    figures[Measure.COMBINED_EXPECTED] = highest_expected(candidate)
     return figures | combined_figures(combined) | known.figures | uncertain_figures(uncertainty)
 
 
@@ -171,8 +172,8 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
 def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, NDArray[np.bool_]]:
     """A copy as its bytes alone say it, and whether each row of the file is a record and no decoy.
 
-    Its data are the distinct cells of the file with their records, decoys left out, and the values of columns that
-    classes disclose or are told apart by; not the values beneath the cells. A
+    Its data are the distinct cells of the file with their records, decoys left out, and the values of the other columns
+    that are counted or weighed; not the values beneath the cells. A
     ReleasegateError says that the file or the population cannot be used.
     """
     request, ground = today.request, today.ground
@@ -184,7 +185,7 @@ def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, N
     )
     data = Tuples(found[real][first], counts.astype(np.int64), numbers)
     places = place.ravel().astype(np.int32)
-    names = (*certain_columns(request), *judged_columns(request))
+    names = [name for name in coded_attributes(request) if name in request.outbound]
     columns = columns_of_file(delivered.source, request, names, real)
     prepared = Prepared(ground.hierarchies, data, ground.population, places, {}, columns, ground.register)
     index = replace(index, data=data)

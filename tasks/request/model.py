@@ -176,9 +176,12 @@ class ReleaseRequest(RequestPart):
             fix="give the role to the attributes that a recipient could know about a person, with hierarchies",
         ),
         Rule(
-            "a gate on a combined.* measure needs a sensitive attribute with a weight above 0",
+            "a gate on a score of combined.* needs a sensitive attribute with a weight above 0",
             lambda one: (
-                any(gate.measure.value.startswith("combined.") for gate in one.policy.gates)
+                any(
+                    gate.measure.value.startswith("combined.") and gate.measure is not Measure.COMBINED_EXPECTED
+                    for gate in one.policy.gates
+                )
                 and not any(attribute.tells for attribute in one.attributes.values())
             ),
             "policy.gates",

@@ -266,6 +266,7 @@ class Measure(StrEnum):
     COMBINED_MAXIMUM = "combined.maximum"
     COMBINED_QUANTILE = "combined.quantile"
     COMBINED_ABOVE = "combined.share_above"
+    COMBINED_EXPECTED = "combined.expected_share"
     LINKED_UNINFORMED = "linkage.uninformed_share"
     LINKED_INFORMED = "linkage.informed_share"
     CERTAIN_UNINFORMED = "linkage.uninformed_certain"
@@ -372,6 +373,11 @@ DEFAULT_GATES = (
         measure=Measure.SINGLED_OUT_POPULATION,
         at_most=0.09,
         because="The same bound on the people whom a few known columns single out in the population.",
+    ),
+    Gate(
+        measure=Measure.COMBINED_EXPECTED,
+        at_most=0.09,
+        because="The same bound on how much of what is sensitive of a person is expected to be learned.",
     ),
     Gate(
         measure=Measure.ATTRIBUTE_DISCLOSED,

@@ -62,6 +62,7 @@ def test_a_figure_that_was_not_handed_over_never_passes() -> None:
         ("sequential.maximum_risk", None, False),
         ("linkage.masked_share", None, False),
         ("singling_out.population_share", None, False),
+        ("combined.expected_share", None, False),
         ("attribute.disclosed_share", None, False),
         ("columns.unplaced", None, False),
         ("released.smallest_class", None, False),

@@ -12,18 +12,18 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tests.reference.plain_disclosure import disclosed
 from tests.support.world import QUASI_IDENTIFIERS, World, drawn_rows, make_world
 
-K_ANONYMOUS = {"method": "k-anonymity", "k_anonymity": {"k": 8, "suppression_limit": 0.1}}
-CLOSE = {"k": 8, "suppression_limit": 0.1, "closeness": [{"attribute": "diagnosis", "t": 0.45}]}
+K_ANONYMOUS = {"method": "k-anonymity", "k_anonymity": {"k": 9, "suppression_limit": 0.1}}
+CLOSE = {"k": 9, "suppression_limit": 0.1, "closeness": [{"attribute": "diagnosis", "t": 0.45}]}
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """Women of under 40 in one district have a diagnosis of their own."""
+    """Women of under 40 in one district all have the diagnosis that others have now and then."""
     made = make_world(tmp_path / "world")
     rows = [dict(row) for row in drawn_rows()]
     for row in rows:
         if row["sex"] == "F" and int(row["age"]) < 40 and row["zip"].startswith("372"):
-            row["diagnosis"] = "infertility"
+            row["diagnosis"] = "asthma"
     made.write_rows(rows)
     return made
 
@@ -47,6 +47,7 @@ def test_a_class_of_one_diagnosis_blocks_under_the_default_gates(world: World, e
     assert fact.disclosed_records > 0
     told = releasegate("explain", str(before.release_id), "--workspace", world.workspace.root, "--json").document
     assert "whose class discloses diagnosis" in str(told)
+    assert "k of k-anonymity" in str(told), "the smallest change that would pass"
 
     after = released(world, engine, K_ANONYMOUS | {"k_anonymity": CLOSE})
     (record,) = after.records
@@ -59,7 +60,7 @@ def test_a_class_of_one_diagnosis_blocks_under_the_default_gates(world: World, e
 
 
 def test_values_that_say_little_do_not_block(world: World, engine: Any) -> None:
-    light = {"diagnosis": {"sensitivity": {"values": {"infertility": 0.3}}}}
+    light = {"diagnosis": {"sensitivity": {"values": {"asthma": 0.3}}}}
     (record,) = released(world, engine, attributes=light).records
     assert record.decision is Verdict.APPROVED, record.reasons
     (column,) = fact_of(record).columns

@@ -49,6 +49,9 @@ GATES = [
     {"measure": INFORMED, "at_most": 0.3, "because": "a"},
     {"measure": "prosecutor.maximum_risk", "at_most": 1, "because": "b"},
     {"measure": "journalist.maximum_risk", "at_most": 0.5, "because": "c"},
+    {"measure": "attribute.homogeneous_share", "at_most": 1, "because": "m"},
+    {"measure": "attribute.maximum_rise", "at_most": 1, "because": "n"},
+    {"measure": "combined.expected_share", "at_most": 1, "because": "o"},
     {"measure": "sequential.maximum_risk", "at_most": 0.5, "because": "d"},
     {"measure": "combined.maximum", "at_most": 100, "because": "e"},
     {"measure": "linkage.informed_share", "at_most": 1, "because": "f"},
@@ -450,7 +453,14 @@ def test_without_the_originals_the_bytes_are_scored_alone_and_the_rest_is_named(
         assert by_id["linkage.informed_share"].open is None
         for name in (INFORMED, "prosecutor.maximum_risk", "journalist.maximum_risk", "sequential.maximum_risk"):
             assert by_id[name].measured == by_id[name].measured_then
-        for name in ("combined.maximum", "released.information_kept", "released.suppressed_share"):
+        for name in (
+            "combined.maximum",
+            "combined.expected_share",
+            "attribute.homogeneous_share",
+            "attribute.maximum_rise",
+            "released.information_kept",
+            "released.suppressed_share",
+        ):
             assert by_id[name].measured == pytest.approx(by_id[name].measured_then, rel=1e-12)
 
 

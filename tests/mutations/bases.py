@@ -18,6 +18,7 @@ Row = dict[str, str]
 Tree = list[list[str]]
 """Rows of a hierarchy: a value, then its label on each level."""
 Attributes = dict[str, dict[str, Any]]
+_WHERE_KNOWN = {"generalization": {"adversary": "sequential", "budget": {"least_records": 12, "suppression": 0.02}}}
 HARMLESS: dict[str, Any] = {"known_probability": 0}
 
 
@@ -35,6 +36,8 @@ class Base:
     """Columns that name a person."""
     tells: Mapping[str, tuple[str, Mapping[str, frozenset[str]]]]
     """For a column that tells a quasi-identifier: which one, and the values of it that each of its own leaves."""
+    presence_known: bool = True
+    """Whether others can know who is in the file."""
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -58,7 +61,8 @@ class Base:
                     "stakes": STAKES,
                 }
             ],
-            "policy": {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE},
+            "policy": {"id": "standard", "version": "1", "linkage": QUICK_LINKAGE}
+            | (_WHERE_KNOWN if self.presence_known else {"presence": "unknown"}),
         }
 
     def write(self, world: World) -> None:
@@ -184,6 +188,7 @@ def survey() -> Base:
         },
         ("respondent", "height"),
         {"pregnancies": ("sex", {value: told.get(value, both) for value in told})},
+        presence_known=False,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.mutations.bases import BASES, Base, visits
+from tests.mutations.bases import BASES, Base, survey, visits
 from tests.mutations.mutate import Mutant, mutant
 from tests.mutations.running import attempt, run
 from tests.mutations.truth import highest_risk, identifiers_left
@@ -26,18 +26,25 @@ def people(base: Base, **values: set[str]) -> int:
 
 
 def test_risk_is_counted_from_the_cells(delivered: Path) -> None:
-    base, forties = visits(), {str(age) for age in range(40, 45)}
-    delivered.write_text("age,sex,zip,diagnosis\n40-44,F,372**,asthma\n")
-    here = people(base, age=forties, sex={"F"}, zip={"37201", "37203", "37206"})
-    assert highest_risk(base, base.trees, delivered) == 1 / here
-    delivered.write_text("age,zip\n40-44,37201\n*,*\n")
-    assert highest_risk(base, base.trees, delivered) == 1 / people(base, age=forties, zip={"37201"})
+    base = survey()
+    ages, north = {str(age) for age in range(40, 45)}, {"N1", "N2", "N3", "N4"}
+    delivered.write_text("age,sex,region,smoker\n40-44,female,N,yes\n")
+    assert highest_risk(base, base.trees, delivered) == 1 / people(base, age=ages, sex={"female"}, region=north)
+    delivered.write_text("age,region\n40-44,N1\n*,*\n")
+    assert highest_risk(base, base.trees, delivered) == 1 / people(base, age=ages, region={"N1"})
 
 
 def test_a_column_that_tells_another_counts_as_that(delivered: Path) -> None:
+    base = survey()
+    delivered.write_text("age,sex,region,pregnancies\n40s,*,N1,3\n")
+    forties = {str(age) for age in range(40, 50)}
+    assert highest_risk(base, base.trees, delivered) == 1 / people(base, age=forties, sex={"female"}, region={"N1"})
+
+
+def test_where_presence_is_known_rows_are_counted_too(delivered: Path) -> None:
     base = visits()
-    delivered.write_text("age,sex,zip,born\n40s,F,37201,1984\n")
-    assert highest_risk(base, base.trees, delivered) == 1 / people(base, age={"42"}, sex={"F"}, zip={"37201"})
+    delivered.write_text("age,sex,zip\n*,F,*\n*,*,*\n*,M,*\n*,M,*\n")
+    assert highest_risk(base, base.trees, delivered) == 1 / 2, "a woman may be one of two rows"
 
 
 def test_a_column_that_names_people_is_seen(delivered: Path) -> None:

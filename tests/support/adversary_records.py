@@ -286,6 +286,8 @@ def combined(*, exclusive: bool = False, epsilon: float | None = 0.01) -> Combin
         known_sets=52,
         initial=_scores(4.412, 1.613, 0.2716, _SCORED_BEFORE),
         residual=_scores(2.871, 0.4813, 0.0382, _SCORED_AFTER),
+        presumed=(),
+        expected=0.0412,
         by_known_set=tuple(
             Contribution(attributes=names, share=share)
             for names, share in (

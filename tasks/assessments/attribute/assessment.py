@@ -34,8 +34,6 @@ from tasks.request.model import Measure, ReleaseRequest, ValueType
 class ClassTable:
     """The classes of a file as somebody sees them, and the sensitive values of their records."""
 
-    seen: Ranks
-    """Number of each record's cell, or of its cells in all copies; shape (n_records,)."""
     classes: Ranks
     """Class of each record, from 0 without gaps: alike in cells and in what is known for certain."""
     columns: Mapping[str, OrderedValues]
@@ -44,11 +42,10 @@ class ClassTable:
     def of(
         cls, seen: Ranks, known: Sequence[Ranks], columns: Mapping[str, CodedColumn], rows: NDArray[np.intp]
     ) -> "ClassTable":
-        """The table of some records, with their values of the columns known for certain."""
-        seen = np.unique(seen, return_inverse=True)[1].astype(np.int64)
-        classes, _ = fold(np.column_stack([seen, *known]))
+        """The table of some records: ``seen`` numbers their cells, ``known`` are codes of what is known for certain."""
+        classes, _ = fold(np.column_stack([np.unique(seen, return_inverse=True)[1], *known]))
         values = {name: OrderedValues.of(column, rows) for name, column in columns.items()}
-        return cls(seen, classes.astype(np.int64), values)
+        return cls(classes.astype(np.int64), values)
 
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
@@ -94,17 +91,12 @@ def class_table(candidate: Candidate, coalition: Coalition | None = None) -> Cla
     return ClassTable.of(numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows)
 
 
-def _presence(candidate: Candidate, table: ClassTable, people: NDArray[np.int64]) -> Floats:
-    """Of each class, the probability that a person whom its cell could be is in the file.
-
-    Parameters
-    ----------
-    people : array of shape (n_tuples,)
-        People of the population whom the record of a tuple could be.
-    """
-    among = np.maximum(people[candidate.prepared.tuple_of_record[candidate.rows]], 1)
+def _presence(
+    candidate: Candidate, table: ClassTable, people: NDArray[np.int64], coalition: Coalition | None = None
+) -> Floats:
+    """Of each class, the share in the file of the people whom its records could be, given by tuple."""
     shares = np.zeros(int(table.classes.max(initial=-1)) + 1)
-    np.maximum.at(shares, table.classes, np.minimum(np.bincount(table.seen)[table.seen] / among, 1.0))
+    np.maximum.at(shares, table.classes, candidate.presence(people, coalition))
     return shares
 
 
@@ -163,8 +155,7 @@ def disclosed_records(
     """Whether each released record is among those that a measure counts, and the columns that do it."""
     table = class_table(candidate, coalition)
     if measure is Measure.ATTRIBUTE_RISE:
-        seen = candidate.generalization if coalition is None else coalition.copy
-        presence = _presence(candidate, table, seen.effective)
+        presence = _informed(candidate, table, coalition)
         counted = {name: (one.rises * presence > threshold)[table.classes] for name, one in table.found.items()}
     elif measure is Measure.ATTRIBUTE_HOMOGENEOUS:
         counted = {name: one.homogeneous for name, one in table.found.items()}
@@ -174,12 +165,15 @@ def disclosed_records(
     return _any(counted.values(), len(table.classes)), columns
 
 
-def _worst(candidate: Candidate, alone: ClassTable) -> dict[Measure, float]:
-    def figures(table: ClassTable, people: NDArray[np.int64]) -> dict[Measure, float]:
-        return table.figures(_presence(candidate, table, people))
+def _informed(candidate: Candidate, table: ClassTable, coalition: Coalition | None) -> Floats:
+    seen = candidate.generalization if coalition is None else coalition.copy
+    return _presence(candidate, table, seen.effective, coalition)
 
-    pooled = (figures(class_table(candidate, one), one.copy.effective) for one in candidate.coalitions)
-    return worst(figures(alone, candidate.generalization.effective), pooled)
+
+def _worst(candidate: Candidate, alone: ClassTable) -> dict[Measure, float]:
+    pooled = ((one, class_table(candidate, one)) for one in candidate.coalitions)
+    figures = (table.figures(_informed(candidate, table, one)) for one, table in pooled)
+    return worst(alone.figures(_informed(candidate, alone, None)), figures)
 
 
 def _any(flags: Iterable[Bools], records: int) -> Bools:

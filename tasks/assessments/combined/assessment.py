@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.combined.disclosure import MeanContributions, contributions, known_sets, mean_contributions
+from tasks.assessments.combined.expected import expected_disclosure, highest_expected
 from tasks.assessments.combined.facts import CombinedFact, Contribution, ScoreFigure
 from tasks.assessments.combined.known_sets import Floats, KnownSet
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Bin
 from tasks.generalization.count_index import Generalization
-from tasks.microdata.coded import Prepared, coded_rows, known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, coded_rows, known_probabilities, presumed_columns, sensitivities
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
 
@@ -116,7 +117,13 @@ def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:
 
 
 def combine(
-    request: ReleaseRequest, prepared: Prepared, played: Generalization, kept: NDArray[np.bool_], initial: ScoreFigure
+    request: ReleaseRequest,
+    prepared: Prepared,
+    played: Generalization,
+    kept: NDArray[np.bool_],
+    initial: ScoreFigure,
+    *,
+    expected: float | None = None,
 ) -> CombinedFact:
     """Score a generalization.
 
@@ -129,6 +136,8 @@ def combine(
         Whether a tuple's records are released.
     initial : ScoreFigure
         As ``score_collected`` gives it.
+    expected : float, optional
+        Highest expected disclosure of a record.
 
     Raises
     ------
@@ -148,6 +157,8 @@ def combine(
         known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
         initial=initial,
         residual=score_figure(parts.risks, policy),
+        presumed=presumed_columns(request),
+        expected=expected,
         by_known_set=_shares(parts.known_sets, parts.risk, after),
         by_attribute=_shares(_alone(parts.attributes), parts.risk, after),
     )
@@ -265,7 +276,14 @@ class CombinedAssessment(Assessment[CombinedFact]):
         initial = candidate.known.get(COLLECTED)
         if not isinstance(initial, ScoreFigure):
             initial = score_collected(candidate.request, candidate.prepared)
-        fact = combine(candidate.request, candidate.as_masked, candidate.generalization, candidate.released, initial)
+        fact = combine(
+            candidate.request,
+            candidate.as_masked,
+            candidate.generalization,
+            candidate.released,
+            initial,
+            expected=float(expected_disclosure(candidate).max()),
+        )
         return Finding(fact, _worst(candidate, fact.residual))
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
@@ -286,4 +304,4 @@ def record_scores(candidate: Candidate, coalition: Coalition | None = None) -> F
 def _worst(candidate: Candidate, alone: ScoreFigure) -> dict[Measure, float]:
     """Gate figures of the copy alone or in any coalition, whichever are worse."""
     pooled = combined_by_coalition(candidate.request, candidate.as_masked, candidate.coalitions, candidate.released)
-    return worst(gate_figures(alone), pooled)
+    return {**worst(gate_figures(alone), pooled), Measure.COMBINED_EXPECTED: highest_expected(candidate)}

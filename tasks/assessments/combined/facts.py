@@ -37,5 +37,11 @@ class CombinedFact(Fact):
     known_sets: int
     initial: ScoreFigure
     residual: ScoreFigure
+    presumed: tuple[str, ...] = Field(
+        description="Columns of which the request does not say how likely they are known."
+    )
+    expected: float | None = Field(
+        description="Highest expected share of what is sensitive of a record that is learned."
+    )
     by_known_set: tuple[Contribution, ...] = Field(description="After generalization; the largest first.")
     by_attribute: tuple[Contribution, ...]

@@ -25,7 +25,7 @@ from tasks.assessments.singling_out.special_uniques import (
 )
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
-from tasks.microdata.coded import Prepared, coded_rows, knowable_columns
+from tasks.microdata.coded import Prepared, coded_rows, knowable_columns, presumed_columns
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Measure, ReleaseRequest
 
@@ -190,12 +190,7 @@ class SinglingOutAssessment(Assessment[SinglingOutFact]):
         fact = SinglingOutFact(
             columns=policy.columns,
             known=table.names,
-            presumed=tuple(
-                name
-                for name in table.names
-                if name not in candidate.request.quasi_identifiers
-                and candidate.request.attributes[name].known_probability is None
-            ),
+            presumed=presumed_columns(candidate.request),
             masked=values if len(tables) > 1 else None,
             sampling_fraction=table.fraction,
             declared_fraction=policy.sampling_fraction is not None,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tasks.assessments.attribute.assessment import disclosed_records
 from tasks.assessments.combined.assessment import record_scores
+from tasks.assessments.combined.expected import expected_disclosure
 from tasks.assessments.identity.score import released_levels
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.assessments.sequential.assessment import judged_risks
@@ -148,6 +149,10 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
         known = set(known_attributes(candidate.request) if family == "linkage" else names)
         held = [axis for axis, attribute in enumerate(names) if attribute in known]
         counted, sizes = RECORDS, _classes(candidate, held) if coalition is None else coalition.classes[released]
+        if measure is Measure.COMBINED_EXPECTED:
+            high = expected_disclosure(candidate, coalition) * _ROUNDING > threshold
+            condition = f"of which more than {threshold:g} of what is sensitive is expected to be learned"
+            return _Exposed(_by_tuple(candidate, high), sizes, counted, condition)
         if family == "combined":
             limit = candidate.request.policy.combined.threshold if measure is Measure.COMBINED_ABOVE else threshold
             high = record_scores(candidate, coalition) * _ROUNDING > limit

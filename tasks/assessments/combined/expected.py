@@ -1,0 +1,72 @@
+"""Expected disclosure: how much of what is sensitive of a record somebody is expected to learn who finds it by chance.
+
+Somebody knows each column of a person with a probability, and not who is in the file. Where the request states none, a
+quasi-identifier is known, and any other column with a small probability: nobody has looked. The figure is a probability
+in the sense of the informed recipient's: where exactly the quasi-identifiers are known, it is the same, 1/n_T.
+"""
+
+import numpy as np
+
+from tasks.assessments.combined.disclosure import disclosure_risk, known_sets
+from tasks.assessments.combined.known_sets import Floats, weights_of
+from tasks.candidate.candidate import Candidate
+from tasks.candidate.coalition import Coalition
+from tasks.microdata.coded import coded_rows, known_probabilities, presumed_columns
+
+PRESUMED = 0.1
+"""Probability that a column is known of which the request does not say how likely that is."""
+LEAST_SET = 0.02
+"""Sets of columns that are known together with at most this probability are not counted, but taken to find a record."""
+
+
+def presumed_probabilities(candidate: Candidate) -> dict[str, float]:
+    """Probability that each outbound column is known of a person."""
+    presumed = presumed_columns(candidate.request)
+    chances = known_probabilities(candidate.request)
+    return {name: PRESUMED if name in presumed else chances[name] for name in candidate.request.outbound}
+
+
+def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None) -> Floats:
+    """Expected share of each released record's sensitive weight that is learned, shape (n_records,); 0 without any.
+
+    Raises
+    ------
+    ParameterError
+        If more sets of columns may be known than can be counted.
+
+    Notes
+    -----
+    The exclusive form of Orooji & Knapp's D over ΣW·W of the record, times the share in the file of the people whom its
+    cell could be; sets that are not counted are taken to disclose everything, so that the figure is an upper bound.
+    """
+    request, prepared, rows = candidate.request, candidate.as_masked, candidate.rows
+    quasi, chances = request.quasi_identifiers, presumed_probabilities(candidate)
+    names = [
+        name
+        for name in request.outbound
+        if name in quasi or (name in prepared.columns and (chances[name] > 0 or prepared.columns[name].weights.any()))
+    ]
+    cells = candidate.generalization.cells if coalition is None else coalition.cells
+    codes = coded_rows(request, prepared, cells, rows, names)
+    weights = [
+        np.zeros(int(column.max()) + 1) if name in quasi else prepared.columns[name].weights
+        for name, column in zip(names, codes.T, strict=True)
+    ]
+    sensitive = sum((own[column] for own, column in zip(weights, codes.T, strict=True)), np.zeros(len(rows)))
+    if not sensitive.any():
+        return np.zeros(len(rows))
+    known = np.array([chances[name] for name in names])
+    least = max(LEAST_SET, request.policy.combined.epsilon or 0.0)
+    counted = sum(weights_of(known_sets(known, least), known, exclusive=True))
+    learned = disclosure_risk(codes, known, weights, epsilon=least, exclusive=True)
+    share = np.divide(learned, sensitive, out=np.zeros(len(rows)), where=sensitive > 0)
+    bound = np.minimum(share + np.where(sensitive > 0, max(1.0 - counted, 0.0), 0.0), 1.0)
+    seen = candidate.generalization if coalition is None else coalition.copy
+    expected: Floats = bound * candidate.presence(seen.effective, coalition)
+    return expected
+
+
+def highest_expected(candidate: Candidate) -> float:
+    """The highest of any record, in the copy alone or as a coalition sees it; errors as of ``expected_disclosure``."""
+    seen: tuple[Coalition | None, ...] = (None, *candidate.coalitions)
+    return max(float(expected_disclosure(candidate, one).max()) for one in seen)
