@@ -26,7 +26,7 @@ NO_INTERVAL = DASH
 _STRONGEST: dict[Kind, str] = {
     "uninformed": "strongest without the method",
     "informed": "strongest of all",
-    "masked": "strongest by masked numbers alone",
+    "masked": "strongest by numbers alone",
 }
 _KNOWS = {
     "uninformed": "Without knowledge of the method (uninformed)",
@@ -208,7 +208,7 @@ def _used(view: FileView, fact: LinkageFact, used: set[str]) -> str:
 def _summary(view: FileView, fact: LinkageFact) -> str:
     found = {kind: strongest(fact, kind) for kind in _STRONGEST}
     texts = {kind: link_text(attack.figure, view.cells) for kind, attack in found.items() if attack is not None}
-    masked = f"; by masked numbers alone, {texts['masked'].share}" if "masked" in texts else ""
+    masked = f"; by numbers alone, {texts['masked'].share}" if "masked" in texts else ""
     links = (
         f"Without the method, the strongest attack links {texts['uninformed'].share} of the people attacked; with the "
         f"method and all attacks to choose from, {texts['informed'].share}{masked}."

@@ -86,7 +86,7 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.CERTAIN_UNINFORMED: MeasureText("Records that an uninformed intruder links with certainty", *_RECORDS),
         Measure.CERTAIN_INFORMED: MeasureText("Records that an informed intruder links with certainty", *_RECORDS),
         Measure.LINKED_MASKED: MeasureText(
-            "Records that an informed intruder links correctly by masked numbers alone", *_RECORDS
+            "Records that an informed intruder links correctly by numbers alone", *_RECORDS
         ),
         Measure.SINGLED_OUT: MeasureText("Records that a few known columns single out", *_RECORDS),
         # Where the file holds everybody the estimate is a count.

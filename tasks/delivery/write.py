@@ -175,6 +175,8 @@ def columns_of_file(
     path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None
 ) -> dict[str, CodedColumn]:
     """Columns of a released file by name, coded anew; of its real rows alone where these are given."""
+    if not names:  # Arrow takes no name for every name
+        return {}
     released = read_columns(path, names)
     if real is not None:
         released = released.filter(pa.array(real))

@@ -367,7 +367,7 @@ DEFAULT_GATES = (
     Gate(
         measure=Measure.LINKED_MASKED,
         at_most=0.09,
-        because="The same bound on the people whom masked numbers alone give away to somebody who knows the method.",
+        because="The same bound on the people whom numbers alone give away to somebody who knows the method.",
     ),
     Gate(
         measure=Measure.SINGLED_OUT_POPULATION,

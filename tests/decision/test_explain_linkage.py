@@ -46,7 +46,8 @@ def request_for(
     **terms: Any,
 ) -> ReleaseRequest:
     document = asked(gates=(MAXIMUM, *gates), **terms).model_dump(exclude_unset=True)
-    document["attributes"] |= {name: {"role": "insensitive", "type": "integer"} for name in ("amount", "other")}
+    number = {"role": "insensitive", "type": "integer", "known_probability": 0}
+    document["attributes"] |= {"amount": number, "other": number}
     document["masking"] = masking
     document["policy"]["linkage"] = {"known": known}
     return ReleaseRequest.model_validate(document)

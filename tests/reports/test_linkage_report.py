@@ -70,7 +70,7 @@ class TestSection:
             "0.0031% 8,112",
             "and of masked numbers (strongest without the method) sample, 2,000 45.12% 42.96–47.31% 0.0031% 0",
             "is nobody else's (strongest of all) all, 32,561 87.88% 87.52–88.23% 0.0031% 26,388",
-            "(strongest by masked numbers alone) by masked attributes sample, 2,000 5.83% 4.88–6.94% 0.0031% 14",
+            "(strongest by numbers alone) by masked attributes sample, 2,000 5.83% 4.88–6.94% 0.0031% 14",
         ):
             assert row in text
         assert text.index("Without knowledge of the method") < text.index("With rule, masking and parameters")
@@ -84,7 +84,7 @@ class TestSection:
 
     def test_attacks_that_were_not_made_are_named_with_the_reason(self) -> None:
         text = section(records.approved())
-        assert "Not made: Everybody at once, by masked numbers alone" in text
+        assert "Not made: Everybody at once, by numbers alone" in text
         assert "expected at most 33,554,432, got 231,446,092)." in text
         assert "Not made:" not in section(changed(untried=()))
 
@@ -103,7 +103,7 @@ class TestSection:
 
     def test_without_masking_nothing_is_said_of_masked_numbers(self) -> None:
         fact = linkage_records.linkage().model_copy(update={"strongest_masked": None})
-        assert "; by masked numbers alone" not in section(with_fact(fact))
+        assert "; by numbers alone" not in section(with_fact(fact))
 
     @pytest.mark.parametrize(
         "changes", [{"strongest_uninformed": "own-cell"}, {"strongest_informed": "x"}, {"strongest_masked": "x"}]

@@ -103,7 +103,7 @@ def linkage() -> LinkageFact:
             attack("own-cell", "Any record in the groups that the rule gives the person", "informed",
                    figure(15_702, certain=10_991), QUASI),
             attack("numbers-candidates",
-                   "Best of the records that the maskings allow, by masked numbers alone (intersection attack, RSLD)",
+                   "Best of the records that the maskings allow, by numbers alone (intersection attack, RSLD)",
                    "informed", figure(116.5, SAMPLED, certain=14), MASKED),
             attack("all-candidates",
                    "Best of the records that the maskings allow, by all that is known (intersection attack, RSLD)",
@@ -114,7 +114,7 @@ def linkage() -> LinkageFact:
         ),
         untried=(
             UntriedAttack(
-                title="Everybody at once, by masked numbers alone: what is one person's record is nobody else's",
+                title="Everybody at once, by numbers alone: what is one person's record is nobody else's",
                 knows="informed",
                 reason="too many pairs may belong together: masked numbers; expected at most 33,554,432, got "
                 "231,446,092",

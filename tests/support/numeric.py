@@ -10,9 +10,9 @@ from tasks.request.load import LoadedRequest
 from tests.support.tiny import DATA, Change, larger, tiny_request
 
 NUMBERS: dict[str, dict[str, Any]] = {
-    "income": {"role": "sensitive", "type": "integer"},
-    "dose": {"role": "insensitive", "type": "number"},
-    "visits": {"role": "insensitive", "type": "integer", "minimum": 0, "maximum": 12},
+    "income": {"role": "sensitive", "type": "integer", "known_probability": 0},
+    "dose": {"role": "insensitive", "type": "number", "known_probability": 0},
+    "visits": {"role": "insensitive", "type": "integer", "minimum": 0, "maximum": 12, "known_probability": 0},
     "ward": {"role": "insensitive"},
 }
 STRENGTH = {"p": 10.0, "buckets": 5, "k": 3, "noise": 0.25}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.linkage.attempts import MASKED_ALONE, Attacks, all_made, sample_of
+from tasks.assessments.linkage.attempts import NUMBERS_ALONE, Attacks, all_made, sample_of
 from tasks.assessments.linkage.facts import (
     LearnedFact,
     LinkageFact,
@@ -67,7 +67,7 @@ def attack(
             got="none",
             fix="let the intruder know a quasi-identifier",
         )
-    masked = [one for one in attacks.made if one.id in MASKED_ALONE]
+    masked = [one for one in attacks.made if one.id in NUMBERS_ALONE]
     return LinkageFact(
         known=held.names,
         records=len(held.released),

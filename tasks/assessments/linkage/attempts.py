@@ -4,7 +4,7 @@ Every released record is a candidate; attacks that compare all people with all r
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -26,8 +26,8 @@ _MOST_CELL_PAIRS = 4 * 10**9
 _MOST_LEVELS = 12
 """Attributes of a probabilistic comparison at most: three levels each make 3¹² patterns."""
 
-MASKED_ALONE = ("numbers-nearest", "numbers-probabilistic", "numbers-candidates", "numbers-joint")
-"""Attacks by masked attributes alone."""
+NUMBERS_ALONE = ("numbers-clear", "numbers-nearest", "numbers-probabilistic", "numbers-candidates", "numbers-joint")
+"""Attacks by numbers alone, masked or not."""
 _THOROUGH = {"groups-nearest", "groups-likeliest", "numbers-probabilistic", "all-nearest", "numbers-joint", "all-joint"}
 """Attacks that take long, and that others come near to."""
 
@@ -36,6 +36,7 @@ _UNINFORMED = {
     "groups-nearest": "Nearest record by distance on the hierarchies",
     "groups-likeliest": "Record whose groups fewest people of the population match",
     "unchanged": "Any record equal in the attributes that leave as they are",
+    "numbers-clear": "Any record equal in the numbers that leave as they are",
     "numbers-nearest": "Nearest record by standardised distance of masked numbers (DLD)",
     "numbers-probabilistic": "Record of the greatest Fellegi–Sunter weight of masked numbers (PLD)",
     "all-matching": "Of the records whose groups hold the known values, the nearest by masked numbers",
@@ -47,8 +48,8 @@ _JOINT = "Everybody at once, {}: what is one person's record is nobody else's"
 _LIKELIEST_CELL = "Likeliest record in the groups that the rule gives people with the known values"
 _INFORMED = {
     "own-cell": "Any record in the groups that the rule gives the person",
-    "numbers-candidates": _CANDIDATES.format("by masked numbers alone"),
-    "numbers-joint": _JOINT.format("by masked numbers alone"),
+    "numbers-candidates": _CANDIDATES.format("by numbers alone"),
+    "numbers-joint": _JOINT.format("by numbers alone"),
     "all-candidates": _CANDIDATES.format("by all that is known"),
     "all-joint": _JOINT.format("by all that is known"),
 }
@@ -124,6 +125,9 @@ def _without_rule(attacks: Attacks, held: Holdings, people: Positions) -> None:
     if held.unchanged:
         view = held.view(cells=False, unchanged=True, parts=())
         attacks.attempt("unchanged", held.unchanged, view.equal_linkage)
+    if held.clear:
+        clear = replace(held.numbers_view(), parts=())
+        attacks.attempt("numbers-clear", held.clear, clear.equal_linkage)
     if held.parts:
         nearest = held.numbers(people if attacks.hasty else None)
         attacks.attempt("numbers-nearest", numbers, lambda: distance_linkage(nearest))
@@ -146,7 +150,7 @@ def _with_rule(attacks: Attacks, held: Holdings, people: Positions, generator: n
         attacks.attempt("own-cell", held.quasi_names, likeliest, _LIKELIEST_CELL)
     views = []
     if held.parts:
-        views.append(("numbers", held.number_names, held.view(cells=False, unchanged=False, parts=held.parts)))
+        views.append(("numbers", (*held.clear, *held.number_names), held.numbers_view()))
     if held.parts and used:
         whole = held.view(cells=held.knows_the_cell, unchanged=True, parts=held.parts)
         views.append(("all", (*used, *held.number_names), whole))

@@ -16,8 +16,8 @@ from tasks.assessments.linkage.within import MaskedPart
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.coded import known_probabilities
-from tasks.request.model import ReleaseRequest, ValueType
+from tasks.microdata.coded import knowable_columns, known_probabilities
+from tasks.request.model import NUMERIC, ReleaseRequest, ValueType
 
 
 def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
@@ -27,6 +27,16 @@ def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
         sure = {name for name, probability in known_probabilities(request).items() if probability == 1}
         named = (*request.quasi_identifiers, *request.masked, *sure)
     return tuple(name for name in request.attributes if name in set(named))
+
+
+def clear_numbers(request: ReleaseRequest) -> tuple[str, ...]:
+    """Numbers that are released as collected and may be known: who would know them masked knows them in clear."""
+    named, changed = request.policy.linkage.known, {*request.quasi_identifiers, *request.masked}
+    return tuple(
+        name
+        for name in knowable_columns(request)
+        if request.attributes[name].type in NUMERIC and name not in changed and (named is None or name in named)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +50,8 @@ class Holdings:
     names: tuple[str, ...]
     parts: tuple[MaskedPart, ...]
     groups: tuple[AxisGroups, ...]
+    clear: tuple[str, ...] = ()
+    """Numbers in clear, of which attacks by numbers alone make use."""
     narrowed: dict[tuple[str, ...], MaskedPart] = field(default_factory=dict, repr=False)
 
     @property
@@ -67,10 +79,12 @@ class Holdings:
     @cached_property
     def unchanged_codes(self) -> NDArray[np.int64]:
         """Their values, shape (n_records, n_unchanged)."""
+        return self._codes(self.unchanged)
+
+    def _codes(self, names: tuple[str, ...]) -> NDArray[np.int64]:
         prepared = self.candidate.prepared
         none = np.empty((len(prepared.tuple_of_record), 0), dtype=np.int64)
-        coded = [prepared.columns[name].codes.astype(np.int64)[:, None] for name in self.unchanged]
-        return np.hstack([none, *coded])
+        return np.hstack([none, *(prepared.columns[name].codes.astype(np.int64)[:, None] for name in names)])
 
     @property
     def number_names(self) -> tuple[str, ...]:
@@ -127,6 +141,10 @@ class Holdings:
         equal = np.hstack([cell if cells else cell[:, :0], codes if unchanged else codes[:, :0]])
         return InformedView(self.released, equal, parts)
 
+    def numbers_view(self) -> InformedView:
+        """The release as an intruder sees it who uses its numbers alone, those in clear and the masked ones."""
+        return InformedView(self.released, self._codes(self.clear), self.parts)
+
     def numbers(self, people: Positions | None = None) -> Files:
         """The known masked attributes of the released records, before and after; of some people, or of everybody."""
         before = np.hstack([part.original for part in self.parts])[self.released]
@@ -156,7 +174,8 @@ class Holdings:
                 self.narrowed[known] = MaskedPart(part.masking, *values, complete=False, names=known)
             if known:
                 parts.append(part if known == part.names else self.narrowed[known])
-        return replace(self, names=tuple(name for name in self.names if name in names), parts=tuple(parts))
+        own = tuple(name for name in self.names if name in names)
+        return replace(self, names=own, parts=tuple(parts), clear=())
 
 
 def holdings_of(candidate: Candidate) -> Holdings:
@@ -179,7 +198,7 @@ def holdings_of(candidate: Candidate) -> Holdings:
         leaf_numbers(hierarchy) if request.attributes[name].type in (ValueType.INTEGER, ValueType.NUMBER) else None
         for name, hierarchy in zip(request.quasi_identifiers, candidate.index.hierarchies, strict=True)
     ]
-    return Holdings(candidate, names, tuple(parts), index_groups(candidate.index, amounts))
+    return Holdings(candidate, names, tuple(parts), index_groups(candidate.index, amounts), clear_numbers(request))
 
 
 def linkable_release(candidate: Candidate, groups: tuple[AxisGroups, ...] | None = None) -> LinkableRelease:

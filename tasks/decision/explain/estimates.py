@@ -21,7 +21,7 @@ from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.verdict import estimated
 from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import gate_figures, least_figures
-from tasks.assessments.linkage.holdings import known_attributes
+from tasks.assessments.linkage.holdings import clear_numbers, known_attributes
 from tasks.assessments.registry import LINKAGE
 from tasks.candidate.candidate import Candidate
 from tasks.decision.explain.result import Figures, Measured
@@ -92,19 +92,19 @@ class Estimates:
             If no attack can be made on such a release.
         """
         request = candidate.request
-        masked = set(known_attributes(request)).intersection(request.masked)
+        numbers = {*set(known_attributes(request)).intersection(request.masked), *clear_numbers(request)}
         judged = [gate.measure for gate in request.policy.gates if gate.measure in LINKAGE.gate_measures]
         figures: dict[Measure, float] = {}
         for measure in judged:
             key = _recorded_key(candidate, measure)
             if key in self._recorded:
                 figures[measure] = self._recorded[key]
-            elif measure is Measure.LINKED_MASKED and not masked:
+            elif measure is Measure.LINKED_MASKED and not numbers:
                 figures[measure] = 0.0
         unknown = frozenset(judged) - figures.keys() if anew else frozenset[Measure]()
         if unknown:
             alone = unknown == {Measure.LINKED_MASKED}
-            known = tuple(name for name in request.attributes if name in masked) if alone else None
+            known = tuple(name for name in request.attributes if name in numbers) if alone else None
             found = self._estimated(candidate, known, exact=exact)
             figures |= {measure: found[measure] for measure in judged if measure in unknown}
         return Measured(figures, unknown)
@@ -190,11 +190,16 @@ def _recorded_key(candidate: Candidate, measure: Measure) -> _Key:
 
 
 def _linkage_key(candidate: Candidate, *, alone: bool) -> _Key:
-    """All that figures depend on; those by masked numbers alone on the records that are released, not their cells."""
+    """All that figures depend on; those by numbers alone on the records that are released, not their cells."""
     request = candidate.request
     masking = tuple(one.model_dump_json() for one in request.masking)
     if alone:
-        return "numbers", blake2b(candidate.released.tobytes(), digest_size=20).digest(), masking
+        return (
+            "numbers",
+            blake2b(candidate.released.tobytes(), digest_size=20).digest(),
+            masking,
+            clear_numbers(request),
+        )
     # Whoever lacks a quasi-identifier goes by what the rule does with the whole population.
     game = () if set(request.quasi_identifiers) <= set(known_attributes(request)) else (candidate.game,)
     demands = request.policy.generalization.k_anonymity

@@ -167,7 +167,7 @@ def _at_stake(trial: Trial, gates: Sequence[GateResult]) -> tuple[AtStake | NotB
 def _at_stake_of(trial: Trial, gate: GateResult) -> AtStake | NotByClass:
     trial.progress(f"records at stake: {gate.title[0].lower()}{gate.title[1:]}")
     if gate.id not in BY_CLASS:
-        return NotByClass(Measure(gate.id), "The attack goes by masked numbers alone, whatever the class of a record.")
+        return NotByClass(Measure(gate.id), "The attack goes by numbers alone, whatever the class of a record.")
     try:
         return at_stake(trial.candidate, gate)
     except (StageFailed, ParameterError) as failure:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.attempts import MASKED_ALONE, all_made
+from tasks.assessments.linkage.attempts import NUMBERS_ALONE, all_made
 from tasks.assessments.linkage.facts import (
     AttackFact,
     LinkageFact,
@@ -148,6 +148,19 @@ def test_holding_less(release: Release) -> None:
     assert (have.only({"ward"}).unchanged_codes == have.unchanged_codes).all()
 
 
+def test_numbers_in_clear_are_no_safer_than_masked_ones(release: Release) -> None:
+    """Of numbers that may be known; by these alone, and beside those that are masked."""
+    may = [changed("attributes", name, "known_probability", to=None) for name in ("dose", "income", "visits")]
+    shares = []
+    for maskings in ((), (SWAP,), (SWAP, masking("mdav", "income", "visits", k=3))):
+        fact = release(*maskings, changes=[*may, known()]).attacked(quick=True)
+        shares.append(gate_figures(fact)[Measure.LINKED_MASKED])
+    numbers = drawn(60)[["dose", "income", "visits"]]
+    assert shares[0] == len(numbers.drop_duplicates()) / 60
+    assert shares == sorted(shares, reverse=True)
+    assert gate_figures(release(changes=[known()]).attacked(quick=True))[Measure.LINKED_MASKED] == 0
+
+
 # Which attacks are made.
 
 
@@ -192,7 +205,7 @@ def test_every_attack_that_the_knowledge_allows_is_made(
         assert 0 <= attack.figure.certain_share <= attack.figure.share + 1e-12
         assert not attack.sampled
         assert attack.figure.people == 60
-    assert (fact.strongest_masked in MASKED_ALONE) if maskings else fact.strongest_masked is None
+    assert (fact.strongest_masked in NUMBERS_ALONE) if maskings else fact.strongest_masked is None
 
 
 def test_what_leaves_as_it_is_is_compared_by_hand(release: Release) -> None:
@@ -347,7 +360,7 @@ def test_the_costlier_attacks_try_a_sample(release: Release) -> None:
     masked = found.attack(found.strongest_masked or "")
     assert gate_figures(found)[Measure.LINKED_MASKED] == judged_share(masked)
     assert gate_figures(found)[Measure.LINKED_MASKED] == max(
-        judged_share(attack) for attack in found.attacks if attack.id in MASKED_ALONE
+        judged_share(attack) for attack in found.attacks if attack.id in NUMBERS_ALONE
     )
 
 

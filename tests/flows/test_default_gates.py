@@ -1,4 +1,4 @@
-"""Releases of files in which others can know that a person is: classes, gate and remedy, and the draft that passes."""
+"""Default gates: classes where presence in the file can be known, numbers in clear, and a draft that passes them."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from flows.gate import Outcome
 from tasks.decision.record import Verdict
 from tests.support.drafted import filled
-from tests.support.world import QUASI_IDENTIFIERS, World, make_world
+from tests.support.world import QUASI_IDENTIFIERS, World, drawn_rows, make_world
 
 MEASURE = "prosecutor.maximum_risk"
 TERM = "budget: {least_records: 12, suppression: 0.02}"
@@ -86,3 +86,30 @@ def test_a_draft_with_its_own_example_stakes_is_approved(world: World, engine: A
     assert record.decision is Verdict.APPROVED
     assert {MEASURE, "sequential.maximum_risk"} <= {gate.id for gate in record.gates}
     assert smallest_class(approved) >= 12
+
+
+def test_numbers_in_clear_are_judged_as_masked_ones_are(world: World, engine: Any) -> None:
+    """Leaving the masking out does not open the gate that closes on what the masked numbers give away."""
+    rows = [{**row, "visits": str(1000 + number // 4)} for number, row in enumerate(drawn_rows())]
+    world.write_rows(rows)
+    asked: dict[str, Any] = {
+        "attributes": {"visits": {"role": "insensitive", "type": "integer", "known_probability": None}}
+    }
+    linked = []
+    for masking in ([{"attributes": ["visits"], "method": "individual-ranking", "k": 5}], []):
+        world.ask(masking=masking, **asked)
+        (record,) = world.run(engine).records
+        (gate,) = (one for one in record.gates if one.id == "linkage.masked_share")
+        assert record.decision is Verdict.BLOCKED
+        assert not gate.passed
+        linked.append(gate.measured)
+    assert linked[-1] == 60 / 240
+    asked["attributes"]["visits"]["known_probability"] = 0
+    world.ask(masking=[], **asked)
+    assert world.run(engine).records[0].decision is Verdict.APPROVED
+
+
+def test_a_file_in_which_nothing_is_sensitive_is_judged_and_released(world: World, engine: Any) -> None:
+    """No column's values are to be read back from the file for what classes disclose."""
+    world.ask(attributes={"diagnosis": {"role": "insensitive"}})
+    assert world.run(engine).records[0].decision is Verdict.APPROVED
