@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tasks.assessments.assessment import save_figure
-from tasks.assessments.attribute.assessment import ClassTable, judged_columns
+from tasks.assessments.attribute.assessment import ValueCounts, judged_columns
 from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
@@ -160,7 +160,7 @@ def known_table_again(
     return KnownTable(names, codes, request.policy.singling_out.columns, fraction)
 
 
-def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: NDArray[np.bool_]) -> ClassTable:
+def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: NDArray[np.bool_]) -> ValueCounts:
     """The classes of a released file with their sensitive values; ``cells`` numbers the cell of each real row.
 
     StageFailed says that the file cannot be read.
@@ -168,7 +168,7 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
     known, judged = certain_columns(request), judged_columns(request)
     columns = columns_of_file(path, request, (*known, *judged), real)
     codes = [columns[name].codes.astype(np.int64) for name in known]
-    return ClassTable.of(cells, codes, {name: columns[name] for name in judged}, np.arange(len(cells)))
+    return ValueCounts.of(cells, codes, {name: columns[name] for name in judged}, np.arange(len(cells)))
 
 
 def columns_of_file(

@@ -178,7 +178,7 @@ class SensitivityWeights(RequestPart):
     default: Probability = Field(default=1.0, description="Weight of a value that is not listed.")
 
 
-class Judgement(RequestPart):
+class PersonalReason(RequestPart):
     """What somebody decided about a column, and why."""
 
     by: Text = Field(description="Who decided it.")
@@ -210,8 +210,8 @@ class Attribute(RequestPart):
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     maximum_missing_rate: Probability = 1.0
     scan: bool = Field(default=True, description="Scan the column for identifiers.")
-    confirmed: Judgement | None = Field(default=None, description="Who confirmed the role, and why.")
-    excused: Judgement | None = Field(
+    confirmed: PersonalReason | None = Field(default=None, description="Who confirmed the role, and why.")
+    excused: PersonalReason | None = Field(
         default=None, description="Who lets the column leave although it tells of people, and why."
     )
 

@@ -31,7 +31,7 @@ from tasks.request.model import Measure, ReleaseRequest, ValueType
 
 
 @dataclass(frozen=True)
-class ClassTable:
+class ValueCounts:
     """The classes of a file as somebody sees them, and the sensitive values of their records."""
 
     classes: Ranks
@@ -41,7 +41,7 @@ class ClassTable:
     @classmethod
     def of(
         cls, seen: Ranks, known: Sequence[Ranks], columns: Mapping[str, CodedColumn], rows: NDArray[np.intp]
-    ) -> "ClassTable":
+    ) -> "ValueCounts":
         """The table of some records: ``seen`` numbers their cells, ``known`` are codes of what is known for certain."""
         classes, _ = fold(np.column_stack([np.unique(seen, return_inverse=True)[1], *known]))
         values = {name: OrderedValues.of(column, rows) for name, column in columns.items()}
@@ -78,7 +78,7 @@ def judged_columns(request: ReleaseRequest) -> tuple[str, ...]:
     )
 
 
-def class_table(candidate: Candidate, coalition: Coalition | None = None) -> ClassTable:
+def class_table(candidate: Candidate, coalition: Coalition | None = None) -> ValueCounts:
     """The classes of a copy alone, or as a coalition sees them."""
     request, coded, rows = candidate.request, candidate.as_masked.columns, candidate.rows
     numbers = (
@@ -88,11 +88,11 @@ def class_table(candidate: Candidate, coalition: Coalition | None = None) -> Cla
     )
     known = [coded[name].codes[rows].astype(np.int64) for name in certain_columns(request)]
     columns = {name: coded[name] for name in judged_columns(request)}
-    return ClassTable.of(numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows)
+    return ValueCounts.of(numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows)
 
 
 def _presence(
-    candidate: Candidate, table: ClassTable, people: NDArray[np.int64], coalition: Coalition | None = None
+    candidate: Candidate, table: ValueCounts, people: NDArray[np.int64], coalition: Coalition | None = None
 ) -> Floats:
     """Of each class, the share in the file of the people whom its records could be, given by tuple."""
     shares = np.zeros(int(table.classes.max(initial=-1)) + 1)
@@ -129,7 +129,7 @@ class AttributeAssessment(Assessment[AttributeFact]):
 
 
 def _column(
-    request: ReleaseRequest, name: str, table: ClassTable, plain: Floats, informed: Floats
+    request: ReleaseRequest, name: str, table: ValueCounts, plain: Floats, informed: Floats
 ) -> ColumnDisclosureFact:
     values, found = table.columns[name], table.found[name]
     homogeneous, disclosed = table.classes[found.homogeneous], table.classes[found.disclosed]
@@ -165,12 +165,12 @@ def disclosed_records(
     return _any(counted.values(), len(table.classes)), columns
 
 
-def _informed(candidate: Candidate, table: ClassTable, coalition: Coalition | None) -> Floats:
+def _informed(candidate: Candidate, table: ValueCounts, coalition: Coalition | None) -> Floats:
     seen = candidate.generalization if coalition is None else coalition.copy
     return _presence(candidate, table, seen.effective, coalition)
 
 
-def _worst(candidate: Candidate, alone: ClassTable) -> dict[Measure, float]:
+def _worst(candidate: Candidate, alone: ValueCounts) -> dict[Measure, float]:
     pooled = ((one, class_table(candidate, one)) for one in candidate.coalitions)
     figures = (table.figures(_informed(candidate, table, one)) for one, table in pooled)
     return worst(alone.figures(_informed(candidate, alone, None)), figures)

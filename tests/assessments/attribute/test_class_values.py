@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.attribute.assessment import ClassTable
+from tasks.assessments.attribute.assessment import ValueCounts
 from tasks.assessments.attribute.class_values import CHANCE, OrderedValues, disclosed_values
 from tasks.microdata.coded import code_column
 from tasks.request.model import SensitivityWeights, ValueType
@@ -15,7 +15,7 @@ from tests.reference.plain_disclosure import disclosed, expected_homogeneous
 WEIGHED = SensitivityWeights()
 
 
-def table(classes: list[int], columns: dict[str, list[str | None]], **given: SensitivityWeights) -> ClassTable:
+def table(classes: list[int], columns: dict[str, list[str | None]], **given: SensitivityWeights) -> ValueCounts:
     coded = {
         name: code_column(
             pd.Series(values, dtype="str"),
@@ -24,7 +24,7 @@ def table(classes: list[int], columns: dict[str, list[str | None]], **given: Sen
         )
         for name, values in columns.items()
     }
-    return ClassTable.of(np.array(classes, dtype=np.int64), [], coded, np.arange(len(classes)))
+    return ValueCounts.of(np.array(classes, dtype=np.int64), [], coded, np.arange(len(classes)))
 
 
 def test_a_class_of_one_rare_value_by_hand() -> None:
