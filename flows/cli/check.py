@@ -43,7 +43,7 @@ class CheckedRequest:
     masking: tuple[MaskingFact, ...]
     """How numbers would be masked; empty where validation found what would block."""
     columns: ColumnsFact
-    """What released columns tell of people; empty where validation found what would block."""
+    """What released columns reveal; empty where validation found what would block."""
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
 

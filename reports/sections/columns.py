@@ -1,4 +1,4 @@
-"""Released columns beside the quasi-identifiers: what each tells of people, and who answers for it."""
+"""Released columns beside the quasi-identifiers: what each reveals, and who accepts its release."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,15 @@ from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
 def columns(_view: FileView, fact: ColumnsFact) -> Iterator[Block]:
     """The part of the section on risk."""
     yield (
-        "Columns that are released beside the quasi-identifiers are judged by their values: whether one tells a "
+        "Columns that are released beside the quasi-identifiers are judged by their values: whether one reveals a "
         "quasi-identifier or a withheld column, follows from quasi-identifiers, is in the population table or the "
         "register, or is nearly unique per record. Shares of information are above what chance gives; masked numbers "
-        "count as released. A column that is found so leaves only if somebody answers for it."
+        "count as released. A revealing column is released only if somebody accepts that, and says why."
     )
     unplaced = {one.name for one in fact.unplaced}
     yield Table(
-        "What released columns tell",
-        "Column 16 | Distinct values, share of records 12r | Entropy, bits 9r | Finding 40 | Place 23",
+        "What released columns reveal",
+        "Column 16 | Distinct values, share of records 12r | Entropy, bits 9r | Finding 40 | Outcome 23",
         [(strong(one.name), *_figures(one), _findings(one), _place(one, unplaced)) for one in fact.columns],
     )
 
@@ -34,7 +34,7 @@ def _findings(column: ColumnFact) -> str:
 
 def _place(column: ColumnFact, unplaced: set[str]) -> str:
     if column.name in unplaced:
-        return failed("none")
+        return failed("not excused")
     if column.findings:
         return f"excused by {column.excused}" if column.excused else "excused with another column"
-    return "tells nothing of others"
+    return "reveals nothing"

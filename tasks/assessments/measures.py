@@ -98,7 +98,7 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.ATTRIBUTE_RISE: MeasureText(
             "Largest rise of a sensitive value's probability for an informed recipient", *_PROBABILITY
         ),
-        Measure.COLUMNS_UNPLACED: MeasureText("Released columns without a place in the attack", "columns", Scale.COUNT),
+        Measure.COLUMNS_UNPLACED: MeasureText("Revealing columns that nobody has excused", "columns", Scale.COUNT),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
         # A share of draws, which discloses no number of records.

@@ -279,7 +279,7 @@ def assemble(
 
 
 def _unplaced(gates: Collection[GateResult], findings: Findings) -> tuple[str, ...]:
-    """What released columns tell and the remedy of each, where a gate is closed for it."""
+    """What released columns reveal, and the remedy of each, where a gate is closed for it."""
     fact, name = findings.fact(COLUMNS), Measure.COLUMNS_UNPLACED.value
     if fact is None or not any(gate.id == name and not gate.passed for gate in gates):
         return ()

@@ -269,7 +269,7 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     if column.can_name_records:
         reason = "each record has a value of its own, so it can serve as the name of the record"
     elif column.distinct_ratio >= NEARLY_A_NAME:
-        reason = "its values are nearly as good as names: most records would stand alone by it"
+        reason = "its values are nearly as good as names: nearly every record has its own"
     elif column.free_text_share >= _FEW:
         reason = "it holds free text, which nobody can promise to be free of names"
     else:

@@ -548,5 +548,5 @@ def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> 
     )
     told, plain = draft_request(frame, "data.csv").suggestions[1:]
     assert told.role is Role.UNREVIEWED
-    assert told.reasons[-1] == "pregnancy outcome tells sex: 99% of what there is to know of it"
+    assert told.reasons[-1] == "pregnancy outcome reveals sex: 99% of the information on it"
     assert plain.role is Role.SENSITIVE

@@ -26,12 +26,12 @@ CARELESS: dict[str, tuple[Callable[[], Base], dict[str, dict[str, Any]], tuple[s
     "a survey": (
         survey,
         {"height": {"role": "sensitive"}, "pregnancies": {"role": "insensitive"}},
-        ("most records stand alone by height", "pregnancies tells sex"),
+        ("height is nearly unique", "pregnancies reveals sex"),
     ),
     "visits": (
         visits,
         {"zip": {"role": "sensitive"}, "born": {"role": "insensitive"}},
-        ("the population has zip", "born tells age"),
+        ("zip is a column of the population", "born reveals age"),
     ),
     "patients": (
         patients,

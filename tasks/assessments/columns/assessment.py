@@ -55,7 +55,7 @@ def _complete(prepared: Prepared, name: str) -> bool:
 
 
 class ColumnsAssessment(Assessment[ColumnsFact]):
-    """Released columns without a place in the attack: the same for every recipient."""
+    """Revealing columns that nobody has excused: the same for every recipient."""
 
     id = "columns"
     stage = "released columns"

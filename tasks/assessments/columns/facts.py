@@ -1,4 +1,4 @@
-"""Facts of the released columns' places in the attack, and their findings and remedies in words."""
+"""Facts of what released columns reveal, with findings and remedies in words."""
 
 from enum import StrEnum
 
@@ -8,22 +8,22 @@ from tasks.core.fact import Fact
 
 
 class Sign(StrEnum):
-    """Reason for which a released column needs a place in the attack."""
+    """Way in which a released column reveals a person."""
 
     TELLS = "tells"
-    """It gives most of what there is to know of a quasi-identifier or a withheld column."""
+    """It gives most of the information on a quasi-identifier or a withheld column."""
     TOLD = "told for some"
-    """Some of its values tell the other column outright."""
+    """Some of its values reveal the other column exactly."""
     FOLLOWS = "follows"
     """Whoever knows quasi-identifiers knows it too."""
     LISTED = "listed"
     """The population table or the register has it."""
     UNIQUE = "unique"
-    """Most records would stand alone by it."""
+    """Its values are nearly unique."""
 
 
 class ColumnFinding(Fact):
-    """One reason for which a released column needs a place in the attack."""
+    """One way in which a released column reveals a person."""
 
     sign: Sign
     columns: tuple[str, ...] = Field(description="Released columns that it takes together, this one among them.")
@@ -35,31 +35,31 @@ class ColumnFinding(Fact):
     def sentence(self) -> str:
         """The finding in words."""
         these, others, share = " and ".join(self.columns), " and ".join(self.others), f"{self.share:.0%}"
-        verb = "tell" if len(self.columns) > 1 else "tells"
+        verb = "reveal" if len(self.columns) > 1 else "reveals"
         match self.sign:
             case Sign.TELLS:
-                return f"{these} {verb} {others}: {share} of what there is to know of it"
+                return f"{these} {verb} {others}: {share} of the information on it"
             case Sign.TOLD:
-                return f"{these} {verb} {others} outright for {share} of the records"
+                return f"{these} {verb} {others} exactly for {share} of the records"
             case Sign.FOLLOWS:
-                return f"{these} follows from {others}: whoever knows that knows {share} of it"
+                return f"{these} follows from {others}: {share} of the information on it"
             case Sign.LISTED if self.others == self.columns:
-                return f"the {self.table} has {these}"
+                return f"{these} is a column of the {self.table}"
             case Sign.LISTED:
-                return f"{these} has the values that the {self.table} has as {others}"
+                return f"{these} has the values of the {self.table}'s column {others}"
             case _:
-                return f"most records stand alone by {these}: {share} as many values as records"
+                return f"{these} is nearly unique: {share} as many distinct values as records"
 
 
 class ColumnFact(Fact):
-    """A released column other than the quasi-identifiers, and its place in the attack."""
+    """A released column other than the quasi-identifiers, and what it reveals."""
 
     name: str
     distinct_share: float = Field(description="Distinct values over records, as released.")
     entropy: float = Field(description="Entropy of its values as released, in bits.")
     masked: bool
     numeric: bool = Field(description="Whether its values are numbers in every record, so that it can be masked.")
-    excused: str = Field(default="", description="Who lets it leave all the same, and why; empty where nobody does.")
+    excused: str = Field(default="", description="Who accepts its release, and why; empty where nobody does.")
     findings: tuple[ColumnFinding, ...]
 
     @property
@@ -69,9 +69,9 @@ class ColumnFact(Fact):
 
     @property
     def remedy(self) -> str:
-        """The smallest change of the request that gives the column its place."""
+        """The smallest change of the request after which the column blocks no release."""
         name, signs = self.name, {one.sign for one in self.findings}
-        excuse = f"or say under {name} who lets it leave all the same, and why: “excused: {{by, because}}”"
+        excuse = f"or state under {name} who accepts its release, and why: “excused: {{by, because}}”"
         by_name = any(one.sign is Sign.LISTED and one.others == (name,) for one in self.findings)
         if by_name:
             return f"make {name} a quasi-identifier with a hierarchy, withhold it (role: direct identifier), {excuse}"
@@ -82,7 +82,7 @@ class ColumnFact(Fact):
 
 
 class ColumnsFact(Fact):
-    """Places of all released columns in the attack."""
+    """What each released column reveals."""
 
     columns: tuple[ColumnFact, ...]
     whole_row: dict[str, float] = Field(
@@ -92,7 +92,7 @@ class ColumnsFact(Fact):
 
     @property
     def unplaced(self) -> tuple[ColumnFact, ...]:
-        """Released columns without a place; one of a set that is excused excuses the set."""
+        """Revealing columns that nobody has excused; one of a set that is excused excuses the set."""
         excused = {one.name for one in self.columns if one.excused}
         return tuple(
             one for one in self.columns if any(excused.isdisjoint(finding.columns) for finding in one.findings)
