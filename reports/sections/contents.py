@@ -80,7 +80,7 @@ def _contents(
             _part("singling_out", view.singling_out, singling_out.singling_out),
         ),
         ("attribute", "What classes disclose", _part("attribute", view.attribute, attribute.attribute)),
-        ("columns", "Released columns and what they tell", _part("columns", view.columns, columns.columns)),
+        ("columns", "What released columns reveal", _part("columns", view.columns, columns.columns)),
     )
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     attacks = (

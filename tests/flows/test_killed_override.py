@@ -22,7 +22,12 @@ pytestmark = [
 ]
 
 OFFICER = "P. Officer"
-LISTED = ["transparent.maximum_risk", "transparent.attacked_share", "sequential.maximum_risk"]
+LISTED = [
+    "transparent.maximum_risk",
+    "transparent.attacked_share",
+    "sequential.maximum_risk",
+    "combined.expected_share",
+]
 REVIEW = {"review": {"officers": [OFFICER], "overridable": LISTED}}
 
 

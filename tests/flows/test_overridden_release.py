@@ -36,7 +36,12 @@ from tests.support.world import BROKER, NOW, SENSITIVE_MARK, UNIVERSITY, World, 
 REVIEWER, OFFICER, SECOND = "M. Okafor", "P. Officer", "Q. Deputy"
 LATER = NOW + timedelta(days=1)
 REASON = "Zwölfreason: the registry closes"
-LISTED = ["transparent.maximum_risk", "transparent.attacked_share", "sequential.maximum_risk"]
+LISTED = [
+    "transparent.maximum_risk",
+    "transparent.attacked_share",
+    "sequential.maximum_risk",
+    "combined.expected_share",
+]
 POLICY = {
     "review": {
         "required": 1,

@@ -132,7 +132,8 @@ def test_the_search_is_of_the_file_that_leaves(tmp_path: Path) -> None:
     """Against the definition, on values as they are released and masked."""
     maskings = (masking("individual-ranking", "income", k=3), masking("additive-noise", "visits", noise=0.5))
     unknown = changed("attributes", "dose", "known_probability", to=0)
-    one = candidate(numeric_request(tmp_path, SAFE_HARBOR, UNSTATED, unknown, maskings=maskings))
+    known = [changed("attributes", name, "known_probability", to=1) for name in ("income", "visits")]
+    one = candidate(numeric_request(tmp_path, SAFE_HARBOR, UNSTATED, unknown, *known, maskings=maskings))
     request, frame = one.request, one.frame.iloc[one.rows]
     released = pd.DataFrame(index=frame.index)
     for axis, name in enumerate(request.quasi_identifiers):
