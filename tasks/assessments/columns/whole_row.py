@@ -21,7 +21,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Left:
+class PossibleValues:
     """What one column leaves of one quasi-identifier."""
 
     axis: int
@@ -72,7 +72,7 @@ def whole_row_figures(
     }
 
 
-def _left(candidate: Candidate, column: Codes, axis: int) -> Left:
+def _left(candidate: Candidate, column: Codes, axis: int) -> PossibleValues:
     """What a column leaves of a quasi-identifier: values that occur with it, and lie in the released group."""
     prepared, index = candidate.prepared, candidate.index
     leaves = prepared.data.codes[prepared.tuple_of_record, axis]
@@ -86,11 +86,11 @@ def _left(candidate: Candidate, column: Codes, axis: int) -> Left:
     pairs, of_record = np.unique(made * np.int64(len(together)) + values, return_inverse=True)
     masks = inside[pairs // len(together)] & together[pairs % len(together)]
     sets, of_pair = np.unique(masks, axis=0, return_inverse=True)
-    return Left(axis, sets, of_pair.ravel()[of_record])
+    return PossibleValues(axis, sets, of_pair.ravel()[of_record])
 
 
 def _people(
-    candidate: Candidate, cells: NDArray[np.int64], left: list[tuple[Left, NDArray[np.int64]]]
+    candidate: Candidate, cells: NDArray[np.int64], left: list[tuple[PossibleValues, NDArray[np.int64]]]
 ) -> NDArray[np.int64]:
     """People of the population in the effective group of each class whose values are left possible, at least 1."""
     population = candidate.prepared.population
