@@ -195,9 +195,11 @@ class Directory:
             self._items[key_of(item)] = self._ever[key_of(item)] = item
 
     def _take_in(self, body: Enrolment, at: datetime) -> None:
-        before = dict(self._items)
+        before, officer = (
+            dict(self._items),
+            None if body.first else self.officer(body.by),
+        )  # an enrolment may rename them
         self.enrol(body)
-        officer = self.person(body.by) if body.by else None
         fact = EnrolmentFact(by=body.by, officer_id=officer.id if officer else None, at=at)
         for item in body.items:
             same = before.get(key_of(item)) == item

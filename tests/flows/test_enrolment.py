@@ -164,6 +164,17 @@ def test_who_asks_does_not_set_the_terms(with_officer: World, engine: Any) -> No
     assert made.records[0].policy.enrolled == EnrolmentFact(by="Olga Fischer", officer_id=OFFICER, at=NOW)
 
 
+def test_nor_under_a_name_that_the_same_enrolment_gives_up(with_officer: World) -> None:
+    item = another_policy(with_officer)
+    with open_ledger(with_officer.workspace) as ledger:
+        steward = Directory.of(ledger).person(STEWARD)
+    assert steward is not None
+    enrol(
+        with_officer.workspace, [steward.model_copy(update={"name": "Anna Steward"}), item], STEWARD, clock=lambda: NOW
+    )
+    assert refusal(with_officer).what == "nobody but the requester has enrolled the policy"
+
+
 def test_nor_is_the_population_the_requesters_own(with_officer: World) -> None:
     multiplied(with_officer)
     loaded = load_request(with_officer.request)
