@@ -58,7 +58,7 @@ def check(
     """Validate a request and its data; release nothing and write nothing.
 
     Exit code 0 if the data may go on to the gate, 2 if they cannot be used, 3 if validation finds what would block, or
-    a gate would close on what released columns tell.
+    a gate would close on what released columns reveal.
     """
     checked = checked_request(request, root or [], workspace)
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
@@ -116,7 +116,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
 
 
 def _closed(checked: CheckedRequest) -> bool:
-    """Whether a gate of the policy would close on what released columns tell."""
+    """Whether a gate of the policy would close on what released columns reveal."""
     gates, unplaced = checked.loaded.request.policy.gates, len(checked.columns.unplaced)
     return any(one.measure is Measure.COLUMNS_UNPLACED and unplaced > one.threshold for one in gates)
 

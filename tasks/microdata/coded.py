@@ -126,6 +126,16 @@ def coded_rows(
     return np.array(columns).T if columns else np.empty((len(rows), 0), dtype=np.int64)
 
 
+def value_weights(
+    request: ReleaseRequest, prepared: Prepared, names: Sequence[str], codes: NDArray[np.integer]
+) -> tuple[NDArray[np.float64], ...]:
+    """Sensitivity of each value of the columns that ``coded_rows`` has coded; 0 for quasi-identifiers."""
+    return tuple(
+        np.zeros(int(column.max()) + 1) if name in request.quasi_identifiers else prepared.columns[name].weights
+        for name, column in zip(names, codes.T, strict=True)
+    )
+
+
 def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
     """Weights of the sensitive attributes; all 1 where the request does not say."""
     return {

@@ -30,7 +30,10 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
 
 def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
     """Places of the released columns other than the quasi-identifiers, in the order of the request."""
-    table = column_table(request, prepared, masked)
+    return _judged(request, prepared, masked, column_table(request, prepared, masked))
+
+
+def _judged(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns, table: ColumnTable) -> ColumnsFact:
     found = places(table)
     return ColumnsFact(
         columns=tuple(
@@ -64,9 +67,10 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[ColumnsFact]:
         """Judge the columns."""
         request, prepared, masked = candidate.request, candidate.prepared, candidate.masked
-        fact = column_places(request, prepared, masked)
+        table = column_table(request, prepared, masked)
+        fact = _judged(request, prepared, masked, table)
         pairs = telling(fact, request.quasi_identifiers)
         if pairs:
-            figures = whole_row_figures(candidate, pairs, column_table(request, prepared, masked).released)
+            figures = whole_row_figures(candidate, pairs, table.released)
             fact = fact.model_copy(update={"whole_row": {name.value: figure for name, figure in figures.items()}})
         return Finding(fact, {Measure.COLUMNS_UNPLACED: float(len(fact.unplaced))})

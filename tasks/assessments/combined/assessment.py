@@ -15,7 +15,14 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Bin
 from tasks.generalization.count_index import Generalization
-from tasks.microdata.coded import Prepared, coded_rows, known_probabilities, presumed_columns, sensitivities
+from tasks.microdata.coded import (
+    Prepared,
+    coded_rows,
+    known_probabilities,
+    presumed_columns,
+    sensitivities,
+    value_weights,
+)
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import CombinedPolicy, Measure, ReleaseRequest
 
@@ -96,12 +103,9 @@ def pooled_table(
 
 def _score_table(request: ReleaseRequest, prepared: Prepared, cells: Codes, rows: NDArray[np.intp]) -> ScoreTable:
     chances, names = known_probabilities(request), scored_names(request, prepared)
-    codes, quasi = coded_rows(request, prepared, cells, rows, names), request.quasi_identifiers
-    weights = (
-        np.zeros(int(column.max()) + 1) if name in quasi else prepared.columns[name].weights
-        for name, column in zip(names, codes.T, strict=True)
-    )
-    return ScoreTable(names, codes, tuple(chances[name] for name in names), tuple(weights))
+    codes = coded_rows(request, prepared, cells, rows, names)
+    weights = value_weights(request, prepared, names, codes)
+    return ScoreTable(names, codes, tuple(chances[name] for name in names), weights)
 
 
 def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:
@@ -276,15 +280,16 @@ class CombinedAssessment(Assessment[CombinedFact]):
         initial = candidate.known.get(COLLECTED)
         if not isinstance(initial, ScoreFigure):
             initial = score_collected(candidate.request, candidate.prepared)
+        expected = float(expected_disclosure(candidate).max())
         fact = combine(
             candidate.request,
             candidate.as_masked,
             candidate.generalization,
             candidate.released,
             initial,
-            expected=float(expected_disclosure(candidate).max()),
+            expected=expected,
         )
-        return Finding(fact, _worst(candidate, fact.residual))
+        return Finding(fact, _worst(candidate, fact.residual, expected))
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone."""
@@ -301,7 +306,7 @@ def record_scores(candidate: Candidate, coalition: Coalition | None = None) -> F
     return scores(seen, request.policy.combined)
 
 
-def _worst(candidate: Candidate, alone: ScoreFigure) -> dict[Measure, float]:
+def _worst(candidate: Candidate, alone: ScoreFigure, expected: float | None = None) -> dict[Measure, float]:
     """Gate figures of the copy alone or in any coalition, whichever are worse."""
     pooled = combined_by_coalition(candidate.request, candidate.as_masked, candidate.coalitions, candidate.released)
-    return {**worst(gate_figures(alone), pooled), Measure.COMBINED_EXPECTED: highest_expected(candidate)}
+    return {**worst(gate_figures(alone), pooled), Measure.COMBINED_EXPECTED: highest_expected(candidate, expected)}

@@ -11,7 +11,7 @@ from tasks.assessments.combined.disclosure import disclosure_risk, known_sets
 from tasks.assessments.combined.known_sets import Floats, weights_of
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
-from tasks.microdata.coded import coded_rows, known_probabilities, presumed_columns
+from tasks.microdata.coded import coded_rows, known_probabilities, presumed_columns, value_weights
 
 PRESUMED = 0.1
 """Probability that a column is known of which the request does not say how likely that is."""
@@ -48,10 +48,7 @@ def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None
     ]
     cells = candidate.generalization.cells if coalition is None else coalition.cells
     codes = coded_rows(request, prepared, cells, rows, names)
-    weights = [
-        np.zeros(int(column.max()) + 1) if name in quasi else prepared.columns[name].weights
-        for name, column in zip(names, codes.T, strict=True)
-    ]
+    weights = value_weights(request, prepared, names, codes)
     sensitive = sum((own[column] for own, column in zip(weights, codes.T, strict=True)), np.zeros(len(rows)))
     if not sensitive.any():
         return np.zeros(len(rows))
@@ -66,7 +63,10 @@ def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None
     return expected
 
 
-def highest_expected(candidate: Candidate) -> float:
-    """The highest of any record, in the copy alone or as a coalition sees it; errors as of ``expected_disclosure``."""
-    seen: tuple[Coalition | None, ...] = (None, *candidate.coalitions)
-    return max(float(expected_disclosure(candidate, one).max()) for one in seen)
+def highest_expected(candidate: Candidate, alone: float | None = None) -> float:
+    """The highest of any record, in the copy alone or as a coalition sees it; errors as of ``expected_disclosure``.
+
+    ``alone`` is the highest in the copy alone, where that is known already.
+    """
+    first = float(expected_disclosure(candidate).max()) if alone is None else alone
+    return max(first, *(float(expected_disclosure(candidate, one).max()) for one in candidate.coalitions), 0.0)
