@@ -14,12 +14,13 @@ def columns(_view: FileView, fact: ColumnsFact) -> Iterator[Block]:
         "Columns that are released beside the quasi-identifiers are judged by their values: whether one reveals a "
         "quasi-identifier or a withheld column, follows from quasi-identifiers, is in the population table or the "
         "register, or is nearly unique per record. Shares of information are above what chance gives; masked numbers "
-        "count as released. A revealing column is released only if somebody accepts that, and says why."
+        "count as released. Where a gate judges these columns, one with a finding is released only if somebody accepts "
+        "that, and says why."
     )
     unplaced = {one.name for one in fact.unplaced}
     yield Table(
         "What released columns reveal",
-        "Column 16 | Distinct values, share of records 12r | Entropy, bits 9r | Finding 40 | Outcome 23",
+        "Column 16 | Distinct values, share of records 12r | Entropy, bits 11r | Finding 38 | Outcome 23",
         [(strong(one.name), *_figures(one), _findings(one), _place(one, unplaced)) for one in fact.columns],
     )
 
@@ -37,4 +38,4 @@ def _place(column: ColumnFact, unplaced: set[str]) -> str:
         return failed("not excused")
     if column.findings:
         return f"excused by {column.excused}" if column.excused else "excused with another column"
-    return "reveals nothing"
+    return "no finding"

@@ -17,5 +17,5 @@ def test_a_revealing_column_that_nobody_excused_is_marked() -> None:
     fact = special_records.columns()
     bare = fact.model_copy(update={"columns": tuple(one.model_copy(update={"excused": ""}) for one in fact.columns)})
     *_, table = columns(RecordView(records.approved()), bare)
-    assert table.rows[0][-1] == "reveals nothing"
+    assert table.rows[0][-1] == "no finding"
     assert "not excused" in table.rows[1][-1]
