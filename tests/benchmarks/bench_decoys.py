@@ -23,7 +23,7 @@ from tasks.decoys.prospect import room_at
 from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import plant
 from tasks.decoys.value_model import draw_values
-from tasks.decoys.value_rules import Column
+from tasks.decoys.value_formulas import Column
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes
