@@ -1,7 +1,7 @@
 """Columns that depend on others in real records: by a table, by thresholds of a number, or by what is never together.
 
 Columns are seen as categories: codes, values that recur, what is missing, and one category for all other numbers. A
-date counts by its weekday too.
+date counts by its weekday, month and year too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ _FEW = 0.2
 """Different values, as a share of the records, below which each is a category; of others those that many have."""
 _SPARSE = 0.2
 """Runs of a column along a growing number, as a share of those by chance, below which it has thresholds there."""
-_WEEKDAY = "weekday of "
+_CALENDAR = ("weekday of ", "month of ", "year of ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Categories:
     def of(cls, columns: Columns, kinds: Kinds) -> "Categories":
         """The categories of all columns that have several."""
         found: dict[str, Column] = {}
-        for name, column in _with_weekdays(columns, kinds).items():
+        for name, column in _with_calendar(columns, kinds).items():
             known = column[~np.isnan(column)]
             distinct, records = np.unique(known, return_counts=True)
             many = column.dtype.kind == "f" and len(distinct) > max(_FEW * len(known), 1)
@@ -50,8 +50,7 @@ class Categories:
         """Category of each record by column: the place of its value, then one for others, then one for none."""
         found = {}
         for name in names:
-            own, column = self.values[name], columns[source(name)]
-            column = weekdays(column.astype(np.float64)) if name not in columns else column
+            own, column = self.values[name], _seen(name, columns)
             place = np.searchsorted(own, column)
             held = own[np.minimum(place, len(own) - 1)] == column if len(own) else np.zeros(len(column), dtype=bool)
             found[name] = np.where(np.isnan(column), len(own) + 1, np.where(held, place, len(own))).astype(np.int64)
@@ -62,14 +61,25 @@ class Categories:
         return len(self.values[name]) + 2
 
 
-def _with_weekdays(columns: Columns, kinds: Kinds) -> dict[str, Column]:
+def _with_calendar(columns: Columns, kinds: Kinds) -> dict[str, Column]:
     dated = [name for name, column in columns.items() if kinds.get(name) is ValueKind.DATE and column.dtype.kind == "f"]
-    return {**columns, **{_WEEKDAY + name: weekdays(columns[name].astype(np.float64)) for name in dated}}
+    return {**columns, **{part + name: _seen(part + name, columns) for name in dated for part in _CALENDAR}}
 
 
 def source(name: str) -> str:
     """The file's column that a category is one of."""
-    return name.removeprefix(_WEEKDAY)
+    return next((name.removeprefix(part) for part in _CALENDAR if name.startswith(part)), name)
+
+
+def _seen(name: str, columns: Columns) -> Column:
+    """A column, or the part of a date."""
+    if name in columns:
+        return columns[name]
+    own = columns[source(name)].astype(np.float64)
+    if name.startswith(_CALENDAR[0]):
+        return weekdays(own)
+    months = np.nan_to_num(own).astype(np.int64).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    return np.where(np.isnan(own), np.nan, months % 12 if name.startswith(_CALENDAR[1]) else months // 12)
 
 
 @dataclass(frozen=True, eq=False)

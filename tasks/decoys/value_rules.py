@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.decoys.classes import Flags, Floats
+from tasks.decoys.formula_search import formulas
 from tasks.decoys.value_dependencies import Dependency, Threshold, dependencies
-from tasks.decoys.value_formulas import LEAST_RECORDS, Column, Columns, Formula, Kinds, formulas
+from tasks.decoys.value_formulas import LEAST_RECORDS, Column, Columns, Formula, Kinds
 from tasks.decoys.value_grid import ValueKind, weekdays
 
 _TIGHT = 0.25
@@ -72,12 +73,13 @@ def find_rules(columns: Columns, kinds: Kinds, given: Columns) -> Rules:
         (exact if formula.rounding else open_).append(formula)
     place = {name: number for number, name in enumerate(columns)}
     exact.sort(key=lambda one: not one.follows)
+    sharp = [one for one in exact if one.fills]
     others = list(dependencies(columns, kinds, given))
     tables = sorted((one for one in others if isinstance(one, Dependency)), key=lambda one: -place.get(one.name, -1))
     steps = [one for one in others if isinstance(one, Threshold) and one.clean]
     fills = list[Fill]()
     usable: list[Fill] = [
-        *exact,
+        *sharp,
         *tables,
         *steps,
         *(one for one in open_ if kind_of(one.name, kinds) is ValueKind.NUMBER),

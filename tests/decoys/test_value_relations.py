@@ -14,8 +14,9 @@ from tasks.decision.gates import decoy_gate
 from tasks.decoys.classes import ClassTable
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells
 from tasks.decoys.detectability import Planned, detectability
+from tasks.decoys.formula_search import formulas
 from tasks.decoys.records import ClassRecords
-from tasks.decoys.value_formulas import Columns, formulas
+from tasks.decoys.value_formulas import Columns
 from tasks.decoys.value_grid import ValueKind
 from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Rules, find_rules

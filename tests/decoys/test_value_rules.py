@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.decoys.formula_search import formulas
 from tasks.decoys.value_grid import ValueKind, human_steps, weekdays
-from tasks.decoys.value_formulas import formulas
 from tasks.decoys.value_model import draw_values
 from tasks.decoys.value_rules import Order, SeenPairs, missing_of, orders
 from tests.support.examples import examples
