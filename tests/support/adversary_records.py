@@ -45,6 +45,7 @@ DETERRED = AdversaryProfile(
     detection_intercept=float(logit(0.005)),
     detection_slope=0.0,
     max_penalties=1,
+    discount=0.9,
 )
 """The recipient of the approved sample: an agreement with a penalty, a fee for the register."""
 CASE_STUDY = AdversaryProfile(
@@ -57,6 +58,7 @@ CASE_STUDY = AdversaryProfile(
     detection_intercept=-4.59,
     detection_slope=0.18,
     max_penalties=None,
+    discount=0.9,
 )
 """The case study of Xia et al. (2015), section 7.2, with detection that grows."""
 UNDETERRED = AdversaryProfile(
@@ -69,6 +71,7 @@ UNDETERRED = AdversaryProfile(
     detection_intercept=float(logit(0.01)),
     detection_slope=0.0,
     max_penalties=1,
+    discount=0.9,
 )
 """The stakes of the approved sample without a penalty and with the population at hand."""
 EDGES = (0, *(step * 10**power for power in range(6) for step in (1, 2, 5)))
