@@ -37,8 +37,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient.
 
     1. Prepare: read and code data and population, once.
-    2. Validate the data. Meanwhile mask numbers, score the records as collected, and generalize for each recipient;
-       all of this is dropped, its errors too, where the data are not valid: no recipient is assessed then.
+    2. Validate the data. Meanwhile mask numbers, score the records as collected, judge the columns, and generalize for
+       each recipient; all of this is dropped, its errors too, where the data are not valid: no recipient is assessed.
     3. Place the decoys of all recipients, if any are asked for.
     4. For each recipient, in parallel: make every assessment of the candidate, compare it with earlier copies in the
        same hand, write the file if the gates are open so far, decide, report. The assessments of a recipient share much
@@ -60,7 +60,7 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     step("reading data and population")
     preparation = runner.call(stages.PREPARE, run, {})
     prepared, assessments = preparation["prepared"], preparation["assessments"]
-    shared = {"prepared": prepared, "masked": None, "collected": None}
+    shared = {"prepared": prepared, "masked": None, "collected": None, "columns": None}
     generalized: dict[str, dict[str, Any]] = {}
 
     def validate() -> Any:
@@ -120,6 +120,10 @@ def _generalized(
         step("scoring the records as collected")
         return runner.call(stages.SCORE_COLLECTED, run, {"prepared": prepared})
 
+    def place() -> Any:
+        step("judging the released columns")
+        return runner.call(stages.PLACE_COLUMNS, run, shared)
+
     def generalize(recipient: str) -> dict[str, Any]:
         step(f"generalizing for {recipient}")
         try:
@@ -129,8 +133,9 @@ def _generalized(
         except StageFailed as failure:
             return {"failures": [_failure(stages.GENERALIZE.name, failure)]}
 
-    shared["collected"], *made = runner.at_once([score, *(partial(generalize, one) for one in recipients)])
-    return shared, dict(zip(recipients, made, strict=True))
+    works: list[Callable[[], Any]] = [score, place, *(partial(generalize, one) for one in recipients)]
+    collected, columns, *made = runner.at_once(works)
+    return {**shared, "collected": collected, "columns": columns}, dict(zip(recipients, made, strict=True))
 
 
 def _place_decoys(
@@ -233,7 +238,7 @@ def _write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> 
 
 def _copy(found: Mapping[str, Any]) -> dict[str, Any]:
     """Artifacts of a candidate."""
-    return {name: found[name] for name in ("prepared", "generalization", "masked", "collected")}
+    return {name: found[name] for name in stages.PARTS}
 
 
 def _failure(stage: str, failure: ReleasegateError) -> dict[str, str]:

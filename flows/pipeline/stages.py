@@ -29,6 +29,7 @@ PREPARE = Stage("preparation", "prepare")
 VALIDATE = Stage("validation", "validate")
 MASK = Stage("masking", "mask")
 SCORE_COLLECTED = Stage("combined risk", "score_collected")
+PLACE_COLUMNS = Stage("released columns", "place_columns")
 GENERALIZE = Stage("generalization", "generalize", solves=True)
 PLACE_DECOYS = Stage("decoys", "place_decoys", solves=True)
 ASSESS = Stage("assessment", "assess")
@@ -38,6 +39,9 @@ JUDGE = Stage("gates", "judge", repeatable=True)
 DECIDE = Stage("decision", "decide", repeatable=True)
 REPORT = Stage("report", "report")
 CERTIFY = Stage("certificate", "certify")
+
+PARTS = ("prepared", "generalization", "masked", "collected", "columns")
+"""Artifacts that a candidate is made of."""
 
 
 def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:

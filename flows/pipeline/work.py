@@ -18,6 +18,7 @@ import numpy as np
 from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
 from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
+from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.combined.assessment import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.candidate.candidate import Candidate, Randomness
@@ -84,6 +85,12 @@ def score_collected(bench: Workbench, inputs: Inputs, _recipient: str | None) ->
     prepared = inputs["prepared"]
     figure = collected_score(bench.request, bench.prepared(prepared))
     return _stored(bench, "collected.json", partial(save_figure, figure))
+
+
+def place_columns(bench: Workbench, inputs: Inputs, _recipient: str | None) -> Artifact:
+    """The place of each released column in the attack: the same in every copy."""
+    fact = column_places(bench.request, bench.prepared(inputs["prepared"]), bench.masked(inputs["masked"]))
+    return _stored(bench, "columns.json", partial(save_figure, fact))
 
 
 def generalize(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:

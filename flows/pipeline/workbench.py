@@ -9,7 +9,10 @@ import numpy as np
 import pandas as pd
 
 from flows.pipeline.run import Run
+from flows.pipeline.stages import PARTS
 from tasks.assessments.assessment import load_figure
+from tasks.assessments.columns.assessment import PLACES
+from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.candidate.candidate import Candidate
@@ -85,7 +88,7 @@ class Workbench:
         return self._once("generalization", [stored], lambda: load_generalization(checked(stored)))
 
     def candidate(self, recipient: str, inputs: Mapping[str, Any]) -> Candidate:
-        """A recipient's copy, of the artifacts ``prepared``, ``generalization``, ``masked`` and ``collected``."""
+        """A recipient's copy, of the artifacts of ``PARTS``."""
 
         def make() -> Candidate:
             return Candidate(
@@ -97,10 +100,13 @@ class Workbench:
                 masked=self.masked(inputs["masked"]),
                 source=self.frame,
                 randomness=self.generator,
-                known={COLLECTED: load_figure(checked(inputs["collected"]), ScoreFigure)},
+                known={
+                    COLLECTED: load_figure(checked(inputs["collected"]), ScoreFigure),
+                    PLACES: load_figure(checked(inputs["columns"]), ColumnsFact),
+                },
             )
 
-        parts = [inputs[name] for name in ("prepared", "generalization", "masked", "collected")]
+        parts = [inputs[name] for name in PARTS]
         return self._once(_CANDIDATE + recipient, parts, make)
 
     def generator(self, purpose: str) -> np.random.Generator:

@@ -311,6 +311,7 @@ def _rescored(findings: Findings) -> GateResult:
             risk.linkage.records,
             singled_out=alone.as_released,
             disclosed=classes.disclosed_records,
+            expected=risk.combined.expected,
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)

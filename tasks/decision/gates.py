@@ -229,11 +229,12 @@ def flat_figures(
     *,
     singled_out: int,
     disclosed: int,
+    expected: float | None,
 ) -> dict[str, float]:
     """Every number of a scoring by a name of its own.
 
     ``attacked`` are the rows that are as linkage attacked them, ``singled_out`` those that a few columns single out,
-    ``disclosed`` those whose class discloses a value.
+    ``disclosed`` those whose class discloses a value; ``expected`` is the highest expected disclosure of a record.
     """
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
@@ -243,6 +244,7 @@ def flat_figures(
         "rows as attacked": attacked,
         "rows singled out": singled_out,
         "rows disclosed": disclosed,
+        "expected disclosure": expected,
     }
     return dict(_numbers(document, ()))
 

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from tasks.assessments.assessment import save_figure
 from tasks.assessments.attribute.assessment import ValueCounts, judged_columns
 from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
+from tasks.assessments.combined.expected import expected_names, expected_of_rows
 from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.combined.known_sets import Floats
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.sequential.assessment import beliefs
 from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
@@ -135,14 +137,27 @@ def score_again(
 
     StageFailed says that the file cannot be read.
     """
-    columns, chances = columns_of_file(path, request, names, real), known_probabilities(request)
-    table = ScoreTable(
-        names=tuple(names),
-        codes=np.column_stack([columns[name].codes for name in names]),
-        known_probabilities=tuple(chances[name] for name in names),
-        sensitivities=tuple(columns[name].weights for name in names),
-    )
+    codes, weights = _coded_again(path, request, names, real)
+    chances = known_probabilities(request)
+    table = ScoreTable(tuple(names), codes, tuple(chances[name] for name in names), weights)
     return score_figure(scores(table, request.policy.combined), request.policy.combined)
+
+
+def _coded_again(
+    path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.integer], tuple[Floats, ...]]:
+    """Codes of the real rows by column, and the weight of each value of each column."""
+    columns = columns_of_file(path, request, names, real)
+    return np.column_stack([columns[name].codes for name in names]), tuple(columns[name].weights for name in names)
+
+
+def expected_again(path: Source, candidate: Candidate, real: NDArray[np.bool_], presence: Floats) -> float:
+    """Highest expected disclosure of a real row of a released file; ``presence`` as ``Candidate.presence`` by row.
+
+    StageFailed says that the file cannot be read.
+    """
+    codes, weights = _coded_again(path, candidate.request, expected_names(candidate), real)
+    return float(expected_of_rows(candidate, codes, weights, presence).max())
 
 
 def known_table_again(
@@ -203,7 +218,9 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
     request, policy, index = candidate.request, candidate.request.policy, candidate.index
     made, profile, real = candidate.generalization, candidate.adversary.profile, rows >= 0
     cells = read_cells(path, request.quasi_identifiers, index.axis_labels)
-    numbers, records = np.unique(cell_numbers(cells[real], index.axis_sizes), return_counts=True)
+    numbers, of_row, records = np.unique(
+        cell_numbers(cells[real], index.axis_sizes), return_inverse=True, return_counts=True
+    )
     known, first = np.unique(cell_numbers(made.cells, index.axis_sizes), return_index=True)
     place = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
     if len(numbers) == 0 or (known[place] != numbers).any():
@@ -222,4 +239,5 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
         rows_as_attacked(path, cells, expected, candidate.masked, rows),
         singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
         disclosed=int(classes.disclosed.sum()),
+        expected=expected_again(path, candidate, real, np.minimum(sizes / np.maximum(effective, 1), 1.0)[of_row]),
     )

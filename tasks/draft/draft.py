@@ -73,7 +73,9 @@ def draft_request(
         suggest(profile(name, column), None if population is None else name in shared)
         for name, column in columns.items()
     )
-    suggestions = with_places(suggestions, columns, population)
+    counted = None if population is None else _count_column(population, names)
+    people = None if population is None else population.drop(columns=[counted] if counted else [])
+    suggestions = with_places(suggestions, columns, people)
     quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
     hierarchies = _hierarchies(quasi, columns, population)
     record_id = _record_id(suggestions)
@@ -86,7 +88,7 @@ def draft_request(
             "missing": ("", *marks),
             "record_id": record_id,
         },
-        None if population is None else {"path": population_path, "count": _count_column(population, names)},
+        None if population is None else {"path": population_path, "count": counted},
         suggestions,
         hierarchies,
         measured,

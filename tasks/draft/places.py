@@ -5,23 +5,28 @@ from dataclasses import replace
 
 import pandas as pd
 
-from tasks.assessments.columns.places import ColumnTable, places
-from tasks.draft.roles import Suggestion
+from tasks.assessments.columns.dependence import entropy
+from tasks.assessments.columns.facts import ColumnFact, ColumnFinding
+from tasks.assessments.columns.places import ColumnTable, distinct_share, places
+from tasks.draft.roles import LEAVES, Suggestion
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.presence import presences
 from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
-from tasks.request.model import Role
+from tasks.request.model import NUMERIC, Role
 from tasks.validation.values import EncodedColumn
 
 
 def with_places(
     suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn], population: pd.DataFrame | None
 ) -> tuple[Suggestion, ...]:
-    """The suggestions; a column that would be released and tells of people becomes ``unreviewed``, with the reasons."""
+    """The suggestions; a column that would be released and tells of people becomes ``unreviewed``.
+
+    Its reasons name each finding, and what would have to change for the column to leave.
+    """
     by_role: dict[Role, dict[str, Suggestion]] = {role: {} for role in Role}
     for one in suggestions:
         by_role[one.role][one.profile.name] = one
-    names = [*by_role[Role.SENSITIVE], *by_role[Role.INSENSITIVE]]
+    names = [*by_role[Role.SENSITIVE], *by_role[Role.INSENSITIVE], *by_role[Role.UNREVIEWED]]
     domains = {} if population is None else {str(name): pd.Index(population[name].unique()) for name in population}
     table = ColumnTable(
         {name: without_gaps(columns[name].codes) for name in names},
@@ -39,12 +44,29 @@ def with_places(
         replace(
             one,
             role=Role.UNREVIEWED,
-            reasons=(*one.reasons, *(finding.sentence for finding in found[one.profile.name])),
+            reasons=(
+                *(reason for reason in one.reasons if reason != LEAVES),
+                *_advice(one, columns[one.profile.name], found[one.profile.name]),
+            ),
         )
         if found.get(one.profile.name)
         else one
         for one in suggestions
     )
+
+
+def _advice(suggestion: Suggestion, column: EncodedColumn, findings: tuple[ColumnFinding, ...]) -> tuple[str, ...]:
+    """Findings and remedy in words."""
+    profile, codes = suggestion.profile, without_gaps(column.codes)
+    fact = ColumnFact(
+        name=profile.name,
+        distinct_share=distinct_share(codes),
+        entropy=entropy(codes),
+        masked=False,
+        numeric=profile.type in NUMERIC and not profile.missing,
+        findings=findings,
+    )
+    return *(one.sentence for one in findings), f"to release it, give it a role, and {', or '.join(fact.to_release)}"
 
 
 def _coded(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Codes]:

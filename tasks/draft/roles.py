@@ -127,6 +127,8 @@ NEARLY_A_NAME = 0.5
 KNOWN_ANYWAY = 0.4
 """Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
 
+LEAVES = "it would leave as it is; if a recipient can know it, withhold it or add it to the population"
+
 _MOSTLY = 0.95
 _FEW = 0.1
 
@@ -230,8 +232,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
             role = Role.QUASI
         elif theme is Theme.PERSON:
             role = Role.SENSITIVE
-            advice = "it would leave as it is; if a recipient can know it, withhold it or add it to the population"
-            reasons += [lacking, advice]
+            reasons += [lacking, LEAVES]
         else:
             reasons += [lacking, "it is withheld until the table has it"]
     elif theme is Theme.PRIVATE:

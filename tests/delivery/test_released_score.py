@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.combined.assessment import combine, score_collected, scored_names
+from tasks.assessments.combined.expected import expected_disclosure
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
 from tasks.assessments.registry import ATTRIBUTE, SINGLING_OUT
@@ -98,10 +99,11 @@ class Release:
         return combine(request, self.prepared, self.played, self.kept, collected).residual
 
     @property
-    def counted(self) -> dict[str, int]:
+    def counted(self) -> dict[str, Any]:
         few: SinglingOutFact = SINGLING_OUT.assess(self.candidate).fact
         classes: AttributeFact = ATTRIBUTE.assess(self.candidate).fact
-        return {"singled_out": few.as_released, "disclosed": classes.disclosed_records}
+        expected = float(expected_disclosure(self.candidate).max())
+        return {"singled_out": few.as_released, "disclosed": classes.disclosed_records, "expected": expected}
 
     @property
     def read_back(self) -> ScoreFigure:
@@ -177,6 +179,7 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
     } <= again.keys()
     assert again["combined.records"] == again["rows as attacked"] == rows
     assert 0 < again["rows singled out"] == release.counted["singled_out"]
+    assert 0 < again["expected disclosure"] == pytest.approx(release.counted["expected"], rel=1e-12)
 
 
 def test_a_register_is_counted_again(tmp_path: Path) -> None:

@@ -548,5 +548,27 @@ def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> 
     )
     told, plain = draft_request(frame, "data.csv").suggestions[1:]
     assert told.role is Role.UNREVIEWED
-    assert told.reasons[-1] == "pregnancy outcome reveals sex: 99% of the information on it"
+    assert told.reasons[-2:] == (
+        "pregnancy outcome reveals sex: 99% of the information on it",
+        "to release it, give it a role, and state under pregnancy outcome who accepts its release, and why: "
+        "“excused: {by, because}”",
+    )
     assert plain.role is Role.SENSITIVE
+
+
+def test_a_column_of_unknown_meaning_is_judged_too_but_not_against_the_counts_of_the_population() -> None:
+    ages = [str(age) for age in range(20, 60)] * 10
+    frame = pd.DataFrame(
+        {
+            "id": [f"p{place}" for place in range(400)],
+            "age": ages,
+            "k1": [str(2020 - int(age)) for age in ages],
+            "k2": ["7", "8"] * 200,
+        },
+        dtype="string[pyarrow]",
+    )
+    people = pd.DataFrame({"age": [str(age) for age in range(20, 60)], "count": ["7", "8"] * 20}, dtype="string")
+    _, _, told, plain = draft_request(frame, "data.csv", population=people, population_path="people.csv").suggestions
+    assert any(reason.startswith("k1 reveals age: ") for reason in told.reasons)
+    assert plain.role is Role.UNREVIEWED
+    assert not any("population" in reason for reason in plain.reasons)

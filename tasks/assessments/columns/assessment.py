@@ -30,10 +30,7 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
 
 def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
     """Places of the released columns other than the quasi-identifiers, in the order of the request."""
-    return _judged(request, prepared, masked, column_table(request, prepared, masked))
-
-
-def _judged(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns, table: ColumnTable) -> ColumnsFact:
+    table = column_table(request, prepared, masked)
     found = places(table)
     return ColumnsFact(
         columns=tuple(
@@ -57,6 +54,9 @@ def _complete(prepared: Prepared, name: str) -> bool:
     return int(column.codes.max(initial=0)) < len(column.weights) - 1
 
 
+PLACES = "places of the released columns"
+
+
 class ColumnsAssessment(Assessment[ColumnsFact]):
     """Revealing columns that nobody has excused: the same for every recipient."""
 
@@ -67,10 +67,11 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[ColumnsFact]:
         """Judge the columns."""
         request, prepared, masked = candidate.request, candidate.prepared, candidate.masked
-        table = column_table(request, prepared, masked)
-        fact = _judged(request, prepared, masked, table)
+        fact = candidate.known.get(PLACES)
+        if not isinstance(fact, ColumnsFact):
+            fact = column_places(request, prepared, masked)
         pairs = telling(fact, request.quasi_identifiers)
         if pairs:
-            figures = whole_row_figures(candidate, pairs, table.released)
+            figures = whole_row_figures(candidate, pairs, column_table(request, prepared, masked).released)
             fact = fact.model_copy(update={"whole_row": {name.value: figure for name, figure in figures.items()}})
         return Finding(fact, {Measure.COLUMNS_UNPLACED: float(len(fact.unplaced))})

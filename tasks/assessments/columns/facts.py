@@ -69,16 +69,22 @@ class ColumnFact(Fact):
 
     @property
     def remedy(self) -> str:
-        """The smallest change of the request after which the column blocks no release."""
-        name, signs = self.name, {one.sign for one in self.findings}
-        excuse = f"or state under {name} who accepts its release, and why: “excused: {{by, because}}”"
-        by_name = any(one.sign is Sign.LISTED and one.others == (name,) for one in self.findings)
-        if by_name:
-            return f"make {name} a quasi-identifier with a hierarchy, withhold it (role: direct identifier), {excuse}"
-        if signs == {Sign.UNIQUE} and self.numeric and not self.masked:
-            mask = f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)"
-            return f"{mask}, or withhold it (role: direct identifier), {excuse}"
-        return f"withhold {name} (role: direct identifier), {excuse}"
+        """The smallest change of the request after which the column blocks no release, and the others."""
+        *first, excuse = self.to_release
+        return ", ".join([*first, f"withhold {self.name} (role: direct identifier)", f"or {excuse}"])
+
+    @property
+    def to_release(self) -> tuple[str, ...]:
+        """Changes of the request after which the column may leave, the smallest first."""
+        name, excuse = (
+            self.name,
+            f"state under {self.name} who accepts its release, and why: “excused: {{by, because}}”",
+        )
+        if any(one.sign is Sign.LISTED and one.others == (name,) for one in self.findings):
+            return f"make {name} a quasi-identifier with a hierarchy", excuse
+        if {one.sign for one in self.findings} == {Sign.UNIQUE} and self.numeric and not self.masked:
+            return f"mask {name} (masking: attributes: [{name}], method: individual-ranking, k: 5)", excuse
+        return (excuse,)
 
 
 class ColumnsFact(Fact):

@@ -5,7 +5,10 @@ quasi-identifier is known, and any other column with a small probability: nobody
 in the sense of the informed recipient's: where exactly the quasi-identifiers are known, it is the same, 1/n_T.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.assessments.combined.disclosure import disclosure_risk, known_sets
 from tasks.assessments.combined.known_sets import Floats, weights_of
@@ -39,28 +42,40 @@ def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None
     The exclusive form of Orooji & Knapp's D over ΣW·W of the record, times the share in the file of the people whom its
     cell could be; sets that are not counted are taken to disclose everything, so that the figure is an upper bound.
     """
-    request, prepared, rows = candidate.request, candidate.as_masked, candidate.rows
-    quasi, chances = request.quasi_identifiers, presumed_probabilities(candidate)
-    names = [
+    request, prepared, names = candidate.request, candidate.as_masked, expected_names(candidate)
+    cells = candidate.generalization.cells if coalition is None else coalition.cells
+    codes = coded_rows(request, prepared, cells, candidate.rows, names)
+    weights = value_weights(request, prepared, names, codes)
+    seen = candidate.generalization if coalition is None else coalition.copy
+    return expected_of_rows(candidate, codes, weights, candidate.presence(seen.effective, coalition))
+
+
+def expected_names(candidate: Candidate) -> list[str]:
+    """Columns that may be known or are sensitive, in the order of the request."""
+    request, columns, chances = candidate.request, candidate.prepared.columns, presumed_probabilities(candidate)
+    quasi = request.quasi_identifiers
+    return [
         name
         for name in request.outbound
-        if name in quasi or (name in prepared.columns and (chances[name] > 0 or prepared.columns[name].weights.any()))
+        if name in quasi or (name in columns and (chances[name] > 0 or columns[name].weights.any()))
     ]
-    cells = candidate.generalization.cells if coalition is None else coalition.cells
-    codes = coded_rows(request, prepared, cells, rows, names)
-    weights = value_weights(request, prepared, names, codes)
-    sensitive = sum((own[column] for own, column in zip(weights, codes.T, strict=True)), np.zeros(len(rows)))
+
+
+def expected_of_rows(
+    candidate: Candidate, codes: NDArray[np.integer], weights: Sequence[Floats], presence: Floats
+) -> Floats:
+    """The same of rows in codes, (n_rows, n_names), by ``expected_names`` and the share in the file of each row."""
+    chances = presumed_probabilities(candidate)
+    sensitive = sum((own[column] for own, column in zip(weights, codes.T, strict=True)), np.zeros(len(codes)))
     if not sensitive.any():
-        return np.zeros(len(rows))
-    known = np.array([chances[name] for name in names])
-    least = max(LEAST_SET, request.policy.combined.epsilon or 0.0)
+        return np.zeros(len(codes))
+    known = np.array([chances[name] for name in expected_names(candidate)])
+    least = max(LEAST_SET, candidate.request.policy.combined.epsilon or 0.0)
     counted = sum(weights_of(known_sets(known, least), known, exclusive=True))
     learned = disclosure_risk(codes, known, weights, epsilon=least, exclusive=True)
-    share = np.divide(learned, sensitive, out=np.zeros(len(rows)), where=sensitive > 0)
-    bound = np.minimum(share + np.where(sensitive > 0, max(1.0 - counted, 0.0), 0.0), 1.0)
-    seen = candidate.generalization if coalition is None else coalition.copy
-    expected: Floats = bound * candidate.presence(seen.effective, coalition)
-    return expected
+    share = np.divide(learned, sensitive, out=np.zeros(len(codes)), where=sensitive > 0)
+    bound: Floats = np.minimum(share + np.where(sensitive > 0, max(1.0 - counted, 0.0), 0.0), 1.0)
+    return bound * presence
 
 
 def highest_expected(candidate: Candidate, alone: float | None = None) -> float:

@@ -186,7 +186,7 @@ def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
 def _numbers(trial: Trial) -> list[Flip | NoFlip]:
     """Results of stakes and class sizes."""
     searched = list(levers.stakes(trial.request, trial.recipient))
-    sizes, budget = levers.class_sizes(trial.request), trial.request.policy.generalization.budget
+    sizes, budget = levers.class_sizes(trial.request), trial.request.budget
     limited = budget is not None and bool(budget.suppression is not None or budget.utility_floor)
     results = [result for lever in (*searched, *(() if limited else sizes)) for result in trial.searched(lever)]
     return [*results, *([sizes[0].unchanged("The budget says how many records may be left out.")] if limited else [])]
