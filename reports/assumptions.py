@@ -191,8 +191,8 @@ def _of_scores(view: RecordView) -> Iterator[Assumption]:
             said(
                 "In the combined score each attribute is known or unknown of a person independently of the others, "
                 "with the probability listed there.",
-                f"Sets of attributes known with a probability of at most {numbers.risk(combined.epsilon)} were left "
-                "out, which understates the score."
+                f"Sets of attributes known with a probability of at most {numbers.risk(combined.epsilon)} were not "
+                "counted but bounded, which may overstate the score."
                 if combined.epsilon is not None
                 else None,
             ),

@@ -132,10 +132,12 @@ def test_the_exclusive_form_is_an_expectation(tmp_path: Path) -> None:
     assert found.mean == pytest.approx((3 * 1 / 3 + 1 + 2 * 1 / 2) / 6)
 
 
-def test_epsilon_leaves_out_what_is_seldom_known(tmp_path: Path) -> None:
-    """With age known in a tenth of all cases, the four sets without it are left."""
-    found = scored(tmp_path, policy(epsilon=0.1), known("age", 0.1)).residual
-    assert found.maximum == pytest.approx(1 / 6 + 1 / 4 + 1 / 3 + 1)
+def test_epsilon_leaves_out_what_is_seldom_known_and_bounds_it(tmp_path: Path) -> None:
+    """With age known in a tenth of all cases, the four sets without it are left; the record is alone by all three."""
+    found = scored(tmp_path, policy(epsilon=0.1), known("age", 0.1))
+    assert found.known_sets == 4
+    assert found.left_out == pytest.approx(4 * 0.1)
+    assert found.residual.maximum == pytest.approx(1 / 6 + 1 / 4 + 1 / 3 + 1 + 0.4)
 
 
 def test_a_sensitive_value_that_may_be_known_is_counted_and_then_no_secret(tmp_path: Path) -> None:
@@ -237,7 +239,8 @@ def test_sets_of_many_attributes_are_left_out_by_epsilon(tmp_path: Path) -> None
     notes = [changed("attributes", name, to={"role": "insensitive", "known_probability": 0.5}) for name in names]
     fact = combined(tiny_request(tmp_path, *notes, policy(epsilon=0.4), data=data))
     assert fact.known_sets == 8 * 19
-    assert fact.residual.maximum == pytest.approx(8 + 8 * 18 * 0.5)
+    assert fact.left_out == pytest.approx(8 * 1.5**18 - 80)
+    assert fact.residual.maximum == pytest.approx(8 * 1.5**18), "the bound is exact for a record alone"
     assert sum(part.share for part in fact.by_known_set) == pytest.approx(8 / 80)
 
 
