@@ -267,6 +267,24 @@ class DeliveryFormat(StrEnum):
     PARQUET = "parquet"
 
 
+_ROUNDED = 1e-6
+"""Share by which a declared detection may exceed the agreement's: its log odds are rounded."""
+
+
+def _unagreed(recipient: "Recipient") -> str | None:
+    """The first term of ``adversary`` that deters more than the agreement states; None where none does."""
+    terms, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
+    limit = terms.max_penalties or math.inf if "max_penalties" in terms.model_fields_set else 1
+    beyond = {
+        "penalty": (terms.penalty or 0) > (agreed.penalty or 0),
+        "detection_intercept": terms.detection_intercept is not None
+        and 1 / (1 + math.exp(-terms.detection_intercept)) > (agreed.detection_rate or 0) * (1 + _ROUNDED),
+        "detection_slope": (terms.detection_slope or 0) > (agreed.detection_slope or 0),
+        "max_penalties": limit > 1 and agreed.ends_on_breach,
+    }
+    return next((f"adversary.{name}" for name, more in beyond.items() if more), None)
+
+
 class Recipient(RequestPart):
     """Organization that is to receive a copy, with its purpose and terms."""
 
@@ -295,10 +313,10 @@ class Recipient(RequestPart):
     rules: ClassVar[tuple[Rule["Recipient"], ...]] = (
         Rule(
             "what deters the recipient is stated in its agreement",
-            lambda one: _unagreed(one),
+            _unagreed,
             got="more than the agreement states",
-            fix="state penalty, detection_rate and detection_slope in the agreement, and ends_on_breach: false for more "
-            "than one penalty; “adversary” may only lower them",
+            fix="state penalty, detection_rate and detection_slope in the agreement, and ends_on_breach: false for "
+            "more than one penalty; “adversary” may only lower them",
         ),
         Rule(
             "an uncertain penalty needs detection, and an uncertain detection a penalty",
@@ -308,24 +326,6 @@ class Recipient(RequestPart):
             fix="declare the other in the agreement, or make it uncertain too",
         ),
     )
-
-
-_ROUNDED = 1e-6
-"""Share by which a declared detection may exceed the agreement's: its log odds are rounded."""
-
-
-def _unagreed(recipient: Recipient) -> str | None:
-    """The first term of ``adversary`` that deters more than the agreement states; None where none does."""
-    terms, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
-    limit = terms.max_penalties or math.inf if "max_penalties" in terms.model_fields_set else 1
-    beyond = {
-        "penalty": (terms.penalty or 0) > (agreed.penalty or 0),
-        "detection_intercept": terms.detection_intercept is not None
-        and 1 / (1 + math.exp(-terms.detection_intercept)) > (agreed.detection_rate or 0) * (1 + _ROUNDED),
-        "detection_slope": (terms.detection_slope or 0) > (agreed.detection_slope or 0),
-        "max_penalties": limit > 1 and agreed.ends_on_breach,
-    }
-    return next((f"adversary.{name}" for name, more in beyond.items() if more), None)
 
 
 def _unpaired(recipient: Recipient, uncertain: Set[str]) -> bool:
