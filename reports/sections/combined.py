@@ -39,7 +39,7 @@ def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
     if fact.exclusive:
         form = (
             "The form applied is the exclusive one: a known set counts with the probability that these attributes and "
-            f"no others are known. The probabilities of all sets add up to 1, so that D is an expectation: "
+            "no others are known. The probabilities of all sets add up to 1, so that D is an expectation: "
             "the sensitivity that an adversary who picks a record at random among those that agree with their "
             "knowledge is expected to disclose, times α. The paper's own form leaves out the last product."
         )
@@ -52,8 +52,8 @@ def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
     counted = f"none: all {sets} of a probability above 0 were counted"
     if fact.epsilon is not None:
         counted = (
-            f"{write(fact.epsilon)}: the {sets} of a probability above ε were counted; every figure has a bound on what "
-            f"the others add, {write(fact.left_out)} at most after"
+            f"{write(fact.epsilon)}: the {sets} of a probability above ε were counted; every figure has a bound on "
+            f"what the others add, {write(fact.left_out)} at most after"
         )
     gated = ", and a gate limits their share" if Measure.COMBINED_ABOVE in view.gated else ""
     yield Facts(

@@ -107,7 +107,7 @@ def _below_register(recipient: Recipient, declared: float, share: float) -> Para
     return ParameterError(
         "the declared prior is below what the register implies",
         where=f"recipient {recipient.id}, adversary.prior",
-        expected=f"at least {math.ceil(share * 1e4) / 1e4:g}, the largest share of a released group that the register lists",
+        expected=f"at least {math.ceil(share * 1e4) / 1e4:g}, the largest share of a released group in the register",
         got=f"{declared:g}",
         fix="remove the prior, so that it follows from the register, or raise it",
     )

@@ -178,7 +178,7 @@ def test_a_prior_below_what_the_register_implies() -> None:
     with pytest.raises(ParameterError) as error:
         derived(listed=13, adversary={"prior": 0.48})
     assert (error.value.where, error.value.got) == ("recipient lab, adversary.prior", "0.48")
-    assert error.value.expected.startswith("at least 0.4815")
+    assert error.value.expected.startswith("at least 0.4815, the largest share")
     assert derived(listed=13, adversary={"prior": 0.4815}).profile.prior == 0.4815
     assert derived(listed=27, adversary={"prior": 0.99}).profile.prior == 0.99
     assert derived(listed=0, adversary={"prior": 0.01}).profile.prior == 0.01
