@@ -27,6 +27,7 @@ from tasks.assessments.sequential.facts import (
     CurvePoint,
     DeterrentFact,
     ExternalFact,
+    PatienceFact,
     SensitivityFact,
     SensitivityPoint,
     SequentialFact,
@@ -198,8 +199,16 @@ def _sequential(
             )
         ),
         sensitivity=tuple(_sensitivity(profile, term, values) for term, values in _TERMS.items()),
+        patience=tuple(_patience(profile, discount, sizes, records) for discount in (0.5, 0.9, 1.0)),
         deterrents=_deterrents(profile),
     )
+
+
+def _patience(profile: AdversaryProfile, discount: float, sizes: Any, records: Any) -> PatienceFact:
+    moved = dataclasses.replace(profile, discount=discount)
+    one = _belief("access shared", sink_probability(moved, sizes), exploits_made(moved, sizes), records)
+    figures = one.model_dump(include=set(PatienceFact.model_fields))
+    return PatienceFact(discount=discount, threshold_linked=_thresholds(moved)[1], **figures)
 
 
 def _changed(profile: AdversaryProfile, term: str, value: float) -> AdversaryProfile:
