@@ -219,7 +219,7 @@ def default_values(profile: AdversaryProfile, term: Term | Trait) -> Floats:
     """
     own = term_value(profile, term)
     if isinstance(term, Trait):
-        return np.unique(np.append(_TRAITS[term], [own] if np.isfinite(own) else []))
+        return np.unique(np.append(_TRAITS[term].round(4), [own] if np.isfinite(own) else []))
     if term.is_probability:
         centre = own if 0 < own < 1 else _ORDINARY_RATE
         odds = _around(centre / (1.0 - centre))

@@ -18,6 +18,7 @@ from tasks.generalization.count_index import Generalization
 from tasks.microdata.coded import (
     Prepared,
     coded_rows,
+    group_sensitivities,
     known_probabilities,
     presumed_columns,
     sensitivities,
@@ -157,7 +158,10 @@ def combine(
         threshold=policy.threshold,
         quantile=policy.quantile,
         known_probabilities=dict(zip(after.names, after.known_probabilities, strict=True)),
-        sensitivities={name: given.attribute for name, given in sensitivities(request).items()},
+        sensitivities={
+            name: given.attribute
+            for name, given in (sensitivities(request) | group_sensitivities(request, prepared.hierarchies)).items()
+        },
         known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
         initial=initial,
         residual=score_figure(parts.risks + parts.left_out, policy),

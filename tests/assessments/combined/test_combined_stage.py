@@ -147,6 +147,23 @@ def test_a_sensitive_value_that_may_be_known_is_counted_and_then_no_secret(tmp_p
     assert found.residual.maximum == pytest.approx(23 / 4)
 
 
+def test_a_quasi_identifier_that_is_sensitive_weighs_by_its_released_group(tmp_path: Path) -> None:
+    """Nobody knows the ZIP code; age and sex are known. 370** weighs as its heaviest value, 1; 372** as 37201, 0.4.
+
+    After: three women of 88, each 1/6 + 3/3; the man of 89, 1/6 + 1 + 1/3 + 1; two men over 89, each
+    0.4 (1/6 + 1/2 + 1/3 + 1/2).
+    """
+    weights = {"attribute": 1.0, "values": {"37010": 1.0, "37201": 0.4}, "default": 0.2}
+    zips = changed("attributes", "zip", "sensitivity", to=weights)
+    others = changed("attributes", "diagnosis", to={"role": "insensitive", "known_probability": 0})
+    fact = scored(tmp_path, zips, known("zip", 0.0), others)
+    assert fact.sensitivities == {"zip": 1}
+    assert fact.residual.maximum == pytest.approx(2.5)
+    assert fact.residual.mean == pytest.approx((3 * 7 / 6 + 2.5 + 2 * 0.4 * 1.5) / 6)
+    assert fact.initial.mean == pytest.approx((2 * 7 / 6 + 0.2 * 7 / 6 + 2.5 + 2 * 0.4 * 2.5) / 6)
+    assert [part.attributes for part in fact.by_attribute] == [("zip",)]
+
+
 def test_what_makes_the_score(tmp_path: Path) -> None:
     """Of 20 in all, nothing known gives 6/6, the ZIP code 4/4 + 2/2, the sex 3/3 + 3/3, every other set 3."""
     fact = scored(tmp_path)
