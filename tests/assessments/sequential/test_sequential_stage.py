@@ -396,7 +396,7 @@ def test_sensitivity_holds_the_releases_own_value() -> None:
 
 
 def test_risk_by_patience() -> None:
-    """Worth of a group of three is 5 without a discount (60·.5 less 3.5 attempts at 10 in the mean); at 0.5 it is none."""
+    """A group of three is worth 5 without a discount, and at 0.5 nothing."""
     found = {one.discount: one for one in patience(adversary(access_cost=0), some([1, 3, 4], records=[1, 2, 1]))}
     assert list(found) == sorted({*PATIENCE, 1.0})
     assert (found[1.0].attacked_records, found[1.0].expected_reidentifications) == (3, 1.5)
