@@ -364,7 +364,7 @@ class CopyReassessment:
         if decided_with:
             now = self._excused(now)
         if kind != "compared" and self._few_changed(copies):
-            now = (*now, changes_gate(least_class(self.request.policy)))
+            now = (*now, changes_gate(least_class(self.request)))
         then = [gate for gate in self.decided.gates if gate.id in {one.id for one in now}]
         return found.model_copy(
             update={
@@ -377,7 +377,7 @@ class CopyReassessment:
     def _few_changed(self, copies: Sequence[Left]) -> bool:
         """Whether one of some copies changes few people without a reason: this copy, or a later one beside it."""
         order = [one for one in self.departures.copies if one in copies]
-        least = least_class(self.request.policy)
+        least = least_class(self.request)
         for place, one in enumerate(order[order.index(self.copy) :], order.index(self.copy)):
             new = self._people[one.name]
             before = [

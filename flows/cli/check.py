@@ -14,7 +14,7 @@ from reports.document import Block, text
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
-from tasks.assessments.linkage.holdings import known_attributes
+from tasks.assessments.linkage.holdings import held_attributes
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
@@ -25,7 +25,7 @@ from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF, PARTITIONS, Measure, ReleaseRequest, Role, records_for
+from tasks.request.model import PARAMETER_OF, PARTITIONS, Measure, ReleaseRequest, Role
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -84,7 +84,7 @@ def check(
         ],
         "unplaced": [one.name for one in checked.columns.unplaced],
         "unreviewed": list(loaded.with_role(Role.UNREVIEWED)),
-        "known": list(known_attributes(loaded)),
+        "known": list(held_attributes(loaded)),
         "notes": list(checked.notes),
     }
     code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
@@ -136,9 +136,8 @@ def _misfit_notes(prepared: Prepared) -> Iterator[str]:
 
 def _class_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
     """Note on a gate on the prosecutor risk that nothing in the policy keeps open, with the term that does."""
-    terms = request.policy.generalization
-    gate = next((one for one in request.policy.gates if one.measure is Measure.PROSECUTOR_MAXIMUM), None)
-    if gate is None or not gate.threshold or (least := records_for(gate.threshold)) <= terms.fewest_records:
+    terms, least = request.policy.generalization, request.policy.records_known
+    if least <= request.fewest_records:
         return
     term = f"k_anonymity: {{k: {least}, local_recoding: true}}"
     if not all(tree.is_tree for tree in prepared.hierarchies.values()):
@@ -148,9 +147,9 @@ def _class_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
     elif request.methods <= PARTITIONS and terms.collusion is None:
         term = f"budget: {{least_records: {least}, suppression: 0.02}}"
     yield (
-        f"the gate on {gate.measure.value} blocks classes of fewer than {least:,} records, and no term of "
-        f"policy.generalization keeps them out: add “{term}” there, or set “presence: unknown” and remove that gate if "
-        "nobody can know who is in the file"
+        f"the gate on {Measure.PROSECUTOR_MAXIMUM.value} blocks classes of fewer than {least:,} records, and no term "
+        f"of policy.generalization keeps them out: add “{term}” there, or set “presence: unknown” and remove that gate "
+        "if nobody can know who is in the file"
     )
 
 
@@ -185,7 +184,7 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"assumed known to an attacker: {', '.join(known_attributes(request))}\n"
+    yield f"assumed known to an attacker: {', '.join(held_attributes(request))}\n"
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
     for found in failed:

@@ -53,7 +53,7 @@ def compared(
     memory = request.policy.generalization.memory_limit_mb * 2**20
     read = [_read(run.workspace, copy, people, ground, memory) for copy in copies]
     figures, closed = [], list[str]()
-    least, few = least_class(request.policy), False
+    least, few = least_class(request), False
     held: dict[str, HeldCopy] = {}
     for hand in hands:
         inside = [one for one in read if one.fact.recipient in hand]

@@ -130,7 +130,14 @@ class CountIndex:
 
     def demanding(self, demands: Demands | None) -> "CountIndex":
         """The same table under other demands, with the cubes that were counted already."""
-        other = replace(self, demands=demands, outcomes={})
+        return self._under(demands, self.budget)
+
+    def within(self, budget: BudgetPolicy | None) -> "CountIndex":
+        """The same table within another budget, with the cubes that were counted already."""
+        return self._under(self.demands, budget)
+
+    def _under(self, demands: Demands | None, budget: BudgetPolicy | None) -> "CountIndex":
+        other = replace(self, demands=demands, budget=budget, outcomes={})
         for counted in ("people", "records"):
             if counted in self.__dict__:
                 other.__dict__[counted] = self.__dict__[counted]

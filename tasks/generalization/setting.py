@@ -23,7 +23,7 @@ _MEBIBYTE = 2**20
 def game_table(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
     """Data, population and Safe Harbor's grouping of every quasi-identifier."""
     index = count_index(request, prepared)
-    return replace(index, demands=demands_of(request, prepared), budget=request.policy.generalization.budget)
+    return replace(index, demands=demands_of(request, prepared), budget=request.budget)
 
 
 def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
@@ -42,7 +42,8 @@ def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
 
 
 def table_under(table: CountIndex, request: ReleaseRequest) -> CountIndex:
-    """The table of a request that differs from the table's own in no demand but k."""
+    """The table of a request that differs from the table's own in no demand but k, and in its budget."""
+    table = table if request.budget == table.budget else table.within(request.budget)
     terms = request.policy.generalization.k_anonymity
     if terms is None or table.demands is None or terms.k == table.demands.k:
         return table

@@ -19,7 +19,7 @@ from tasks.decision.gates import judge_gates
 from tasks.delivery.kept import Names
 from tasks.reassessment.pooling import LaidCopy, held_together
 from tasks.reassessment.scoring import Today
-from tasks.request.model import LARGER_IS_BETTER, Measure, Policy, Recipient
+from tasks.request.model import LARGER_IS_BETTER, Measure, Policy, Recipient, ReleaseRequest
 
 Figures = Mapping[Measure, float]
 
@@ -39,9 +39,9 @@ class HeldCopy:
     """Whether it was released, so that it is judged by its own policy."""
 
 
-def least_class(policy: Policy) -> int:
-    """The fewest people whom the policy leaves in a class or shows as a count."""
-    return max(policy.generalization.fewest_records, policy.small_cell)
+def least_class(request: ReleaseRequest) -> int:
+    """The fewest people whom the terms leave in a class or show as a count."""
+    return max(request.fewest_records, request.policy.small_cell)
 
 
 def few_changed(people: Names, earlier: Sequence[Names], least: int) -> bool:

@@ -80,6 +80,8 @@ from tasks.request.recipient import (
 )
 
 _TERMS = "policy.generalization."
+LEFT_OUT = 0.02
+"""Share of the records that classes of the size that a gate takes may leave out, where no term says it."""
 PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
 BUDGETED = PARTITIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 """Methods that can keep a budget over the whole file."""
@@ -443,6 +445,29 @@ class ReleaseRequest(RequestPart):
     def method_for(self, recipient: Recipient) -> Method:
         """The generalization method of a recipient: its own, or the policy's."""
         return recipient.method or self.policy.generalization.method
+
+    @property
+    def budget(self) -> BudgetPolicy | None:
+        """Limits of the whole file: the policy's, or those that keep its gate on the prosecutor risk open.
+
+        The latter are of partitions, where the policy states no terms on the classes of the file.
+        """
+        terms, least = self.policy.generalization, self.policy.records_known
+        stated = terms.budget or terms.k_anonymity or terms.collusion or terms.minimum_class_size > 1
+        if stated or least == 1 or _crossing(self) or not self.methods <= PARTITIONS:
+            return terms.budget
+        return BudgetPolicy(least_records=least, suppression=LEFT_OUT)
+
+    @property
+    def fewest_records(self) -> int:
+        """Fewest records of a class that the terms of generalization allow; 1 where none limits it."""
+        terms = self.policy.generalization
+        limits = (
+            terms.minimum_class_size,
+            getattr(terms.k_anonymity, "k", 1),
+            getattr(self.budget, "least_records", 1),
+        )
+        return max(limit or 1 for limit in limits)
 
     def format_for(self, recipient: Recipient) -> DeliveryFormat:
         """The form of a recipient's file: its own, or the request's."""

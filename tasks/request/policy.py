@@ -171,8 +171,9 @@ class GeneralizationPolicy(RequestPart):
         default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
     )
     adversary: Literal["one-shot", "sequential"] = Field(
-        default="one-shot",
-        description="Adversary of the game: one who makes one attempt on a record, or a sequential adversary.",
+        default="sequential",
+        description="Adversary of the game: a sequential adversary, as the default gates judge, or one who makes one "
+        "attempt on a record.",
     )
     adversary_belief: Literal["known group", "unknown group", "access shared"] | None = Field(
         default=None,
@@ -194,12 +195,6 @@ class GeneralizationPolicy(RequestPart):
         default=None, description="Limits of the whole file, for the per-record methods and the partitions."
     )
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
-
-    @property
-    def fewest_records(self) -> int:
-        """Fewest records of a class that these terms allow; 1 where none limits it."""
-        limits = (self.minimum_class_size, getattr(self.k_anonymity, "k", 1), getattr(self.budget, "least_records", 1))
-        return max(limit or 1 for limit in limits)
 
     rules: ClassVar[tuple[Rule["GeneralizationPolicy"], ...]] = (
         Rule(
@@ -438,8 +433,9 @@ class LinkagePolicy(RequestPart):
     known: tuple[Text, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Attributes that the intruder knows for everybody; where not given, the quasi-identifiers, the "
-        "masked attributes and those with a known_probability of 1.",
+        description="Attributes that the intruder knows for everybody; where not given, the quasi-identifiers, those "
+        "with a known_probability of 1, and numbers without one, masked or not. Leaving out every number that may be "
+        "known closes the gate on linkage.masked_share.",
     )
     individuals: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
@@ -701,6 +697,12 @@ class Policy(RequestPart):
         if judged or threshold is None or info.data.get("presence") != "known":
             return gates
         return (*gates, prosecutor_gate(threshold))
+
+    @property
+    def records_known(self) -> int:
+        """Fewest records of a class that the gate on the prosecutor risk lets pass; 1 without one."""
+        thresholds = (one.threshold for one in self.gates if one.measure is Measure.PROSECUTOR_MAXIMUM)
+        return max((records_for(threshold) for threshold in thresholds if threshold), default=1)
 
     @property
     def second_gate(self) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tasks.core.people import may_be_same_person
-from tasks.request.model import PARTITIONS, KAnonymity, Measure, Method, ReleaseRequest, Role
+from tasks.request.model import NUMERIC, PARTITIONS, KAnonymity, Measure, Method, ReleaseRequest, Role
 
 OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith("sequential.")) | {
     Measure.TRANSPARENT_ATTACKED,
@@ -53,14 +53,9 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
     policy, place = request.policy, "policy.generalization"
     terms, demands, budget = policy.generalization, policy.generalization.k_anonymity, policy.generalization.budget
     methods = {request.method_for(recipient) for recipient in request.recipients}
-    unheld = _listed(name for name in request.masked if name not in (policy.linkage.known or request.masked))
     risks = _listed(name for name in ("reidentifications", "attacked_share") if getattr(budget, name, None) is not None)
     return [
-        (
-            unheld,
-            f"masking ({unheld}) is not attacked; policy.linkage.known takes no intruder to hold these attributes, so "
-            "that linkage.* says nothing of them",
-        ),
+        *_of_linkage(request),
         (
             terms.cell_weights == "data" and not methods & PARTITIONS,
             f"{place}.cell_weights is not used; no recipient's method is a partition",
@@ -91,6 +86,30 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
             "decoys" in policy.model_fields_set
             and not (request.continues or any(recipient.decoys for recipient in request.recipients)),
             "policy.decoys is not used; no recipient is to have decoys",
+        ),
+    ]
+
+
+def _of_linkage(request: ReleaseRequest) -> _Notes:
+    """Masked attributes and numbers in clear that no attack makes use of."""
+    columns, named, gates = request.attributes, request.policy.linkage.known, request.policy.gates
+    unheld = _listed(name for name in request.masked if name not in (named or request.masked))
+    unknown = _listed(name for name in request.masked if named is None and columns[name].known_probability == 0)
+    numbers = {name: columns[name] for name in request.outbound if columns[name].type in NUMERIC}
+    numbers = {name: column for name, column in numbers.items() if column.role is not Role.QUASI}
+    left_out = _listed(name for name, column in numbers.items() if column.known_probability != 0)
+    judged = any(gate.measure is Measure.LINKED_MASKED for gate in gates)
+    return [
+        (
+            unheld,
+            f"masking ({unheld}) is not attacked; policy.linkage.known takes no intruder to hold these attributes, so "
+            "that linkage.* says nothing of them",
+        ),
+        (unknown, f"masking ({unknown}) is not attacked; known_probability: 0 states that nobody knows these values"),
+        (
+            named is not None and left_out and judged and numbers.keys().isdisjoint(named),
+            f"the gate on {Measure.LINKED_MASKED.value} stays closed; policy.linkage.known leaves out all numbers that "
+            f"may be known ({left_out})",
         ),
     ]
 

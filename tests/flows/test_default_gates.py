@@ -1,5 +1,6 @@
 """Default gates: classes where presence in the file can be known, numbers in clear, and a draft that passes them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.support.world import QUASI_IDENTIFIERS, World, drawn_rows, make_world
 
 MEASURE = "prosecutor.maximum_risk"
 TERM = "budget: {least_records: 12, suppression: 0.02}"
+LEAVING_OUT = {"adversary": "one-shot", "minimum_class_size": 2}
+"""A term on classes that keeps the gate's own from being the default."""
 
 
 @pytest.fixture
@@ -27,15 +30,34 @@ def smallest_class(outcome: Outcome) -> int:
     return int(pd.read_csv(file, dtype=str).groupby(list(QUASI_IDENTIFIERS)).size().min())
 
 
+def closed(outcome: Outcome) -> dict[str, float]:
+    """Thresholds of the policy's gates that are closed."""
+    (record,) = outcome.records
+    return {one.id: one.threshold for one in record.gates if not one.passed and one.comparison != "is"}
+
+
+def test_a_request_that_states_no_method_is_generalized_for_the_default_gates(world: World, engine: Any) -> None:
+    """For a sequential adversary, and in classes in which nobody who is known to be in the file is found."""
+    document = YAML(typ="safe").load(world.request)
+    document["policy"] = {"id": "minimal", "version": "1"}
+    document["recipients"][0]["agreement"] = {"id": "DUA-1", "expires": "2030-12-31"}  # no penalty deters
+    world.request.write_text(json.dumps(document), encoding="utf-8")
+    approved = world.run(engine)
+    (record,) = approved.records
+    assert record.decision is Verdict.APPROVED
+    assert record.risk is not None
+    assert record.risk.game.adversary == "sequential, access shared"
+    assert smallest_class(approved) >= 12
+
+
 def test_who_is_known_to_be_in_the_file_is_not_found_in_it(world: World, engine: Any, releasegate: Any) -> None:
-    """Blocked by the gate alone, and approved with the term that `check` proposes."""
-    world.ask(policy={"presence": "known"})
+    """Blocked where the terms leave smaller classes, and approved with the term that `check` proposes."""
+    world.ask(policy={"presence": "known", "generalization": LEAVING_OUT})
     blocked = world.run(engine)
-    (record,) = blocked.records
-    assert record.decision is Verdict.BLOCKED
-    (closed,) = (gate for gate in record.gates if not gate.passed and gate.comparison != "is")
-    assert (closed.id, closed.threshold, closed.measured) == (MEASURE, 0.09, 1.0)
-    assert "policy.presence" in closed.because
+    assert closed(blocked) == {MEASURE: 0.09}
+    (gate,) = (one for one in blocked.records[0].gates if one.id == MEASURE)
+    assert gate.measured == 1 / 2
+    assert "policy.presence" in gate.because
 
     told = releasegate("check", world.request, "--json").document
     (note,) = (one for one in told["notes"] if MEASURE in one)
@@ -49,17 +71,16 @@ def test_who_is_known_to_be_in_the_file_is_not_found_in_it(world: World, engine:
     assert smallest_class(approved) >= 12
 
 
-def test_presence_is_known_unless_the_policy_says_otherwise(world: World, engine: Any) -> None:
+def test_presence_is_known_unless_the_policy_says_otherwise(world: World, engine: Any, tmp_path: Path) -> None:
     """Also where the policy has gates of its own, and at its own threshold."""
     own = [{"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}]
     world.ask(policy={"presence": "unknown", "gates": own})
     assert world.run(engine).records[0].decision is Verdict.APPROVED
-    world.ask(policy={"presence": "known", "gates": own, "risk_threshold": 0.2})
-    (record,) = world.run(engine).records
-    assert record.decision is Verdict.BLOCKED
-    assert {gate.id: gate.threshold for gate in record.gates if not gate.passed and gate.comparison != "is"} == {
-        MEASURE: 0.2
-    }
+    known = {"presence": "known", "gates": own, "risk_threshold": 0.2}
+    world.ask(policy={**known, "generalization": LEAVING_OUT})
+    assert closed(world.run(engine)) == {MEASURE: 0.2}
+    world.ask(policy=known)
+    assert 5 <= smallest_class(world.run(engine, tmp_path / "elsewhere")) < 12
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def edited(text: str, edit: tuple[str, str]) -> str:
 @pytest.mark.parametrize(
     ("terms", "what", "where"),
     [
-        ("adversary_belief: known group", "sequential", "adversary_belief"),
+        ("adversary: one-shot, adversary_belief: known group", "sequential", "adversary_belief"),
         ("shared: {}", "recipients or types", "shared"),
         ("shared: {recipients: all, types: {a: 0.5, b: 0.5}}", "recipients or types", "shared"),
         ("shared: {recipients: [a, a]}", "each is named once", "shared.recipients"),

@@ -94,7 +94,11 @@ def asked(
             "version": "1",
             "presence": "unknown",
             "gates": gates,
-            "generalization": {"minimum_class_size": minimum_class_size, "k_anonymity": k_anonymity},
+            "generalization": {
+                "adversary": "one-shot",
+                "minimum_class_size": minimum_class_size,
+                "k_anonymity": k_anonymity,
+            },
             "review": {"required": reviews},
             "combined": combined or {},
         },

@@ -78,7 +78,12 @@ def tiny_document() -> dict[str, Any]:
                 "stakes": {"benefit": 90, "loss": 60, "cost": 10},
             }
         ],
-        "policy": {"id": "test", "version": "1", "presence": "unknown"},
+        "policy": {
+            "id": "test",
+            "version": "1",
+            "presence": "unknown",
+            "generalization": {"adversary": "one-shot"},
+        },
     }
 
 

@@ -219,7 +219,13 @@ def _document() -> dict[str, Any]:
         },
         "population": {"path": "population.csv", "source": "drawn"},
         "recipients": [UNIVERSITY],
-        "policy": {"id": "standard", "version": "1", "presence": "unknown", "linkage": QUICK_LINKAGE},
+        "policy": {
+            "id": "standard",
+            "version": "1",
+            "presence": "unknown",
+            "generalization": {"adversary": "one-shot"},
+            "linkage": QUICK_LINKAGE,
+        },
     }
 
 

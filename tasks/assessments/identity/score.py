@@ -273,7 +273,7 @@ def _k_anonymity(table: CountIndex, request: ReleaseRequest, played: Generalizat
 def _budget(
     table: CountIndex, request: ReleaseRequest, played: Generalization, kept: NDArray[np.bool_]
 ) -> BudgetFact | None:
-    terms = request.policy.generalization.budget
+    terms = request.budget
     if terms is None or played.budget is None:
         return None
     outcome = of_copy(played.budget, table.hierarchies, table.data, played.cells, kept)

@@ -203,8 +203,12 @@ class Candidates:
 
     def _game_keys(self, request: ReleaseRequest, recipient: Recipient, follower: object) -> tuple[Key, Key]:
         """Keys of the terms that determine the outcome up to ties, and to the last bit."""
-        method, demands = request.method_for(recipient), request.policy.generalization.k_anonymity
-        game: Key = (method, demands and demands.k)
+        method, demands, budget = (
+            request.method_for(recipient),
+            request.policy.generalization.k_anonymity,
+            request.budget,
+        )
+        game: Key = (method, demands and demands.k, budget and budget.model_dump_json())
         if METHODS[method].stakes == "none":
             return game, game
         if not isinstance(follower, Payoffs):
