@@ -54,30 +54,30 @@ class PossibleValues:
         return np.isin(sets * self.leaves + values, self.held)
 
 
-def telling(fact: ColumnsFact, quasi_identifiers: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Released columns, each with a quasi-identifier that it alone tells or follows from."""
+def telling(fact: ColumnsFact, quasi_identifiers: Iterable[str]) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Released columns, or sets of them, each with one quasi-identifier that it tells or follows from."""
     names = set(quasi_identifiers)
     return tuple(
         dict.fromkeys(
-            (column.name, finding.others[0])
+            (finding.columns, finding.others[0])
             for column in fact.columns
             for finding in column.findings
-            if finding.sign in (Sign.TELLS, Sign.TOLD, Sign.FOLLOWS)
-            and len(finding.others) == len(finding.columns) == 1
+            if finding.sign in (Sign.TELLS, Sign.TOLD, Sign.FOLLOWS) and len(finding.others) == 1
             if finding.others[0] in names
         )
     )
 
 
 def whole_row_figures(
-    candidate: Candidate, pairs: Iterable[tuple[str, str]], released: Mapping[str, Codes]
+    candidate: Candidate, pairs: Iterable[tuple[tuple[str, ...], str]], released: Mapping[str, Codes]
 ) -> dict[Measure, float]:
     """Figures of the classes by the whole row, that gates judge if they are worse; none without a pair.
 
     ``released`` has the released values of the columns as codes, of all records of the file. Raises ParameterError if
     the plan of the recipient cannot be solved, or more sets of attributes may be known than can be counted.
     """
-    axes = [(released[column], candidate.request.quasi_identifiers.index(name)) for column, name in pairs]
+    quasi = candidate.request.quasi_identifiers
+    axes = [(classes([released[column] for column in columns]), quasi.index(name)) for columns, name in pairs]
     if not axes:
         return {}
     occurring, firm = ([left_possible(candidate, *one, firm=firm) for one in axes] for firm in (False, True))

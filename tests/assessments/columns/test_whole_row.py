@@ -37,7 +37,7 @@ def finding(sign: Sign, columns: tuple[str, ...], *others: str) -> ColumnFinding
     return ColumnFinding(sign=sign, columns=columns, others=others)
 
 
-def test_columns_that_alone_tell_a_quasi_identifier_are_counted() -> None:
+def test_columns_that_tell_a_quasi_identifier_are_counted() -> None:
     columns = {
         "years": (finding(Sign.TELLS, ("years",), "age"), finding(Sign.TOLD, ("years",), "age")),
         "kin": (finding(Sign.TOLD, ("kin",), "sex"), finding(Sign.FOLLOWS, ("kin",), "age")),
@@ -51,7 +51,12 @@ def test_columns_that_alone_tell_a_quasi_identifier_are_counted() -> None:
             for name, found in columns.items()
         )
     )
-    assert telling(fact, ("age", "sex", "zip")) == (("years", "age"), ("kin", "sex"), ("kin", "age"))
+    assert telling(fact, ("age", "sex", "zip")) == (
+        (("years",), "age"),
+        (("kin",), "sex"),
+        (("kin",), "age"),
+        (("visit", "ward"), "age"),
+    )
 
 
 def by_hand(strays: int) -> tuple[Candidate, dict[Measure, float]]:
@@ -59,7 +64,7 @@ def by_hand(strays: int) -> tuple[Candidate, dict[Measure, float]]:
     records = [("a",)] * 10 + [("b",)] * (9 + strays) + [("c",)] * 20 + [("d",)] * 20
     hints = np.array([0] * 10 + [1] * 9 + [0] * strays + [2] * 40)
     made = copy_of(records, {("a",): 10, ("b",): 20, ("c",): 30, ("d",): 40})
-    return made, whole_row_figures(made, [("hint", "q0")], {"hint": hints})
+    return made, whole_row_figures(made, [(("hint",), "q0")], {"hint": hints})
 
 
 def test_one_stray_record_does_not_hide_a_class() -> None:
@@ -86,12 +91,22 @@ def test_values_that_occur_often_are_left_possible() -> None:
     assert found[Measure.TRANSPARENT_ATTACKED] == 9 / 61
 
 
+def test_columns_that_tell_together_are_taken_together() -> None:
+    """Neither column tells a from b; both together do."""
+    records = [("a",)] * 10 + [("b",)] * 10 + [("c",)] * 20 + [("d",)] * 20
+    made = copy_of(records, {("a",): 10, ("b",): 20, ("c",): 30, ("d",): 40})
+    one, other = np.array([0, 1] * 5 + [0, 1] * 5 + [0] * 40), np.array([0, 1] * 5 + [1, 0] * 5 + [0] * 40)
+    found = whole_row_figures(made, [(("one", "other"), "q0")], {"one": one, "other": other})
+    assert found[Measure.TRANSPARENT_MAXIMUM] == 1 / 10
+    assert whole_row_figures(made, [(("one",), "q0"), (("other",), "q0")], {"one": one, "other": other}) == {}
+
+
 def test_no_figure_where_the_classes_stay_as_they_are() -> None:
     made, _ = by_hand(strays=1)
     told_nothing = np.zeros(60, dtype=np.int64)
     told_what_is_released = np.array([0] * 20 + [1] * 20 + [2] * 20)
     for hints in (told_nothing, told_what_is_released):
-        assert whole_row_figures(made, [("hint", "q0")], {"hint": hints}) == {}
+        assert whole_row_figures(made, [(("hint",), "q0")], {"hint": hints}) == {}
     assert whole_row_figures(made, [], {}) == {}
 
 
@@ -170,7 +185,7 @@ def test_figures_are_those_of_a_count_record_by_record(drawn: list[tuple[str, st
     records, hints = [(age, sex) for age, sex, _, _ in drawn], [(one, other) for _, _, one, other in drawn]
     made = copy_of(records, PEOPLE, method)
     columns = {"one": np.array([one for one, _ in hints]), "other": np.array([other for _, other in hints])}
-    found = whole_row_figures(made, [("one", "q0"), ("other", "q1")], columns)
+    found = whole_row_figures(made, [(("one",), "q0"), (("other",), "q1")], columns)
     readings = [counted(made, records, hints, firm=firm) for firm in (False, True)]
     least = int(made.generalization.effective.min())
     risk, smallest = max(one for one, _ in readings), min(other for _, other in readings)
