@@ -14,7 +14,7 @@ from reports.document import Block, text
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
-from tasks.assessments.linkage.holdings import known_attributes
+from tasks.assessments.linkage.holdings import held_attributes
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
@@ -84,7 +84,7 @@ def check(
         ],
         "unplaced": [one.name for one in checked.columns.unplaced],
         "unreviewed": list(loaded.with_role(Role.UNREVIEWED)),
-        "known": list(known_attributes(loaded)),
+        "known": list(held_attributes(loaded)),
         "notes": list(checked.notes),
     }
     code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
@@ -185,7 +185,7 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"assumed known to an attacker: {', '.join(known_attributes(request))}\n"
+    yield f"assumed known to an attacker: {', '.join(held_attributes(request))}\n"
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
     for found in failed:

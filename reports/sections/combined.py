@@ -37,10 +37,9 @@ def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
         "serves to compare records, files and treatments under the same weights."
     )
     if fact.exclusive:
-        left_out = "" if fact.epsilon is None else ", up to what the sets left out would add"
         form = (
             "The form applied is the exclusive one: a known set counts with the probability that these attributes and "
-            f"no others are known. The probabilities of all sets add up to 1, so that D is an expectation{left_out}: "
+            "no others are known. The probabilities of all sets add up to 1, so that D is an expectation: "
             "the sensitivity that an adversary who picks a record at random among those that agree with their "
             "knowledge is expected to disclose, times α. The paper's own form leaves out the last product."
         )
@@ -52,7 +51,10 @@ def combined(view: FileView, fact: CombinedFact) -> Iterator[Block]:
     sets = f"{numbers.integer(fact.known_sets)} known set{'' if fact.known_sets == 1 else 's'}"
     counted = f"none: all {sets} of a probability above 0 were counted"
     if fact.epsilon is not None:
-        counted = f"{write(fact.epsilon)}: the {sets} of a probability above ε were counted"
+        counted = (
+            f"{write(fact.epsilon)}: the {sets} of a probability above ε were counted; every figure has a bound on "
+            f"what the others add, {write(fact.left_out)} at most after"
+        )
     gated = ", and a gate limits their share" if Measure.COMBINED_ABOVE in view.gated else ""
     yield Facts(
         [

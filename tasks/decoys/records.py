@@ -19,9 +19,10 @@ from tasks.core.errors import ParameterError
 from tasks.decoys.classes import ClassTable, Floats, Rows
 from tasks.decoys.linked_release import LinkedRelease, finite
 from tasks.decoys.manifest import Record
+from tasks.decoys.value_formulas import Column
 from tasks.decoys.value_grid import ValueKind
 from tasks.decoys.value_model import draw_values
-from tasks.decoys.value_rules import Column
+from tasks.decoys.value_rules import Rules, find_rules
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import ReleaseRequest, ValueType
 
@@ -191,6 +192,11 @@ class RealRecords:
         rows = np.flatnonzero(number >= 0)
         return ClassRecords(self.release.classes, at_rows(self.columns.values, rows), number[rows])
 
+    @cached_property
+    def rules(self) -> Rules:
+        """What all released records keep to, with their groups, which a reader of the file sees."""
+        return find_rules(self.released.columns, self.columns.kinds, self.released.groups)
+
 
 @dataclass(frozen=True)
 class ClassRecords:
@@ -200,6 +206,12 @@ class ClassRecords:
     columns: dict[str, Column] = field(repr=False)
     """In numbers, each of shape (n_records,); empty where the file has no columns beside its quasi-identifiers."""
     class_of_record: Rows = field(repr=False)
+
+    @property
+    def groups(self) -> dict[str, Column]:
+        """Released group of each record by quasi-identifier, named unlike any column."""
+        cells = self.classes.cells[self.class_of_record].astype(np.int64)
+        return {f"released group {axis}": column for axis, column in enumerate(cells.T)}
 
 
 def draw_records(
@@ -214,7 +226,9 @@ def draw_records(
     values, kinds, drawn = real.columns.values, real.columns.kinds, dict[str, Column]()
     if values:
         places = np.concatenate(context)
-        drawn = draw_values(values, real.context, places, generator, common_from=common_from, kinds=kinds)
+        cells = [ClassRecords(table, {}, number).groups for table, number in zip(tables, numbers, strict=True)]
+        rules = replace(real.rules, given={name: np.concatenate([own[name] for own in cells]) for name in cells[0]})
+        drawn = draw_values(values, real.context, places, generator, common_from=common_from, kinds=kinds, rules=rules)
     ends = np.cumsum([0, *map(len, numbers)])
     return [
         ClassRecords(table, at_rows(drawn, np.arange(start, end)), number)

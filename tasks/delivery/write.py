@@ -4,8 +4,9 @@ A file that is read back is coded anew, its values weighed and compared as they 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -46,8 +47,10 @@ from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import (
     CodedColumn,
+    Prepared,
     certain_columns,
     code_column,
+    group_sensitivities,
     knowable_columns,
     known_probabilities,
     sensitivities,
@@ -55,7 +58,7 @@ from tasks.microdata.coded import (
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest
+from tasks.request.model import ReleaseRequest, SensitivityWeights
 from tasks.request.public_key import fingerprint, kind_of
 
 
@@ -131,23 +134,31 @@ def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: Masked
 
 
 def score_again(
-    path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None = None
+    path: Source,
+    request: ReleaseRequest,
+    prepared: Prepared,
+    real: NDArray[np.bool_] | None = None,
 ) -> ScoreFigure:
     """Combined score of the real rows of a released file, all where not given, by columns in the order that they had.
 
     StageFailed says that the file cannot be read.
     """
-    codes, weights = _coded_again(path, request, names, real)
+    names = scored_names(request, prepared)
+    codes, weights = _coded_again(path, request, prepared, names, real)
     chances = known_probabilities(request)
     table = ScoreTable(tuple(names), codes, tuple(chances[name] for name in names), weights)
     return score_figure(scores(table, request.policy.combined), request.policy.combined)
 
 
 def _coded_again(
-    path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None
+    path: Source,
+    request: ReleaseRequest,
+    prepared: Prepared,
+    names: Sequence[str],
+    real: NDArray[np.bool_] | None,
 ) -> tuple[NDArray[np.integer], tuple[Floats, ...]]:
     """Codes of the real rows by column, and the weight of each value of each column."""
-    columns = columns_of_file(path, request, names, real)
+    columns = columns_of_file(path, request, names, real, group_sensitivities(request, prepared.hierarchies))
     return np.column_stack([columns[name].codes for name in names]), tuple(columns[name].weights for name in names)
 
 
@@ -156,7 +167,7 @@ def expected_again(path: Source, candidate: Candidate, real: NDArray[np.bool_], 
 
     StageFailed says that the file cannot be read.
     """
-    codes, weights = _coded_again(path, candidate.request, expected_names(candidate), real)
+    codes, weights = _coded_again(path, candidate.request, candidate.prepared, expected_names(candidate), real)
     return float(expected_of_rows(candidate, codes, weights, presence).max())
 
 
@@ -187,16 +198,23 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
 
 
 def columns_of_file(
-    path: Source, request: ReleaseRequest, names: Sequence[str], real: NDArray[np.bool_] | None
+    path: Source,
+    request: ReleaseRequest,
+    names: Sequence[str],
+    real: NDArray[np.bool_] | None,
+    of_groups: Mapping[str, SensitivityWeights] = MappingProxyType({}),
 ) -> dict[str, CodedColumn]:
-    """Columns of a released file by name, coded anew; of its real rows alone where these are given."""
+    """Columns of a released file by name, coded anew; of its real rows alone where these are given.
+
+    ``of_groups`` has the weights of groups of quasi-identifiers.
+    """
     if not names:  # Arrow takes no name for every name
         return {}
     released = read_columns(path, names)
     if real is not None:
         released = released.filter(pa.array(real))
     recovered, spelled = as_read(path)
-    weights = sensitivities(request)
+    weights = {**sensitivities(request), **of_groups}
     columns = {}
     for name in names:
         text = pd.Series(pd.Categorical(released[name].to_pandas()))
@@ -235,7 +253,7 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
         risk_view(sizes, people, counts, policy.risk_threshold, policy.small_cell),
         transparent_risk(people, effective, counts, candidate.payoffs),
         beliefs(profile, groups(index, effective, listed, counts, profile.prior)),
-        score_again(path, request, scored_names(request, candidate.prepared), real),
+        score_again(path, request, candidate.prepared, real),
         rows_as_attacked(path, cells, expected, candidate.masked, rows),
         singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
         disclosed=int(classes.disclosed.sum()),

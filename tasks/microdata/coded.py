@@ -3,7 +3,7 @@
 All released columns are coded, and of the withheld ones those that say something of many records.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -129,11 +129,42 @@ def coded_rows(
 def value_weights(
     request: ReleaseRequest, prepared: Prepared, names: Sequence[str], codes: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Sensitivity of each value of the columns that ``coded_rows`` has coded; 0 for quasi-identifiers."""
+    """Sensitivity of each value of the columns that ``coded_rows`` has coded; of quasi-identifiers, of each group."""
+    groups = group_sensitivities(request, prepared.hierarchies)
     return tuple(
-        np.zeros(int(column.max()) + 1) if name in request.quasi_identifiers else prepared.columns[name].weights
+        prepared.columns[name].weights
+        if name not in request.quasi_identifiers
+        else _weights_on_axis(prepared.hierarchies[name], groups.get(name), int(column.max()) + 1)
         for name, column in zip(names, codes.T, strict=True)
     )
+
+
+def _weights_on_axis(hierarchy: Hierarchy, given: SensitivityWeights | None, length: int) -> NDArray[np.float64]:
+    """Weight of each axis position; 0 without weights. Positions past the hierarchy are groups of other making."""
+    weights = np.zeros(max(length, hierarchy.axis_length))
+    if given is not None:
+        weights[:] = given.attribute * given.default
+        weights[: hierarchy.axis_length] = [given.attribute * given.values[label] for label in hierarchy.axis_labels]
+    return weights
+
+
+def group_sensitivities(request: ReleaseRequest, hierarchies: Mapping[str, Hierarchy]) -> dict[str, SensitivityWeights]:
+    """Weights of the groups of the quasi-identifiers that are sensitive too, by label.
+
+    A group weighs as much as the heaviest of its values, and nothing where it is all of them: an upper bound on what
+    the group tells. (Orooji & Knapp 2019 weigh an occupation, which they count as known too, and release no groups.)
+    """
+    found = {}
+    for name, hierarchy in hierarchies.items():
+        given = request.attributes[name].sensitivity
+        if given is not None:
+            values: dict[str, float] = dict.fromkeys(hierarchy.axis_labels, 0.0)
+            for level, labels in enumerate(hierarchy.labels[:-1]):
+                for leaf, group in zip(hierarchy.labels[0], hierarchy.groups[:, level], strict=True):
+                    weight = given.values.get(leaf, given.default)
+                    values[labels[group]] = max(values[labels[group]], weight)
+            found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=max(values.values()))
+    return found
 
 
 def sensitivities(request: ReleaseRequest) -> dict[str, SensitivityWeights]:
@@ -149,7 +180,7 @@ def absent_values(frame: pd.DataFrame, request: ReleaseRequest) -> tuple[str, ..
     """One sentence for each sensitive column with weights for values that no record has, as misspelt ones would be."""
     return tuple(
         f"sensitivity.values ({name}) weighs {absent} of {len(given.values)} values that no record has"
-        for name, given in sensitivities(request).items()
+        for name, given in ((name, one.sensitivity) for name, one in request.attributes.items() if one.sensitivity)
         if (absent := len(given.values.keys() - set(frame[name].dropna().unique())))
     )
 

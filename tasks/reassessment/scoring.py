@@ -37,7 +37,7 @@ from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
-from tasks.microdata.coded import Prepared, coded_attributes, known_probabilities, sensitivities
+from tasks.microdata.coded import Prepared, coded_attributes
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
@@ -128,7 +128,7 @@ def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact
     figures[Measure.SUPPRESSED_SHARE] = 1.0 - share
     for one in (Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF):
         figures[one] *= share
-    combined = score_again(delivered.source, today.request, _scored_columns(today.request), real)
+    combined = score_again(delivered.source, today.request, candidate.prepared, real)
     known = known_table_again(
         delivered.source, today.request, real, delivered.record.dataset.rows_in, candidate.index.population.total
     )
@@ -261,13 +261,3 @@ def _alone(request: ReleaseRequest) -> ReleaseRequest:
     generalization = request.policy.generalization.model_copy(update={"shared": None})
     policy = request.policy.model_copy(update={"generalization": generalization})
     return request.model_copy(update={"policy": policy, "recipients": request.recipients[:1]})
-
-
-def _scored_columns(request: ReleaseRequest) -> tuple[str, ...]:
-    """Columns that the combined score counts or weighs, in the order of the request."""
-    quasi, chances, weights = set(request.quasi_identifiers), known_probabilities(request), sensitivities(request)
-    return tuple(
-        name
-        for name in request.outbound
-        if name in quasi or chances[name] > 0 or (name in weights and weights[name].attribute > 0)
-    )

@@ -236,8 +236,8 @@ class Attribute(RequestPart):
             fix="remove the hierarchy, or make the attribute a quasi-identifier",
         ),
         Rule(
-            "only a sensitive attribute has sensitivity weights",
-            lambda one: one.sensitivity is not None and one.role is not Role.SENSITIVE,
+            "only a sensitive attribute or a quasi-identifier has sensitivity weights",
+            lambda one: one.sensitivity is not None and one.role not in (Role.SENSITIVE, Role.QUASI),
             "sensitivity",
             got=lambda one: f"weights for the role “{one.role.value}”",
             fix="remove the weights, or make the attribute sensitive",

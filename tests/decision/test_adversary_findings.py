@@ -73,6 +73,7 @@ def found(loaded: LoadedRequest) -> Findings:
         findings[registry.LINKAGE.id].fact.records,
         singled_out=findings[registry.SINGLING_OUT.id].fact.as_released,
         disclosed=findings[registry.ATTRIBUTE.id].fact.disclosed_records,
+        expected=findings[registry.COMBINED.id].fact.expected,
     )
     return Findings(candidate.prepared, VALIDATED, findings, output=Output(SHA, 6, recorded))
 

@@ -46,8 +46,11 @@ def request_for(
     **terms: Any,
 ) -> ReleaseRequest:
     document = asked(gates=(MAXIMUM, *gates), **terms).model_dump(exclude_unset=True)
-    number = {"role": "insensitive", "type": "integer", "known_probability": 0}
-    document["attributes"] |= {"amount": number, "other": number}
+    number = {"role": "insensitive", "type": "integer"}
+    held = {name for one in masking for name in one["attributes"]}
+    document["attributes"] |= {
+        name: number | ({} if name in held else {"known_probability": 0}) for name in ("amount", "other")
+    }
     document["masking"] = masking
     document["policy"]["linkage"] = {"known": known}
     return ReleaseRequest.model_validate(document)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tasks.assessments.combined.assessment import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected
 from tasks.core.errors import StageFailed
 from tasks.delivery.released_file import decoys_as_sealed, delivered_table, read_cells, released_rows
 from tasks.delivery.write import rows_as_attacked, score_again
@@ -219,7 +219,7 @@ def test_real_rows_are_scored_and_compared_without_the_decoys(written: Written) 
     expected = one.played.cells[one.prepared.tuple_of_record[written.rows[real]]]
     assert rows_as_attacked(written.path, cells, expected, NOTHING_MASKED, written.rows) == 6
     assert rows_as_attacked(written.path, cells[:-1], expected, NOTHING_MASKED, written.rows) == 0
-    again = score_again(written.path, one.request, scored_names(one.request, one.prepared), real)
+    again = score_again(written.path, one.request, one.prepared, real)
     recorded = combine(
         one.request,
         one.prepared,
@@ -228,7 +228,7 @@ def test_real_rows_are_scored_and_compared_without_the_decoys(written: Written) 
         score_collected(one.request, one.prepared),
     ).residual
     assert (again.records, again.mean) == (6, pytest.approx(recorded.mean))
-    assert score_again(written.path, one.request, scored_names(one.request, one.prepared)).records == 9
+    assert score_again(written.path, one.request, one.prepared).records == 9
 
 
 @pytest.mark.parametrize("damage", ["gone", "not UTF-8"])

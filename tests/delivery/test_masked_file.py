@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.assessments.combined.assessment import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.identity.score import score
 from tasks.core.errors import StageFailed
@@ -205,7 +205,7 @@ def test_the_combined_score_is_that_of_the_masked_values(written: Any) -> None:
     seen = one.as_released
     collected = score_collected(request, one.prepared)
     recorded = combine(request, seen, one.played, one.kept, collected).residual
-    again = score_again(file.path, request, scored_names(request, seen))
+    again = score_again(file.path, request, seen)
     for name in ("maximum", "mean", "quantile", "above", "records"):
         assert getattr(again, name) == pytest.approx(getattr(recorded, name))
     unmasked = combine(request, one.prepared, one.played, one.kept, collected).residual

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.incident_file import IncidentSource, read_incident
-from tasks.assessments.combined.assessment import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.guard import guarded
@@ -86,7 +86,7 @@ class Written:
 
     def score(self, source: Path | pa.Buffer) -> ScoreFigure:
         one = self.made
-        return score_again(source, one.request, scored_names(one.request, one.prepared), self.rows >= 0)
+        return score_again(source, one.request, one.prepared, self.rows >= 0)
 
     @property
     def recorded(self) -> ScoreFigure:

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.attribute.facts import AttributeFact
-from tasks.assessments.combined.assessment import combine, score_collected, scored_names
+from tasks.assessments.combined.assessment import combine, score_collected
 from tasks.assessments.combined.expected import expected_disclosure
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
@@ -107,7 +107,7 @@ class Release:
 
     @property
     def read_back(self) -> ScoreFigure:
-        return score_again(self.path, self.loaded.request, scored_names(self.loaded.request, self.prepared))
+        return score_again(self.path, self.loaded.request, self.prepared)
 
 
 def released(folder: Path, diagnoses: list[str | None], notes: list[str | None], *changes: Change) -> Release:
@@ -154,7 +154,14 @@ def test_no_two_texts_are_marked_alike_and_each_is_recovered(cells: list[str | N
     assert [None if text is None else as_collected(text) for text in marked] == cells
 
 
-@pytest.mark.parametrize("changes", [(), (changed("policy", "generalization", "minimum_class_size", to=3),)])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (),
+        (changed("policy", "generalization", "minimum_class_size", to=3),),
+        (changed("attributes", "zip", "sensitivity", to={"values": {"37010": 0.3}, "default": 0.7}),),
+    ],
+)
 def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -> None:
     """Of the quasi-identifiers, the sequential adversary and the combined score, with and without suppression."""
     method = changed("policy", "generalization", "method", to="safe-harbor")

@@ -16,7 +16,14 @@ from tests.support.engines import SharedEngine
 from tests.support.world import DIAGNOSES, RECORDS, World, drawn_rows, make_world
 
 SWAPPED = {"attributes": ["visits"], "method": "rank-swapping", "p": 2}
-WEIGHED = {"visits": {"role": "sensitive", "type": "integer", "sensitivity": {"attribute": 0.5, "values": {"0": 0.1}}}}
+WEIGHED = {
+    "visits": {
+        "role": "sensitive",
+        "type": "integer",
+        "sensitivity": {"attribute": 0.5, "values": {"0": 0.1}},
+        "known_probability": None,
+    }
+}
 CONSTANT = "77123"
 KNOWN = ["age", "sex", "zip", "visits"]
 GATES = [

@@ -51,6 +51,7 @@ NUMBERS = {
 }
 LINKED = {"measure": "linkage.informed_share", "at_most": 0.7, "because": "a test"}
 RISK = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}
+HELD = {"known": ["age", "sex", "zip", "visits", "bill", "dose"]}
 KEY = bytes(range(32))
 """What is drawn follows from it, and with it who is linked."""
 UNMASKED = ("diagnosis", "note")
@@ -90,7 +91,7 @@ class Masked:
     first: Outcome
     """For the partner, approved; for the university, which could link too many; for one whose attack failed."""
     second: Outcome
-    """For the university alone, under the default policy, which it passes."""
+    """For the university alone, under the default gates, which it passes."""
 
     def record(self, who: str) -> DecisionRecord:
         return next(record for record in self.first.records if record.recipient.id == who)
@@ -114,12 +115,15 @@ def masked(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Masked:
         UNIVERSITY,
         UNLUCKY,
         title="Visits, before",
-        policy={"gates": [RISK, LINKED], "linkage": {"learned": False}},
+        policy={
+            "gates": [RISK, LINKED],
+            "linkage": {"learned": False, "known": ["age", "sex", "zip", "visits", "bill", "dose"]},
+        },
     )
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("tasks.assessments.linkage.assessment.attack", attack_or_fail)
         first = world.run(engine)
-    ask(world, UNIVERSITY)
+    ask(world, UNIVERSITY, policy={"linkage": HELD})
     return Masked(world, frame, first, world.run(engine))
 
 

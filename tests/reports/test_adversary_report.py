@@ -222,8 +222,8 @@ class TestCombined:
         assert "The form applied is the exclusive one" in text
         assert "not a probability" not in texts.seen(determination_html(record))
         assert "none: all 52 known sets of a probability above 0 were counted" in text
-        assert "were left out, which understates" not in found(record)["limitations"]
-        assert "were left out, which understates" in found(records.approved())["limitations"]
+        assert "were not counted but bounded" not in found(record)["limitations"]
+        assert "were not counted but bounded" in found(records.approved())["limitations"]
 
     def test_a_score_that_rises_is_explained(self) -> None:
         fact = adversary_records.combined()
@@ -232,9 +232,9 @@ class TestCombined:
         text = found(with_facts(records.approved(), combined=risen))["combined"]
         assert "Some of these figures are higher after generalization than before" in text
 
-    def test_sets_left_out_keep_the_exclusive_form_from_being_whole(self) -> None:
+    def test_what_epsilon_leaves_out_is_bounded_in_every_figure(self) -> None:
         whole, part = (adversary_records.combined(exclusive=True, epsilon=epsilon) for epsilon in (None, 0.02))
-        said = "up to what the sets left out would add"
+        said = "every figure has a bound on what the others add"
         assert said not in found(with_facts(records.approved(), combined=whole))["combined"]
         assert said in found(with_facts(records.approved(), combined=part))["combined"]
 

@@ -9,6 +9,8 @@ from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.request.unused import OF_TERMS, unused_terms
 from tests.support.tiny import Change, changed, tiny_request
 
+RISK = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "x"}
+
 
 def of_recipient(name: str, to: object) -> Change:
     def change(document: dict[str, Any]) -> None:
@@ -140,6 +142,13 @@ def test_masked_numbers_that_nobody_is_taken_to_hold_are_named(tmp_path: Path) -
     known = changed("policy", "linkage", to={"known": ["zip", "length"]})
     (note,) = unused_terms(tiny_request(tmp_path, *amounts, masking, known).request)
     assert note.startswith("masking (amount) is not attacked; policy.linkage.known")
+    nobody = changed("attributes", "length", "known_probability", to=0)
+    (note,) = unused_terms(tiny_request(tmp_path, *amounts, masking, nobody).request)
+    assert note.startswith("masking (length) is not attacked; known_probability: 0")
+    judged = changed("policy", "gates", to=[RISK, {"measure": "linkage.masked_share", "at_most": 1, "because": "x"}])
+    without = changed("policy", "linkage", to={"known": ["zip"]})
+    *_, note = unused_terms(tiny_request(tmp_path, *amounts, judged, without).request)
+    assert note.startswith("the gate on linkage.masked_share stays closed; policy.linkage.known leaves out")
 
 
 def test_weights_of_the_data_count_in_a_partition(tmp_path: Path) -> None:

@@ -48,10 +48,12 @@ def drawn(n_records: int, seed: int = 5) -> pd.DataFrame:
 def numeric_request(
     folder: Path, *changes: Change, maskings: Maskings = (), frame: pd.DataFrame | None = None
 ) -> LoadedRequest:
-    """The tiny request with these maskings, its data written."""
+    """The tiny request with these maskings, its data written; nobody knows the numbers that are not masked."""
 
     def with_numbers(document: dict[str, Any]) -> None:
         document["attributes"] |= {name: dict(terms) for name, terms in NUMBERS.items()}
+        for name in {name for one in maskings for name in one["attributes"]} & NUMBERS.keys():
+            document["attributes"][name]["known_probability"] = None
         document["masking"] = list(maskings)
 
     data = drawn(60) if frame is None else frame

@@ -18,6 +18,7 @@ from tasks.generalization.count_index import Generalization
 from tasks.microdata.coded import (
     Prepared,
     coded_rows,
+    group_sensitivities,
     known_probabilities,
     presumed_columns,
     sensitivities,
@@ -157,10 +158,14 @@ def combine(
         threshold=policy.threshold,
         quantile=policy.quantile,
         known_probabilities=dict(zip(after.names, after.known_probabilities, strict=True)),
-        sensitivities={name: given.attribute for name, given in sensitivities(request).items()},
+        sensitivities={
+            name: given.attribute
+            for name, given in (sensitivities(request) | group_sensitivities(request, prepared.hierarchies)).items()
+        },
         known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
         initial=initial,
-        residual=score_figure(parts.risks, policy),
+        residual=score_figure(parts.risks + parts.left_out, policy),
+        left_out=float(parts.left_out.max()),
         presumed=presumed_columns(request),
         expected=expected,
         by_known_set=_shares(parts.known_sets, parts.risk, after),
@@ -183,20 +188,21 @@ def riskiest(
     """The released records that score highest, with why; those of equal score in the order of the file."""
     policy, rows = request.policy.combined, np.flatnonzero(kept[prepared.tuple_of_record])
     after = released_table(request, prepared, played, kept)
+    reached = scores(after, policy)
     explained = contributions(
         after.codes,
         after.known_probabilities,
         after.sensitivities,
         policy.alpha,
         policy.epsilon,
-        rows=np.argsort(-scores(after, policy), kind="stable")[:top],
+        rows=np.argsort(-reached, kind="stable")[:top],
         exclusive=policy.exclusive,
     )
     return tuple(
         RecordScore(
             row=int(rows[one.row]),
             rank=rank,
-            score=one.risk,
+            score=float(reached[one.row]),
             known_set=next(iter(_shares(one.known_sets, one.risk, after)), None),
             attribute=next(iter(_shares(_alone(one.attributes), one.risk, after)), None),
         )
@@ -205,8 +211,9 @@ def riskiest(
 
 
 def scores(table: ScoreTable, policy: CombinedPolicy) -> Floats:
-    """The score D of every record, shape (n_records,)."""
-    return _mean_contributions(table, policy).risks
+    """The score D of every record, with a bound on what ε leaves out of it; shape (n_records,)."""
+    found = _mean_contributions(table, policy)
+    return found.risks + found.left_out
 
 
 def score_figure(risks: Floats, policy: CombinedPolicy) -> ScoreFigure:

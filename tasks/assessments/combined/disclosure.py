@@ -23,6 +23,7 @@ from tasks.assessments.combined.known_sets import (
     weights_of,
 )
 from tasks.core.errors import ParameterError
+from tasks.generalization.kanonymity.classes import fold
 
 __all__ = [
     "MeanContributions",
@@ -65,6 +66,8 @@ class MeanContributions:
     """Contribution of each sensitive attribute to the mean, greatest first."""
     risks: Floats = field(repr=False, compare=False)
     """D of every record, shape (n_records,)."""
+    left_out: Floats = field(repr=False, compare=False)
+    """Bound on what the sets add to it that ε leaves out, shape (n_records,); 0 where none are."""
 
 
 def disclosure_risk(
@@ -128,6 +131,12 @@ def mean_contributions(
     -------
     MeanContributions
         Each of its lists adds up to the mean D; what adds nothing is left out.
+
+    Notes
+    -----
+    The paper leaves sets out without a bound. A set matches at least the records that agree in every attribute that may
+    be known, so that the sets without A together add at most their weight times α·W(A)·W(r(A)) over that count; the
+    bound is exact for a record that each of them singles out.
     """
     problem = _checked(codes, known_probabilities, sensitivities, epsilon, exclusive=exclusive)
     factor, table = _checked_alpha(alpha), problem.codes
@@ -150,7 +159,19 @@ def mean_contributions(
         chances = found[place if place in ambiguous else _NEVER_KNOWN]
         by_attribute[place] = share * product(own, totals(table[:, place], chances, len(own)))
     by_set = {known: share * tree.parts[known] for known in problem.weights}
-    return MeanContributions(sum(by_attribute.values()), _ranked(by_set), _ranked(by_attribute), factor * risks)
+    mean, left_out = sum(by_attribute.values()), factor * _left_out(problem)
+    return MeanContributions(mean, _ranked(by_set), _ranked(by_attribute), factor * risks, left_out)
+
+
+def _left_out(problem: "_Problem") -> Floats:
+    """Bound on what the sets that are not counted add to each record, α aside."""
+    bound = np.zeros(len(problem.codes))
+    if not any(problem.omitted.values()):
+        return bound
+    for place, own in problem.sensitive.items():
+        bound += problem.omitted[place] * own[problem.codes[:, place]]
+    alike, _ = fold(problem.codes[:, problem.possible])
+    return bound / np.bincount(alike)[alike]
 
 
 def contributions(
@@ -213,6 +234,10 @@ class _Problem:
     """Weight of each known set, in the order of ``known_sets``."""
     sensitive: Mapping[int, Floats]
     """W(A)·W(value) by code, of each sensitive attribute."""
+    possible: NDArray[np.intp]
+    """Attributes that may be known."""
+    omitted: Mapping[int, float]
+    """Of each sensitive attribute, the weight of all sets without it that are not counted."""
 
 
 def _checked(
@@ -237,11 +262,17 @@ def _checked(
     weights = {
         place: _checked_weights(item, int(table[:, place].max()) + 1, place) for place, item in enumerate(sensitivities)
     }
-    return _Problem(
-        table,
-        dict(zip(sets, weights_of(sets, probabilities, exclusive=exclusive), strict=True)),
-        {place: own for place, own in weights.items() if own.any()},
-    )
+    counted = dict(zip(sets, weights_of(sets, probabilities, exclusive=exclusive), strict=True))
+    sensitive = {place: own for place, own in weights.items() if own.any()}
+    possible = np.flatnonzero(probabilities)
+    omitted = dict.fromkeys(sensitive, 0.0)
+    if len(sets) < 2 ** len(possible):
+        for place in sensitive:
+            others = np.delete(probabilities, place)
+            every = 1.0 - probabilities[place] if exclusive else float(np.prod(1.0 + others))
+            kept = sum(weight for known, weight in counted.items() if place not in known)
+            omitted[place] = max(float(every) - kept, 0.0)
+    return _Problem(table, counted, sensitive, possible, omitted)
 
 
 def _checked_weights(item: ArrayLike, n_codes: int, place: int) -> Floats:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.combined.disclosure import disclosure_risk, known_sets
-from tasks.assessments.combined.known_sets import Floats, weights_of
+from tasks.assessments.combined.disclosure import mean_contributions
+from tasks.assessments.combined.known_sets import Floats
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.microdata.coded import coded_rows, known_probabilities, presumed_columns, value_weights
@@ -19,7 +19,7 @@ from tasks.microdata.coded import coded_rows, known_probabilities, presumed_colu
 PRESUMED = 0.1
 """Probability that a column is known of which the request does not say how likely that is."""
 LEAST_SET = 0.02
-"""Sets of columns that are known together with at most this probability are not counted, but taken to find a record."""
+"""Sets of columns that are known together with at most this probability are not counted, but bounded."""
 
 
 def presumed_probabilities(candidate: Candidate) -> dict[str, float]:
@@ -40,7 +40,7 @@ def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None
     Notes
     -----
     The exclusive form of Orooji & Knapp's D over ΣW·W of the record, times the share in the file of the people whom its
-    cell could be; sets that are not counted are taken to disclose everything, so that the figure is an upper bound.
+    cell could be. Sets that are not counted are bounded (``mean_contributions``): the figure is an upper bound.
     """
     request, prepared, names = candidate.request, candidate.as_masked, expected_names(candidate)
     cells = candidate.generalization.cells if coalition is None else coalition.cells
@@ -71,11 +71,10 @@ def expected_of_rows(
         return np.zeros(len(codes))
     known = np.array([chances[name] for name in expected_names(candidate)])
     least = max(LEAST_SET, candidate.request.policy.combined.epsilon or 0.0)
-    counted = sum(weights_of(known_sets(known, least), known, exclusive=True))
-    learned = disclosure_risk(codes, known, weights, epsilon=least, exclusive=True)
-    share = np.divide(learned, sensitive, out=np.zeros(len(codes)), where=sensitive > 0)
-    bound: Floats = np.minimum(share + np.where(sensitive > 0, max(1.0 - counted, 0.0), 0.0), 1.0)
-    return bound * presence
+    found = mean_contributions(codes, known, weights, epsilon=least, exclusive=True)
+    learned = found.risks + found.left_out
+    share: Floats = np.divide(learned, sensitive, out=np.zeros(len(codes)), where=sensitive > 0)
+    return np.minimum(share, 1.0) * presence
 
 
 def highest_expected(candidate: Candidate, alone: float | None = None) -> float:

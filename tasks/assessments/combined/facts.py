@@ -25,7 +25,7 @@ class Contribution(Fact):
 
 
 class CombinedFact(Fact):
-    """Identity and attribute disclosure in one score, before and after generalization."""
+    """Identity and attribute disclosure in one score, before and after generalization, with all that ε may hide."""
 
     alpha: float
     epsilon: float | None
@@ -37,6 +37,9 @@ class CombinedFact(Fact):
     known_sets: int
     initial: ScoreFigure
     residual: ScoreFigure
+    left_out: float = Field(
+        default=0.0, description="Largest bound on what sets left out add to a score after; in every figure."
+    )
     presumed: tuple[str, ...] = Field(
         description="Columns of which the request does not say how likely they are known."
     )

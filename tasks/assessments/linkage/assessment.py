@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
-from tasks.assessments.linkage.attempts import NUMBERS_ALONE, Attacks, all_made, sample_of
+from tasks.assessments.linkage.attempts import Attacks, all_made, sample_of
 from tasks.assessments.linkage.facts import (
+    NUMBERS_ALONE,
     LearnedFact,
     LinkageFact,
     PartialKnowledgeFact,
@@ -21,7 +22,14 @@ from tasks.assessments.linkage.figure import Floats, Linkage
 from tasks.assessments.linkage.files import Positions
 from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
 from tasks.assessments.linkage.generalized_files import generalized_files
-from tasks.assessments.linkage.holdings import Holdings, holdings_of, linkable_release
+from tasks.assessments.linkage.holdings import (
+    Holdings,
+    holdings_of,
+    knowable_numbers,
+    known_attributes,
+    known_numbers,
+    linkable_release,
+)
 from tasks.assessments.linkage.learning.family import Kind
 from tasks.assessments.linkage.learning.learn import learn
 from tasks.assessments.linkage.mixed import mixed_linkage
@@ -54,9 +62,11 @@ def attack(
     omitted that leave a record without a strategy. ``quick`` makes the first alone, ``hasty`` of these only what takes
     little and most others come near to. StageFailed if nothing that is known and released varies.
     """
-    policy, held = candidate.request.policy.linkage, holdings_of(candidate)
+    request = candidate.request
+    policy, everything = request.policy.linkage, holdings_of(candidate)
+    held, alone = (everything.only(names(request)) for names in (known_attributes, known_numbers))
     people = sample_of(held, policy.individuals, generator)
-    attacks = all_made(held, people, generator, hasty=hasty)
+    attacks = all_made(held, people, generator, hasty=hasty, numbers=alone)
     learned = _learn(attacks, held, people, generator) if policy.learned and not quick else ()
     uninformed = [one for one in attacks.made if one.knows == "uninformed"]
     if not uninformed:
@@ -77,6 +87,7 @@ def attack(
         strongest_uninformed=strongest(uninformed).id,
         strongest_informed=strongest(attacks.made).id,
         strongest_masked=strongest(masked).id if masked else None,
+        left_out=() if known_numbers(request) else knowable_numbers(request),
         partial=() if quick else _partial(held, attacks, generator),
         learned=learned,
         policies=() if quick else _policies(candidate, methods),
@@ -119,7 +130,7 @@ def _learn(
             # A small file's halves teach each other's weights.
             rest = np.setdiff1d(np.arange(len(drawn)), teachers)
             parts.append((taught, learn(given, Kind.WEIGHTED_MEAN, generator, records=rest).distance.weights))
-        attacks.attempt("all-learned", names, lambda: _linked_by(held, parts))
+        attacks.attempt("all-learned", (*names, *held.unchanged), lambda: _linked_by(held, parts))
     return tuple(facts)
 
 

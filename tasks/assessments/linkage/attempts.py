@@ -15,6 +15,7 @@ from tasks.assessments.linkage.files import Positions, distance_linkage
 from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
 from tasks.assessments.linkage.generalized_files import GeneralizedFiles, generalized_files, people_matching
 from tasks.assessments.linkage.holdings import Holdings
+from tasks.assessments.linkage.informed import InformedView
 from tasks.assessments.linkage.mixed import mixed_linkage
 from tasks.assessments.linkage.probabilistic import probabilistic_linkage
 from tasks.core.errors import ParameterError
@@ -25,9 +26,6 @@ _MOST_COMPARED = 3 * 10**8
 _MOST_CELL_PAIRS = 4 * 10**9
 _MOST_LEVELS = 12
 """Attributes of a probabilistic comparison at most: three levels each make 3¹² patterns."""
-
-NUMBERS_ALONE = ("numbers-clear", "numbers-nearest", "numbers-probabilistic", "numbers-candidates", "numbers-joint")
-"""Attacks by numbers alone, masked or not."""
 _THOROUGH = {"groups-nearest", "groups-likeliest", "numbers-probabilistic", "all-nearest", "numbers-joint", "all-joint"}
 """Attacks that take long, and that others come near to."""
 
@@ -39,8 +37,8 @@ _UNINFORMED = {
     "numbers-clear": "Any record equal in the numbers that leave as they are",
     "numbers-nearest": "Nearest record by standardised distance of masked numbers (DLD)",
     "numbers-probabilistic": "Record of the greatest Fellegi–Sunter weight of masked numbers (PLD)",
-    "all-matching": "Of the records whose groups hold the known values, the nearest by masked numbers",
-    "all-nearest": "Nearest record by distance on the hierarchies and of masked numbers",
+    "all-matching": "Of the records whose groups hold the known values, and equal in what leaves as it is, the nearest",
+    "all-nearest": "Of the records equal in what leaves as it is, the nearest by hierarchies and masked numbers",
     "all-learned": "Nearest record by a distance whose weights were learned from other people",
 }
 _CANDIDATES = "Best of the records that the maskings allow, {} (intersection attack, RSLD)"
@@ -59,8 +57,7 @@ _INFORMED = {
 class Attacks:
     """Attacks that were made, each with its figure, and those that could not be, each with its reason."""
 
-    records: int
-    """Released records."""
+    held: Holdings
     hasty: bool = False
     """Whether the thorough attacks are left out."""
     made: list[AttackFact] = field(default_factory=list)
@@ -83,16 +80,19 @@ class Attacks:
             linkage = make()
         except ParameterError as error:
             reason = f"{error.what}: {error.where}; expected {error.expected}, got {error.got}"
-            self.untried.append(UntriedAttack(title=title, knows=knows, reason=reason))
+            most = self.held.most_linked(attributes)
+            self.untried.append(UntriedAttack(id=name, title=title, knows=knows, reason=reason, most=most))
             return
+        sampled = linkage.n < len(self.held.released)
         self.made.append(
             AttackFact(
                 id=name,
                 title=title,
                 knows=knows,
                 attributes=attributes,
-                sampled=linkage.n < self.records,
+                sampled=sampled,
                 figure=link_figure(linkage),
+                most=self.held.most_linked(attributes) if sampled and not self.hasty else 1.0,
             )
         )
 
@@ -106,17 +106,22 @@ def sample_of(held: Holdings, individuals: int, generator: np.random.Generator) 
     return np.sort(generator.choice(records, most, replace=False))
 
 
-def all_made(held: Holdings, people: Positions, generator: np.random.Generator, *, hasty: bool) -> Attacks:
-    """Every attack that the knowledge allows; ``hasty`` leaves out those that take long and others come near to."""
-    attacks = Attacks(len(held.released), hasty)
+def all_made(
+    held: Holdings, people: Positions, generator: np.random.Generator, *, hasty: bool, numbers: Holdings | None = None
+) -> Attacks:
+    """Every attack that the knowledge allows; ``hasty`` leaves out those that take long and others come near to.
+
+    Attacks by numbers alone make use of the ``numbers`` that may be known, where not given of those of everybody.
+    """
+    attacks, numbers = Attacks(held, hasty), numbers or held
     _without_rule(attacks, held, people)
+    _by_numbers(attacks, numbers, people, generator)
     _with_rule(attacks, held, people, generator)
     return attacks
 
 
 def _without_rule(attacks: Attacks, held: Holdings, people: Positions) -> None:
     """Make the attacks without rule or maskings."""
-    numbers = held.number_names
     if held.quasi:
         files = _generalized_files(held, people)
         attacks.attempt("groups-matching", held.quasi_names, lambda: matching_linkage(files))
@@ -125,17 +130,25 @@ def _without_rule(attacks: Attacks, held: Holdings, people: Positions) -> None:
     if held.unchanged:
         view = held.view(cells=False, unchanged=True, parts=())
         attacks.attempt("unchanged", held.unchanged, view.equal_linkage)
+    if held.varying and (held.parts or held.unchanged):
+        names = (*held.compared, *held.unchanged)
+        attacks.attempt("all-matching", names, lambda: mixed_linkage(held.mixed(people, matching=True)))
+        attacks.attempt("all-nearest", names, lambda: mixed_linkage(held.mixed(people)))
+
+
+def _by_numbers(attacks: Attacks, held: Holdings, people: Positions, generator: np.random.Generator) -> None:
+    """Make the attacks by numbers alone, masked and in clear."""
     if held.clear:
         clear = replace(held.numbers_view(), parts=())
         attacks.attempt("numbers-clear", held.clear, clear.equal_linkage)
-    if held.parts:
-        nearest = held.numbers(people if attacks.hasty else None)
-        attacks.attempt("numbers-nearest", numbers, lambda: distance_linkage(nearest))
-    if held.parts and len(numbers) <= _MOST_LEVELS:
-        attacks.attempt("numbers-probabilistic", numbers, lambda: probabilistic_linkage(held.numbers(people)))
-    if held.varying and held.parts:
-        attacks.attempt("all-matching", held.compared, lambda: mixed_linkage(held.mixed(people, matching=True)))
-        attacks.attempt("all-nearest", held.compared, lambda: mixed_linkage(held.mixed(people)))
+    if not held.parts:
+        return
+    nearest = held.numbers(people if attacks.hasty else None)
+    attacks.attempt("numbers-nearest", held.number_names, lambda: distance_linkage(nearest))
+    if len(held.number_names) <= _MOST_LEVELS:
+        attacks.attempt("numbers-probabilistic", held.number_names, lambda: probabilistic_linkage(held.numbers(people)))
+    names = (*held.clear, *held.number_names)
+    _with_maskings(attacks, "numbers", held.numbers_view(), names, people=people, generator=generator)
 
 
 def _with_rule(attacks: Attacks, held: Holdings, people: Positions, generator: np.random.Generator) -> None:
@@ -148,15 +161,23 @@ def _with_rule(attacks: Attacks, held: Holdings, people: Positions, generator: n
         files = generalized_files(held.generalized, held.quasi)
         likeliest = partial(own_cell_linkage, files, held.own_cells, likeliest=True)
         attacks.attempt("own-cell", held.quasi_names, likeliest, _LIKELIEST_CELL)
-    views = []
-    if held.parts:
-        views.append(("numbers", (*held.clear, *held.number_names), held.numbers_view()))
     if held.parts and used:
         whole = held.view(cells=held.knows_the_cell, unchanged=True, parts=held.parts)
-        views.append(("all", (*used, *held.number_names), whole))
-    for family, names, view in views:
-        attacks.attempt(f"{family}-candidates", names, partial(view.candidate_linkage, people))
-        attacks.attempt(f"{family}-joint", names, partial(view.joint_linkage, generator))
+        _with_maskings(attacks, "all", whole, (*used, *held.number_names), people=people, generator=generator)
+
+
+def _with_maskings(
+    attacks: Attacks,
+    family: str,
+    view: InformedView,
+    names: tuple[str, ...],
+    *,
+    people: Positions,
+    generator: np.random.Generator,
+) -> None:
+    """Make the attacks of a view that know how values were masked."""
+    attacks.attempt(f"{family}-candidates", names, partial(view.candidate_linkage, people))
+    attacks.attempt(f"{family}-joint", names, partial(view.joint_linkage, generator))
 
 
 def _people_matching(held: Holdings) -> Counts:

@@ -35,14 +35,21 @@ class AttackFact(Fact):
     attributes: tuple[str, ...] = Field(description="Attributes that it uses.")
     sampled: bool = Field(description="Whether a sample of the people was attacked, or everybody.")
     figure: LinkFigure
+    most: float = Field(
+        default=1.0, description="Share that its attributes link in the file as collected: no masking gives away more."
+    )
 
 
 class UntriedAttack(Fact):
-    """An attack that could not be made, and why."""
+    """An attack that could not be made, and why; gates judge the most that it could have linked."""
 
+    id: str | None = Field(default=None, description="None in older records.")
     title: str
     knows: Knows
     reason: str
+    most: float | None = Field(
+        default=None, description="Share that its attributes link in the file as collected; None in older records."
+    )
 
 
 class PartialKnowledgeFact(Fact):
@@ -95,7 +102,10 @@ class LinkageFact(Fact):
     untried: tuple[UntriedAttack, ...] = ()
     strongest_uninformed: str = Field(description="Id of the attack with the largest share.")
     strongest_informed: str = Field(description="The same with every attack allowed; an informed intruder has all.")
-    strongest_masked: str | None = Field(description="The same by masked attributes alone; None where none is masked.")
+    strongest_masked: str | None = Field(description="The same by numbers alone; None where no number is known.")
+    left_out: tuple[str, ...] = Field(
+        default=(), description="Numbers that may be known and that policy.linkage.known leaves out, if it does all."
+    )
     partial: tuple[PartialKnowledgeFact, ...] = ()
     learned: tuple[LearnedFact, ...] = ()
     policies: tuple[PolicyLinkage, ...] = ()
@@ -110,6 +120,9 @@ BY_DISTANCE = frozenset(
 )
 """Attacks that rule no record out, and so are never certain."""
 _CERTAIN = (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED)
+_UNINFORMED = (Measure.LINKED_UNINFORMED, Measure.CERTAIN_UNINFORMED)
+NUMBERS_ALONE = ("numbers-clear", "numbers-nearest", "numbers-probabilistic", "numbers-candidates", "numbers-joint")
+"""Attacks by numbers alone, masked or not."""
 
 
 def link_figure(linkage: Linkage) -> LinkFigure:
@@ -133,8 +146,8 @@ def strongest(attacks: Sequence[AttackFact]) -> AttackFact:
 
 
 def judged_share(attack: AttackFact) -> float:
-    """Share of correct links; its interval's upper end where a sample of the people was attacked."""
-    return attack.figure.high if attack.sampled else attack.figure.share
+    """Share of correct links; where a sample of the people was attacked, its interval's upper end, if that can be."""
+    return min(attack.figure.high, attack.most) if attack.sampled else attack.figure.share
 
 
 def judged_certain(attack: AttackFact) -> float:
@@ -142,15 +155,28 @@ def judged_certain(attack: AttackFact) -> float:
     figure = attack.figure
     if not attack.sampled or attack.id in BY_DISTANCE:
         return figure.certain_share
-    return wilson(figure.certain, figure.people)[1]
+    return min(wilson(figure.certain, figure.people)[1], attack.most)
 
 
 def gate_figures(fact: LinkageFact) -> dict[Measure, float]:
-    """Gate figures. An informed intruder has every attack; an uninformed one those without the rule."""
+    """Gate figures. An informed intruder has every attack; an uninformed one those without the rule.
+
+    An attack that could not be made counts as the most that it could link. There is no figure of numbers alone where
+    the policy leaves out all that may be known.
+    """
     return {
-        measure: max(map(judged_certain if measure in _CERTAIN else judged_share, attacks), default=0.0)
+        measure: max([*map(judged_certain if measure in _CERTAIN else judged_share, attacks), _unmade(fact, measure)])
         for measure, attacks in _candidates(fact).items()
+        if measure is not Measure.LINKED_MASKED or not fact.left_out
     }
+
+
+def _unmade(fact: LinkageFact, measure: Measure) -> float:
+    """The most that attacks could have linked which a measure asks for and which could not be made."""
+    alone, uninformed = measure is Measure.LINKED_MASKED, measure in _UNINFORMED
+    asked = (one for one in fact.untried if one.id in NUMBERS_ALONE or not alone)
+    asked = (one for one in asked if one.knows == "uninformed" or not uninformed)
+    return max((one.most for one in asked if one.most is not None), default=0.0)
 
 
 def least_figures(fact: LinkageFact) -> dict[Measure, float]:
@@ -178,12 +204,13 @@ def judged_attack(fact: LinkageFact, measure: Measure) -> AttackFact | None:
 def gate_intervals(fact: LinkageFact) -> dict[Measure, tuple[Interval, int]]:
     """Intervals of the shares that come from a sample of the people, and how many these are."""
     found: dict[Measure, tuple[Interval, int]] = {}
-    for measure in _candidates(fact):
+    figures = gate_figures(fact)
+    for measure in figures:
         attack = judged_attack(fact, measure)
-        if attack is not None and attack.sampled:
+        if attack is not None and attack.sampled and _unmade(fact, measure) < figures[measure]:
             figure = attack.figure
             low, high = wilson(figure.certain, figure.people) if measure in _CERTAIN else (figure.low, figure.high)
-            found[measure] = Interval(low=low, high=high, level=CONFIDENCE), figure.people
+            found[measure] = Interval(low=low, high=min(high, attack.most), level=CONFIDENCE), figure.people
     return found
 
 

@@ -1,6 +1,6 @@
 """Holdings of a release's intruder: the original file, in the attributes that the policy takes as known."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,27 +16,43 @@ from tasks.assessments.linkage.within import MaskedPart
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.coded import knowable_columns, known_probabilities
+from tasks.microdata.coded import certain_columns, knowable_columns, presumed_columns
 from tasks.request.model import NUMERIC, ReleaseRequest, ValueType
 
 
 def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
-    """Attributes that the policy names as known; else quasi-identifiers, masked ones and others known for certain."""
+    """Attributes that the policy names as known of everybody; else quasi-identifiers, certain ones, presumed numbers.
+
+    The column decides, not its masking: whoever would know a number that is masked knows it in clear. Presumed are
+    numbers of which the request does not say how likely they are known.
+    """
     named = request.policy.linkage.known
     if named is None:
-        sure = {name for name, probability in known_probabilities(request).items() if probability == 1}
-        named = (*request.quasi_identifiers, *request.masked, *sure)
+        numbers = set(knowable_numbers(request)).intersection(presumed_columns(request))
+        named = (*request.quasi_identifiers, *certain_columns(request), *numbers)
     return tuple(name for name in request.attributes if name in set(named))
 
 
-def clear_numbers(request: ReleaseRequest) -> tuple[str, ...]:
-    """Numbers that are released as collected and may be known: who would know them masked knows them in clear."""
-    named, changed = request.policy.linkage.known, {*request.quasi_identifiers, *request.masked}
-    return tuple(
-        name
-        for name in knowable_columns(request)
-        if request.attributes[name].type in NUMERIC and name not in changed and (named is None or name in named)
-    )
+def held_attributes(request: ReleaseRequest) -> tuple[str, ...]:
+    """Attributes that some attack makes use of: those known of everybody, and numbers that may be known."""
+    held = {*known_attributes(request), *known_numbers(request)}
+    return tuple(name for name in request.attributes if name in held)
+
+
+def knowable_numbers(request: ReleaseRequest) -> tuple[str, ...]:
+    """Numbers beside the quasi-identifiers, masked or not, of which the request does not say that nobody knows them."""
+    quasi = set(request.quasi_identifiers)
+    numbers = (name for name in knowable_columns(request) if request.attributes[name].type in NUMERIC)
+    return tuple(name for name in numbers if name not in quasi)
+
+
+def known_numbers(request: ReleaseRequest) -> tuple[str, ...]:
+    """Numbers that attacks by numbers alone make use of: those that may be known, or that the policy names."""
+    named, quasi = request.policy.linkage.known, set(request.quasi_identifiers)
+    if named is None:
+        return knowable_numbers(request)
+    numbers = {name for name in named if request.attributes[name].type in NUMERIC} - quasi
+    return tuple(name for name in request.attributes if name in numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +66,6 @@ class Holdings:
     names: tuple[str, ...]
     parts: tuple[MaskedPart, ...]
     groups: tuple[AxisGroups, ...]
-    clear: tuple[str, ...] = ()
-    """Numbers in clear, of which attacks by numbers alone make use."""
     narrowed: dict[tuple[str, ...], MaskedPart] = field(default_factory=dict, repr=False)
 
     @property
@@ -75,6 +89,12 @@ class Holdings:
         """Known attributes that are released unchanged."""
         changed = {*self.candidate.request.quasi_identifiers, *self.candidate.masked.names}
         return tuple(name for name in self.names if name not in changed)
+
+    @property
+    def clear(self) -> tuple[str, ...]:
+        """Known numbers in clear, of which attacks by numbers alone make use."""
+        numbers = set(known_numbers(self.candidate.request))
+        return tuple(name for name in self.unchanged if name in numbers)
 
     @cached_property
     def unchanged_codes(self) -> NDArray[np.int64]:
@@ -129,11 +149,28 @@ class Holdings:
     @property
     def collected_share(self) -> float:
         """Share that the known attributes link in the file as collected: n records of d kinds give d right links."""
-        tuples = self.candidate.prepared.tuple_of_record
-        codes = self.candidate.index.data.codes[:, list(self.quasi)][tuples]
-        columns = np.hstack([codes, self.unchanged_codes, *(part.original for part in self.parts)]).T
-        _, kinds = fold(np.column_stack([np.unique(column, return_inverse=True)[1] for column in columns]))
-        return len(kinds) / len(tuples)
+        return self._kinds((*self.quasi_names, *self.unchanged, *self.number_names), slice(None))
+
+    def most_linked(self, names: Sequence[str]) -> float:
+        """The share of the released records that no attack by some of the attributes exceeds, whatever is masked.
+
+        People of equal values are looked for alike, so that one of them is found at most.
+        """
+        return self._kinds(names, self.released)
+
+    def _kinds(self, names: Sequence[str], records: Positions | slice) -> float:
+        """Kinds of some records in some attributes as collected, over the records."""
+        prepared, masked = self.candidate.prepared, self.candidate.masked
+        tuples, quasi = prepared.tuple_of_record[records], self.candidate.request.quasi_identifiers
+        columns = [
+            self.candidate.index.data.codes[tuples, quasi.index(name)]
+            if name in quasi
+            else np.unique(masked.original[records, masked.names.index(name)], return_inverse=True)[1]
+            if name in masked.names
+            else prepared.columns[name].codes[records]
+            for name in names
+        ]
+        return len(fold(np.column_stack(columns))[1]) / len(tuples)
 
     def view(self, *, cells: bool, unchanged: bool, parts: tuple[MaskedPart, ...]) -> InformedView:
         """The release as an intruder sees it who uses only some of it."""
@@ -161,7 +198,7 @@ class Holdings:
             self.candidate.generalization.cells[tuples][:, axes],
         )
         numbers = self.numbers(people) if self.parts else None
-        return mixed_files(people, part, numbers, matching=matching)
+        return mixed_files(people, part, numbers, fold(self.unchanged_codes[self.released])[0], matching=matching)
 
     def only(self, names: Collection[str]) -> "Holdings":
         """The same of an intruder who holds these attributes alone."""
@@ -175,12 +212,15 @@ class Holdings:
             if known:
                 parts.append(part if known == part.names else self.narrowed[known])
         own = tuple(name for name in self.names if name in names)
-        return replace(self, names=own, parts=tuple(parts), clear=())
+        return replace(self, names=own, parts=tuple(parts))
 
 
 def holdings_of(candidate: Candidate) -> Holdings:
-    """Holdings of an intruder who has the original file of the people in a candidate."""
-    request, columns, names = candidate.request, candidate.masked, known_attributes(candidate.request)
+    """Holdings of an intruder who has the original file of the people in a candidate, in all that attacks make use of.
+
+    ``only`` keeps what is known of everybody, or numbers.
+    """
+    request, columns, names = candidate.request, candidate.masked, held_attributes(candidate.request)
     parts = []
     for masking in request.masking:
         places = [
@@ -198,7 +238,7 @@ def holdings_of(candidate: Candidate) -> Holdings:
         leaf_numbers(hierarchy) if request.attributes[name].type in (ValueType.INTEGER, ValueType.NUMBER) else None
         for name, hierarchy in zip(request.quasi_identifiers, candidate.index.hierarchies, strict=True)
     ]
-    return Holdings(candidate, names, tuple(parts), index_groups(candidate.index, amounts), clear_numbers(request))
+    return Holdings(candidate, names, tuple(parts), index_groups(candidate.index, amounts))
 
 
 def linkable_release(candidate: Candidate, groups: tuple[AxisGroups, ...] | None = None) -> LinkableRelease:

@@ -34,7 +34,9 @@ class MixedFiles:
 
     A table a generalized attribute holds its components: ``leaf`` is the row of each individual, ``position`` the
     column of each distinct cell, ``cell`` the cell of each distinct released record, of which ``counts`` are released.
-    Numbers are scaled so that the squared difference is the component; ``truth`` only scores an attack.
+    Numbers are scaled so that the squared difference is the component; ``truth`` only scores an attack. Records are
+    compared within ``rows`` alone, (n_classes,), the distinct released records of each class; ``kind`` is the class of
+    each individual.
     """
 
     truth: Positions
@@ -45,17 +47,26 @@ class MixedFiles:
     original: Floats
     masked: Floats
     counts: NDArray[np.int64]
+    rows: tuple[Positions, ...]
+    kind: Positions
 
 
 def mixed_files(
-    truth: Positions, part: GeneralizedPart, numbers: Files | None, *, matching: bool = False
+    truth: Positions,
+    part: GeneralizedPart,
+    numbers: Files | None,
+    equal: Positions | None = None,
+    *,
+    matching: bool = False,
 ) -> MixedFiles:
     """Attributes of both kinds side by side; the generalized part may have no attributes where numbers are given.
 
-    ``truth`` is each own record. With ``matching``, whether groups hold the known values comes first, in place of a
-    distance. ParameterError if an attribute has too many values to compare, or a number does not vary.
+    ``truth`` is each own record; ``equal`` the class of each released record: nobody's own is in another class.
+    With ``matching``, whether groups hold the known values comes first, in place of a distance. ParameterError if an
+    attribute has too many values to compare, or a number does not vary.
     """
     n_released, distinct = len(part.cells), distinct_rows(part.cells.astype(np.float64))
+    equal = np.zeros(n_released, dtype=np.intp) if equal is None else equal
     tables, leaf, position = [], [], []
     for group, own, released in zip(part.groups, part.leaves.T, part.cells.T, strict=True):
         leaves, row, people = np.unique(own, return_inverse=True, return_counts=True)
@@ -74,7 +85,9 @@ def mixed_files(
         # The mean squared difference over all pairs is var x + var y + (mean x − mean y)².
         mean = original.var(axis=0) + masked.var(axis=0) + (original.mean(axis=0) - masked.mean(axis=0)) ** 2
         original, masked = original / np.sqrt(mean), masked / np.sqrt(mean)
-    alike = distinct_rows(np.column_stack([distinct.of.astype(np.float64), masked]))
+    alike = distinct_rows(np.column_stack([distinct.of.astype(np.float64), equal, masked]))
+    kinds = equal[alike.first]
+    by_kind = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds))[:-1])
     return MixedFiles(
         truth=alike.of[truth],
         tables=tuple(tables),
@@ -84,6 +97,8 @@ def mixed_files(
         original=original,
         masked=masked[alike.first],
         counts=alike.counts,
+        rows=tuple(by_kind),
+        kind=equal[truth],
     )
 
 
@@ -94,17 +109,17 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
     root = np.sqrt(weight[len(tables) :])
     original, masked = files.original * root, np.ascontiguousarray((files.masked * root).T)
     columns = np.ascontiguousarray(files.position.T)
-    credit, apart = np.empty(len(files.truth)), np.empty(len(files.cell))
-    for who, truth in enumerate(files.truth):
+    within = [(files.cell[rows], masked[:, rows], files.counts[rows]) for rows in files.rows]
+    credit = np.empty(len(files.truth))
+    for who, (truth, kind) in enumerate(zip(files.truth, files.kind, strict=True)):
+        cell, values_of, counts = within[kind]
         of_cells = np.zeros(len(files.position))
         for table, leaf, column in zip(tables, files.leaf[who], columns, strict=True):
             of_cells += table[leaf][column]
-        total = of_cells[files.cell]
-        for number, values in zip(original[who], masked, strict=True):
-            np.subtract(values, number, out=apart)
-            np.square(apart, out=apart)
-            total += apart
-        credit[who] = cheapest_credit(total[None], truth, files.counts)[0]
+        total = of_cells[cell]
+        for number, values in zip(original[who], values_of, strict=True):
+            total += np.square(values - number)
+        credit[who] = cheapest_credit(total[None], int(np.searchsorted(files.rows[kind], truth)), counts)[0]
     return linkage(credit, int(files.counts.sum()))
 
 

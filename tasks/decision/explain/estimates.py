@@ -21,7 +21,7 @@ from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.verdict import estimated
 from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import gate_figures, least_figures
-from tasks.assessments.linkage.holdings import clear_numbers, known_attributes
+from tasks.assessments.linkage.holdings import held_attributes, knowable_numbers, known_attributes, known_numbers
 from tasks.assessments.registry import LINKAGE
 from tasks.candidate.candidate import Candidate
 from tasks.decision.explain.result import Figures, Measured
@@ -92,19 +92,20 @@ class Estimates:
             If no attack can be made on such a release.
         """
         request = candidate.request
-        numbers = {*set(known_attributes(request)).intersection(request.masked), *clear_numbers(request)}
+        numbers = known_numbers(request)
         judged = [gate.measure for gate in request.policy.gates if gate.measure in LINKAGE.gate_measures]
         figures: dict[Measure, float] = {}
         for measure in judged:
             key = _recorded_key(candidate, measure)
             if key in self._recorded:
                 figures[measure] = self._recorded[key]
-            elif measure is Measure.LINKED_MASKED and not numbers:
+            elif measure is Measure.LINKED_MASKED and not knowable_numbers(request):
                 figures[measure] = 0.0
-        unknown = frozenset(judged) - figures.keys() if anew else frozenset[Measure]()
+        unmeasured = figures.keys() if numbers else {*figures, Measure.LINKED_MASKED}
+        unknown = frozenset(judged) - unmeasured if anew else frozenset[Measure]()
         if unknown:
             alone = unknown == {Measure.LINKED_MASKED}
-            known = tuple(name for name in request.attributes if name in numbers) if alone else None
+            known = numbers if alone else None
             found = self._estimated(candidate, known, exact=exact)
             figures |= {measure: found[measure] for measure in judged if measure in unknown}
         return Measured(figures, unknown)
@@ -139,7 +140,7 @@ class Estimates:
             update={"linkage": linkage.model_copy(update={"individuals": people})}
         )
         request = candidate.request.model_copy(update={"policy": policy})
-        cost = _COSTS[quick, not set(request.masked).isdisjoint(known_attributes(request))]
+        cost = _COSTS[quick, not set(request.masked).isdisjoint(held_attributes(request))]
         if (self._work + cost) * records > max(_MOST_WORK, _FEWEST_ATTACKS * records):
             raise TooManyAttacks
         self._work += cost
@@ -198,7 +199,7 @@ def _linkage_key(candidate: Candidate, *, alone: bool) -> _Key:
             "numbers",
             blake2b(candidate.released.tobytes(), digest_size=20).digest(),
             masking,
-            clear_numbers(request),
+            known_numbers(request),
         )
     # Whoever lacks a quasi-identifier goes by what the rule does with the whole population.
     game = () if set(request.quasi_identifiers) <= set(known_attributes(request)) else (candidate.game,)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.combined.disclosure import disclosure_risk
+from tasks.assessments.combined.disclosure import disclosure_risk, mean_contributions
 from tasks.core.errors import ParameterError
 from tests.support.examples import examples
 from tests.support.literal_risk import (
@@ -54,6 +54,20 @@ def test_equals_the_definition(table, epsilon, exclusive, alpha) -> None:
     expected = literal_risk(codes, probabilities, by_record(codes, weights), alpha, epsilon, exclusive=exclusive)
     risks = disclosure_risk(codes, probabilities, weights, alpha, epsilon, exclusive=exclusive)
     np.testing.assert_allclose(risks, expected, rtol=1e-12)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(tables(), st.sampled_from([0.02, 0.05, 0.4, 0.9]), st.booleans())
+def test_what_epsilon_leaves_out_is_bounded(table, epsilon, exclusive) -> None:
+    """Never below the whole; equal to it for a record that is alone by every set that is left out."""
+    codes, probabilities, weights = table
+    found = mean_contributions(codes, probabilities, weights, 1.0, epsilon, exclusive=exclusive)
+    whole = mean_contributions(codes, probabilities, weights, 1.0, None, exclusive=exclusive)
+    bound = found.risks + found.left_out
+    assert (bound >= whole.risks * (1 - 1e-12) - 1e-15).all()
+    assert not whole.left_out.any()
+    if len(codes) == 1:
+        np.testing.assert_allclose(bound, whole.risks, rtol=1e-9)
 
 
 def random_problem(rows, sizes, seed=0):

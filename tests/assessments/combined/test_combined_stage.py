@@ -132,10 +132,12 @@ def test_the_exclusive_form_is_an_expectation(tmp_path: Path) -> None:
     assert found.mean == pytest.approx((3 * 1 / 3 + 1 + 2 * 1 / 2) / 6)
 
 
-def test_epsilon_leaves_out_what_is_seldom_known(tmp_path: Path) -> None:
-    """With age known in a tenth of all cases, the four sets without it are left."""
-    found = scored(tmp_path, policy(epsilon=0.1), known("age", 0.1)).residual
-    assert found.maximum == pytest.approx(1 / 6 + 1 / 4 + 1 / 3 + 1)
+def test_epsilon_leaves_out_what_is_seldom_known_and_bounds_it(tmp_path: Path) -> None:
+    """With age known in a tenth of all cases, the four sets without it are left; the record is alone by all three."""
+    found = scored(tmp_path, policy(epsilon=0.1), known("age", 0.1))
+    assert found.known_sets == 4
+    assert found.left_out == pytest.approx(4 * 0.1)
+    assert found.residual.maximum == pytest.approx(1 / 6 + 1 / 4 + 1 / 3 + 1 + 0.4)
 
 
 def test_a_sensitive_value_that_may_be_known_is_counted_and_then_no_secret(tmp_path: Path) -> None:
@@ -143,6 +145,23 @@ def test_a_sensitive_value_that_may_be_known_is_counted_and_then_no_secret(tmp_p
     found = scored(tmp_path, known("diagnosis", 1.0))
     assert found.known_sets == 16
     assert found.residual.maximum == pytest.approx(23 / 4)
+
+
+def test_a_quasi_identifier_that_is_sensitive_weighs_by_its_released_group(tmp_path: Path) -> None:
+    """Nobody knows the ZIP code; age and sex are known. 370** weighs as its heaviest value, 1; 372** as 37201, 0.4.
+
+    After: three women of 88, each 1/6 + 3/3; the man of 89, 1/6 + 1 + 1/3 + 1; two men over 89, each
+    0.4 (1/6 + 1/2 + 1/3 + 1/2).
+    """
+    weights = {"attribute": 1.0, "values": {"37010": 1.0, "37201": 0.4}, "default": 0.2}
+    zips = changed("attributes", "zip", "sensitivity", to=weights)
+    others = changed("attributes", "diagnosis", to={"role": "insensitive", "known_probability": 0})
+    fact = scored(tmp_path, zips, known("zip", 0.0), others)
+    assert fact.sensitivities == {"zip": 1}
+    assert fact.residual.maximum == pytest.approx(2.5)
+    assert fact.residual.mean == pytest.approx((3 * 7 / 6 + 2.5 + 2 * 0.4 * 1.5) / 6)
+    assert fact.initial.mean == pytest.approx((2 * 7 / 6 + 0.2 * 7 / 6 + 2.5 + 2 * 0.4 * 2.5) / 6)
+    assert [part.attributes for part in fact.by_attribute] == [("zip",)]
 
 
 def test_what_makes_the_score(tmp_path: Path) -> None:
@@ -237,7 +256,8 @@ def test_sets_of_many_attributes_are_left_out_by_epsilon(tmp_path: Path) -> None
     notes = [changed("attributes", name, to={"role": "insensitive", "known_probability": 0.5}) for name in names]
     fact = combined(tiny_request(tmp_path, *notes, policy(epsilon=0.4), data=data))
     assert fact.known_sets == 8 * 19
-    assert fact.residual.maximum == pytest.approx(8 + 8 * 18 * 0.5)
+    assert fact.left_out == pytest.approx(8 * 1.5**18 - 80)
+    assert fact.residual.maximum == pytest.approx(8 * 1.5**18), "the bound is exact for a record alone"
     assert sum(part.share for part in fact.by_known_set) == pytest.approx(8 / 80)
 
 

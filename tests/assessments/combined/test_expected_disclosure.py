@@ -90,22 +90,20 @@ def test_without_anything_sensitive_it_is_none(tmp_path: Path) -> None:
 def by_definition(
     one: Candidate, table: pd.DataFrame, chances: dict[str, float], weights: dict[str, float]
 ) -> list[float]:
-    """Every set of columns, every record among those equal to it."""
-    names, learned, counted = list(chances), np.zeros(len(table)), 0.0
+    """Every set of columns, every record among those equal to it; of rarer sets, among those equal in all columns."""
+    names, learned = list(chances), np.zeros(len(table))
+    possible = [name for name in names if chances[name] > 0]
     for size in range(len(names) + 1):
         for known in combinations(names, size):
-            if math.prod(chances[name] for name in known) <= LEAST_SET:
-                continue
+            rare = math.prod(chances[name] for name in known) <= LEAST_SET
             weight = math.prod(chances[name] if name in known else 1 - chances[name] for name in names)
-            counted += weight
-            like = table.groupby(list(known), dropna=False)[names[0]].transform("size") if known else len(table)
-            if known and like.isna().any():
-                like = table.fillna("missing").groupby(list(known))[names[0]].transform("size")
+            among = possible if rare else list(known)
+            like = table.fillna("missing").groupby(among)[names[0]].transform("size") if among else len(table)
             learned += weight / np.asarray(like) * sum(own for name, own in weights.items() if name not in known)
     people = one.generalization.effective[one.prepared.tuple_of_record]
     cells = one.generalization.cells[one.prepared.tuple_of_record]
     sizes = np.array([(cells == cell).all(axis=1).sum() for cell in cells])
-    shares = np.minimum(learned / sum(weights.values()) + (1 - counted), 1.0)
+    shares = np.minimum(learned / sum(weights.values()), 1.0)
     return list(shares * np.minimum(sizes / np.maximum(people, 1), 1.0))
 
 

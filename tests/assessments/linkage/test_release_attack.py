@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.attempts import NUMBERS_ALONE, all_made
+from tasks.assessments.linkage.attempts import all_made
 from tasks.assessments.linkage.facts import (
+    NUMBERS_ALONE,
     AttackFact,
     LinkageFact,
     gate_figures,
@@ -20,7 +21,7 @@ from tasks.assessments.linkage.facts import (
     link_figure,
 )
 from tasks.assessments.linkage.figure import Linkage, wilson
-from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes
+from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes, known_numbers
 from tasks.core.errors import StageFailed
 from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request
@@ -161,6 +162,39 @@ def test_numbers_in_clear_are_no_safer_than_masked_ones(release: Release) -> Non
     assert gate_figures(release(changes=[known()]).attacked(quick=True))[Measure.LINKED_MASKED] == 0
 
 
+def test_the_column_decides_what_is_known_and_not_its_masking(release: Release) -> None:
+    """A number is known of everybody unless the request says how likely, and in no attack if nobody knows it."""
+    for terms, known_of_all, alone in ((None, True, True), (0.02, False, True), (0, False, False), (1, True, True)):
+        change = changed("attributes", "dose", "known_probability", to=terms)
+        for maskings in ((), (SWAP,)):
+            request = release(*maskings, changes=[change]).request
+            assert ("dose" in known_attributes(request)) is known_of_all
+            assert ("dose" in known_numbers(request)) is alone
+
+
+def test_knowledge_that_leaves_out_every_number_leaves_nothing_to_judge(release: Release) -> None:
+    """Masked or in clear: the figure of the gate is missing, which closes it."""
+    may = changed("attributes", "dose", "known_probability", to=None)
+    for maskings in ((), (SWAP,)):
+        fact = release(*maskings, changes=[may, known("zip", "age")]).attacked(quick=True)
+        assert fact.left_out == ("dose",)
+        assert Measure.LINKED_MASKED not in gate_figures(fact)
+        fact = release(*maskings, changes=[may, known("zip", "dose")]).attacked(quick=True)
+        assert (fact.left_out, Measure.LINKED_MASKED in gate_figures(fact)) == ((), True)
+
+
+def test_no_interval_exceeds_what_the_values_link_as_collected(release: Release) -> None:
+    """Of 300 records of a few kinds a sample is attacked, whose upper end would exceed one link a kind."""
+    may = changed("attributes", "visits", "known_probability", to=None)
+    one = release(masking("rank-swapping", "visits", p=1), records=300, changes=[may, known(individuals=100)])
+    kinds = drawn(300)["visits"].nunique() / 300
+    fact = one.attacked(quick=True)
+    candidates = fact.attack("numbers-candidates")
+    assert (candidates.sampled, candidates.most) == (True, kinds)
+    assert judged_share(candidates) == min(candidates.figure.high, kinds)
+    assert gate_figures(fact)[Measure.LINKED_MASKED] <= kinds
+
+
 # Which attacks are made.
 
 
@@ -170,7 +204,7 @@ def test_numbers_in_clear_are_no_safer_than_masked_ones(release: Release) -> Non
         ((), (), RULELESS, {"own-cell"}),
         ((), ("zip", "sex"), RULELESS, {"own-cell"}),
         ((), ("ward",), {"unchanged"}, set()),
-        ((), ("zip", "age", "sex", "ward"), {*RULELESS, "unchanged"}, {"own-cell"}),
+        ((), ("zip", "age", "sex", "ward"), {*RULELESS, "unchanged", "all-matching", "all-nearest"}, {"own-cell"}),
         ((SWAP,), ("dose",), {"numbers-nearest", "numbers-probabilistic"}, {"numbers-candidates", "numbers-joint"}),
         (
             (SWAP,),
