@@ -168,9 +168,14 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
     yield "Detection and penalty as declared", detection
     yield (
         "Patience and certainty",
-        f"A unit is worth {numbers.risk(profile.discount)} one step later, and a right match is recognized with a "
-        f"probability of {numbers.risk(profile.confirmation)}. Both are assumed (discount: "
-        f"{_origin(fact, 'discount')}); a more patient recipient may attack larger groups.",
+        (
+            "The recipient is taken to have endless patience: what an attempt brings later is worth as much as now. A "
+            if profile.discount == 1
+            else f"A unit is worth {numbers.risk(profile.discount)} one step later ({_origin(fact, 'discount')}); a "
+            "more patient recipient attacks larger groups. A "
+        )
+        + f"right match is recognized with a probability of {numbers.risk(profile.confirmation)} "
+        f"({_origin(fact, 'confirmation')}).",
     )
 
 

@@ -37,7 +37,8 @@ def context(view: RecordView) -> Iterator[Block]:
         detected = ""
         if agreement.detection_rate is not None:
             rate = numbers.risk(agreement.detection_rate)
-            detected = f", which is expected to be detected with a probability of {rate}"
+            rising = ", more with each attempt" if (agreement.detection_slope or 0) > 0 else ""
+            detected = f", which is expected to be detected with a probability of {rate}{rising}"
         penalty = (
             f"It sets a penalty of {numbers.amount(agreement.penalty)} units for a detected attempt to identify "
             f"somebody{detected}; the first breach {'ends it' if agreement.ends_on_breach else 'does not end it'}."

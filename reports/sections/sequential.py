@@ -18,8 +18,13 @@ _TERMS = {
     "exploit_cost": ("Cost of an exploit", "Cost of an exploit", "money"),
     "penalty": ("Penalty", "Penalty for a detected exploit", "money"),
     "detection": ("Detection", "Detection of the first exploit", "probability"),
+    "prior": ("Prior π", "", ""),
+    "discount": ("Discount γ", "", ""),
+    "confirmation": ("Recognition κ", "", ""),
+    "max_penalties": ("Most penalties n_f", "", ""),
 }
-"""Terms that deter: name in a chart, name in a table, unit."""
+"""Terms: name in a chart; of those that deter, name in a table and unit."""
+_SHARES = frozenset({"detection", "prior", "discount", "confirmation"})
 _BELIEFS = {
     "known group": "Group size known; access paid for each record",
     "unknown group": "Group size guessed from frequency (eq. 6); access paid for each record",
@@ -88,6 +93,7 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         "note",
     )
     yield Paragraph(threshold_text(view, fact))
+    yield _patience(view, fact)
     yield _group_chart(view, fact)
     yield Heading("Deterrents", 4)
     yield Table(
@@ -165,8 +171,37 @@ def _deterrent_row(fact: DeterrentFact) -> Row:
     return title, unit, _written(fact.term, fact.current), needed
 
 
-def _written(term: str, value: float) -> str:
-    return numbers.risk(value) if term == "detection" else numbers.amount(value)
+def _written(term: str, value: float | None) -> str:
+    if value is None:
+        return "no limit"
+    if term == "max_penalties":
+        return numbers.integer(round(value))
+    return numbers.risk(value) if term in _SHARES else numbers.amount(value)
+
+
+def _patience(view: FileView, fact: SequentialFact) -> Table:
+    """P_reid over γ; figures from which a hidden number of attacked records would follow are hidden."""
+    rows: list[Row] = []
+    for one in fact.patience:
+        hidden = view.cells.hides(one.attacked_records) or view.cells.hides(view.released - one.attacked_records)
+        people = HIDDEN if hidden else numbers.amount(one.expected_reidentifications)
+        safe = DASH if one.threshold_linked is None else numbers.integer(one.threshold_linked)
+        own = one.discount == fact.profile.discount
+        label = numbers.risk(one.discount)
+        rows.append(
+            (
+                strong(f"{label} (here)") if own else label,
+                numbers.risk(one.maximum_risk),
+                view.cells.share(one.attacked_share, view.released),
+                people,
+                safe,
+            )
+        )
+    return Table(
+        "Risk after generalization by the patience of the recipient: γ is the worth of a unit one attempt later",
+        "γ 20 | Highest risk 20r | Records attacked 20r | Expected re-identifications 20r | Safe from a group of 20r",
+        rows,
+    )
 
 
 def threshold_text(view: FileView, fact: SequentialFact) -> str:
@@ -304,15 +339,16 @@ def _sensitivity_chart(view: FileView, fact: SequentialFact) -> Chart:
         )
         return f"{_TERMS[series.term][0]}: {', '.join(shown)}, here {_written(series.term, series.own)}"
 
+    starts = range(0, len(fact.sensitivity), 4)
     beyond = " Where a line leaves the top, no size that was examined is safe." if None in sizes else ""
     return Chart(
         "sensitivity",
-        f"Four charts of the smallest safe group once access is paid. {'; '.join(map(ends, fact.sensitivity))}.",
+        f"Charts of the smallest safe group once access is paid. {'; '.join(map(ends, fact.sensitivity))}.",
         "The smallest safe group as one term varies and the others stay (after Xia et al. 2015, Fig. 10); the dotted "
         f"line is this release. Shaded: group sizes of the file{_bound_words(view, fact)}; those below a line are "
         f"attacked at that value.{beyond}",
-        [[_sensitivity_panel(series, own, y) for series in fact.sensitivity]],
-        145,
+        [[_sensitivity_panel(one, own, y) for one in fact.sensitivity[row : row + 4]] for row in starts],
+        145 * len(starts),
         [
             charts.line_key("safe from, access paid for each record", Line((), *_KNOWN)),
             charts.line_key("safe from, once access is paid", Line((), *_LINKED)),
@@ -330,12 +366,17 @@ def _sensitivity_panel(series: SensitivityFact, own: tuple[float, float], y: Cha
         Box((-EDGE, EDGE), own, BAND),
         Line(known, *_KNOWN),
         Line(linked, *_LINKED),
-        charts.vertical(series.own, INK, DOTTED),
+        *([] if series.own is None else [charts.vertical(series.own, INK, DOTTED)]),
     ]
     if min(size for _, size in (*known, *linked)) == EDGE:
         marks.append(charts.note("no safe size found"))
     title = f"{_TERMS[series.term][0]}\nhere {_written(series.term, series.own)}"
-    return Panel(_term_axis(sorted({*(value for value, _ in known), series.own})), y, marks, title)
+    return Panel(
+        _term_axis(sorted({*(value for value, _ in known), *([] if series.own is None else [series.own])})),
+        y,
+        marks,
+        title,
+    )
 
 
 def _term_axis(values: Sequence[float]) -> ChartAxis:

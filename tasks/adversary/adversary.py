@@ -34,7 +34,8 @@ class AdversaryProfile:
     * detection_intercept h0, detection_slope h1: an exploit after j others is detected with 1/(1 + exp(−(h0 + h1·j))),
       eq. 4
     * max_penalties n_f, after which detection costs nothing more; None is no limit
-    * discount γ, worth of a unit one step later, greater than 0, at most 1
+    * discount γ, worth of a unit one step later, greater than 0, at most 1; 1 is an adversary who never loses patience,
+      and the paper's figures come out at 0.9, which it does not print
     * confirmation κ, probability that a right exploit is recognized, greater than 0, at most 1; the paper has 1
 
     Raises ``ParameterError`` if a term is outside its range or not finite.
@@ -49,7 +50,7 @@ class AdversaryProfile:
     detection_intercept: float
     detection_slope: float
     max_penalties: int | None = None
-    discount: float = 0.9
+    discount: float = 1.0
     confirmation: float = 1.0
 
     def __post_init__(self) -> None:

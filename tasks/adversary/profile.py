@@ -8,20 +8,24 @@
 | penalty, detection | those of the agreement; none where it has none |
 | max_penalties | one where a breach ends the agreement, else no limit |
 | prior | the largest share of a released group that the register lists, at most 0.99; without a register 0.99 |
-| discount | 0.9, with which the paper's figures come out |
+| discount | 1: attempts follow each other within minutes, so that waiting costs nothing |
 | confirmation | 1 |
+
+A declared prior below the register's share contradicts the register, and is refused.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import scipy
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.core.errors import ParameterError
 from tasks.request.model import AdversaryTerms, Recipient
 
 DEFAULT_PRIOR = 0.99
-DEFAULT_DISCOUNT = 0.9
+DEFAULT_DISCOUNT = 1.0
 _UNDETECTED = 0.01
 _DECLARED = "adversary, as declared"
 _Term = tuple[Any, str]
@@ -39,7 +43,8 @@ class DerivedProfile:
 def derive_profile(recipient: Recipient, listed: int | None = None, people: int = 1) -> DerivedProfile:
     """The recipient as an adversary.
 
-    ``listed`` and ``people`` as ``densest_group`` gives them, None without a register.
+    ``listed`` and ``people`` as ``densest_group`` gives them, None without a register. Raises ``ParameterError`` if a
+    declared prior is below the share that the register lists of that group.
     """
     declared = recipient.adversary or AdversaryTerms()
     terms: dict[str, _Term] = {
@@ -47,15 +52,19 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
         **_of_agreement(recipient),
         "access_cost": (0.0, "none: the external data are taken to be at hand"),
         "link_cost": (0.0, "none"),
-        "discount": (DEFAULT_DISCOUNT, "default"),
+        "discount": (DEFAULT_DISCOUNT, "default: waiting costs nothing"),
         "confirmation": (1.0, "default: a right match is recognized"),
     }
     if declared.prior is None:
         terms["prior"] = _prior(listed, people)
-    for name in AdversaryTerms.model_fields:
+    elif listed and declared.prior < (share := min(listed / people, DEFAULT_PRIOR)):
+        raise _below_register(recipient, declared.prior, share)
+    for name in (name for name in AdversaryTerms.model_fields if name != "because"):
         value = getattr(declared, name)
         if value is not None or (name == "max_penalties" and name in declared.model_fields_set):
             terms[name] = (value, _DECLARED)
+    if terms["discount"][0] < DEFAULT_DISCOUNT:
+        terms["discount"] = (terms["discount"][0], f"{_DECLARED}: {declared.because}")
     return DerivedProfile(
         AdversaryProfile(**{name: value for name, (value, _) in terms.items()}),
         {name: origin for name, (_, origin) in terms.items()},
@@ -72,6 +81,7 @@ def _of_agreement(recipient: Recipient) -> dict[str, _Term]:
     """Without a penalty detection costs nothing, whatever its probability."""
     agreement = recipient.agreement
     limit = (1, "agreement: the first breach ends it") if agreement.ends_on_breach else (None, "agreement: goes on")
+    slope = "agreement" if agreement.detection_slope else "default: as likely at every attempt"
     if agreement.penalty is None or agreement.detection_rate is None:
         penalty, rate, origin = 0.0, _UNDETECTED, "no penalty in the agreement"
     else:
@@ -79,7 +89,7 @@ def _of_agreement(recipient: Recipient) -> dict[str, _Term]:
     return {
         "penalty": (penalty, origin),
         "detection_intercept": (float(scipy.special.logit(rate)), origin),
-        "detection_slope": (0.0, "default: as likely at every attempt"),
+        "detection_slope": (agreement.detection_slope or 0.0, slope),
         "max_penalties": limit,
     }
 
@@ -91,3 +101,13 @@ def _prior(listed: int | None, people: int) -> _Term:
     if share >= DEFAULT_PRIOR:
         return DEFAULT_PRIOR, "default: a released group is listed in the register as good as completely"
     return share, "register: the largest share of a released group's people whom it lists"
+
+
+def _below_register(recipient: Recipient, declared: float, share: float) -> ParameterError:
+    return ParameterError(
+        "the declared prior is below what the register implies",
+        where=f"recipient {recipient.id}, adversary.prior",
+        expected=f"at least {math.ceil(share * 1e4) / 1e4:g}, the largest share of a released group in the register",
+        got=f"{declared:g}",
+        fix="remove the prior, so that it follows from the register, or raise it",
+    )

@@ -181,6 +181,7 @@ _RULES: dict[str, Rule] = {
             "risk.game.outcomes",
             "risk.game.division",
             "risk.sequential.residual",
+            "risk.sequential.patience",
             "risk.sequential.baseline_maximum",
             "risk.sequential.baseline_attacked_share",
             "risk.sequential.group_sizes",

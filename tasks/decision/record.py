@@ -144,6 +144,9 @@ class AgreementFact(Fact):
     expires: date
     penalty: float | None = Field(default=None, description="For a detected attempt to identify; None where unstated.")
     detection_rate: float | None = None
+    detection_slope: float | None = Field(
+        default=None, description="Growth of the log odds of detection with each attempt."
+    )
     ends_on_breach: bool = True
 
 

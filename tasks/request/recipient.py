@@ -1,5 +1,6 @@
 """A recipient: the agreement that binds it, what is at stake for it, and how it would attack."""
 
+import math
 from collections.abc import Set
 from datetime import date
 from enum import StrEnum
@@ -21,6 +22,9 @@ class Agreement(RequestPart):
     )
     detection_rate: OpenProbability | None = Field(
         default=None, description="Probability that such an attempt is noticed."
+    )
+    detection_slope: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = Field(
+        default=None, description="Growth of the log odds that it is noticed, with each attempt before it."
     )
     ends_on_breach: bool = Field(
         default=True, description="Whether the first breach ends the agreement, so that no second penalty follows."
@@ -66,9 +70,24 @@ class AdversaryTerms(RequestPart):
     max_penalties: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Penalties after which detection costs nothing more; null is no limit."
     )
-    discount: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+    discount: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None, description="Worth of a unit one step later; 1, a recipient of endless patience, where not given."
+    )
     confirmation: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, description="Probability that a right match is recognized as such."
+    )
+    because: Text | None = Field(
+        default=None, description="Reason for a discount below 1, which makes the recipient give up early."
+    )
+
+    rules: ClassVar[tuple[Rule["AdversaryTerms"], ...]] = (
+        Rule(
+            "a discount below 1 needs a reason",
+            lambda one: one.discount is not None and one.discount < 1 and one.because is None,
+            "because",
+            got=lambda one: f"a discount of {one.discount:g} and no reason",
+            fix="give the reason in “because”, for the reviewers to judge, or remove the discount",
+        ),
     )
 
 
@@ -248,6 +267,24 @@ class DeliveryFormat(StrEnum):
     PARQUET = "parquet"
 
 
+_ROUNDED = 1e-6
+"""Share by which a declared detection may exceed the agreement's: its log odds are rounded."""
+
+
+def _unagreed(recipient: "Recipient") -> str | None:
+    """The first term of ``adversary`` that deters more than the agreement states; None where none does."""
+    terms, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
+    limit = terms.max_penalties or math.inf if "max_penalties" in terms.model_fields_set else 1
+    beyond = {
+        "penalty": (terms.penalty or 0) > (agreed.penalty or 0),
+        "detection_intercept": terms.detection_intercept is not None
+        and 1 / (1 + math.exp(-terms.detection_intercept)) > (agreed.detection_rate or 0) * (1 + _ROUNDED),
+        "detection_slope": (terms.detection_slope or 0) > (agreed.detection_slope or 0),
+        "max_penalties": limit > 1 and agreed.ends_on_breach,
+    }
+    return next((f"adversary.{name}" for name, more in beyond.items() if more), None)
+
+
 class Recipient(RequestPart):
     """Organization that is to receive a copy, with its purpose and terms."""
 
@@ -275,11 +312,11 @@ class Recipient(RequestPart):
 
     rules: ClassVar[tuple[Rule["Recipient"], ...]] = (
         Rule(
-            "a penalty needs detection: give adversary.detection_intercept or agreement.detection_rate",
-            lambda one: one.adversary is not None and one.adversary.penalty is not None and not one.detected,
-            "adversary.penalty",
-            got="a penalty that is never due",
-            fix="give adversary.detection_intercept, or penalty and detection_rate in the agreement",
+            "what deters the recipient is stated in its agreement",
+            _unagreed,
+            got="more than the agreement states",
+            fix="state penalty, detection_rate and detection_slope in the agreement, and ends_on_breach: false for "
+            "more than one penalty; “adversary” may only lower them",
         ),
         Rule(
             "an uncertain penalty needs detection, and an uncertain detection a penalty",
@@ -290,17 +327,11 @@ class Recipient(RequestPart):
         ),
     )
 
-    @property
-    def detected(self) -> bool:
-        """Whether the terms say how probable it is that an attempt is detected."""
-        intercept = self.adversary and self.adversary.detection_intercept
-        return intercept is not None or self.agreement.detection_rate is not None
-
 
 def _unpaired(recipient: Recipient, uncertain: Set[str]) -> bool:
     """Whether a penalty is uncertain that is never detected, or the detection of what costs nothing."""
     terms = recipient.adversary or AdversaryTerms()
     penalty = recipient.agreement.penalty if terms.penalty is None else terms.penalty
-    never = "penalty" in uncertain and not recipient.detected and "detection" not in uncertain
+    never = "penalty" in uncertain and recipient.agreement.detection_rate is None and "detection" not in uncertain
     free = bool({"detection", "detection_slope"} & uncertain) and not penalty and "penalty" not in uncertain
     return never or free

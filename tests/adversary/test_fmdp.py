@@ -33,6 +33,7 @@ FINED_ONCE = AdversaryProfile(
     detection_intercept=-4.59,
     detection_slope=0,
     max_penalties=1,
+    discount=0.9,
 )
 ALWAYS_FINED = replace(FINED_ONCE, max_penalties=None)
 WATCHED = replace(ALWAYS_FINED, detection_slope=0.18)

@@ -31,6 +31,7 @@ CASE = AdversaryProfile(
     prior=0.63,
     detection_intercept=-4.59,
     detection_slope=0.18,
+    discount=0.9,
 )
 UNDETERRED = replace(CASE, penalty=0, exploit_cost=0, access_cost=0)
 

@@ -35,6 +35,7 @@ CASE = AdversaryProfile(
     detection_intercept=-4.59,
     detection_slope=0,
     max_penalties=1,
+    discount=0.9,
 )
 PEOPLE = 500_000
 

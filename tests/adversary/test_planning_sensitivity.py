@@ -21,6 +21,7 @@ CASE_STUDY = AdversaryProfile(
     detection_intercept=-4.59,
     detection_slope=0,
     max_penalties=1,
+    discount=0.9,
 )
 
 
@@ -63,6 +64,7 @@ def test_section_7_3() -> None:
         detection_intercept=-4.59,
         detection_slope=0,
         max_penalties=1,
+        discount=0.9,
     )
     assert sensitivity(profile, Term.PENALTY, [10_000, 50_000]).known == (12, 3)
 

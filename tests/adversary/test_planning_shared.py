@@ -31,6 +31,7 @@ CASE_STUDY = AdversaryProfile(
     detection_intercept=-4.59,
     detection_slope=0,
     max_penalties=1,
+    discount=0.9,
 )
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.profile import DerivedProfile, derive_profile
 from tasks.candidate.groups import recipient_profile
+from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import Generalization
 from tasks.request.model import Method, ReleaseRequest
 from tests.support.tiny import tiny_document
@@ -39,7 +41,7 @@ def test_what_follows_where_nothing_is_declared() -> None:
         detection_intercept=math.log(0.01 / 0.99),
         detection_slope=0,
         max_penalties=1,
-        discount=0.9,
+        discount=1.0,
         confirmation=1,
     )
     assert found.origins == {
@@ -52,7 +54,7 @@ def test_what_follows_where_nothing_is_declared() -> None:
         "detection_intercept": "no penalty in the agreement",
         "detection_slope": "default: as likely at every attempt",
         "max_penalties": "agreement: the first breach ends it",
-        "discount": "default",
+        "discount": "default: waiting costs nothing",
         "confirmation": "default: a right match is recognized",
     }
 
@@ -81,6 +83,7 @@ def test_the_register_gives_the_prior() -> None:
     assert found.origins["prior"] == "register: the largest share of a released group's people whom it lists"
 
 
+AGREED = {"penalty": 500, "detection_rate": 0.2, "detection_slope": 0.5, "ends_on_breach": False}
 DECLARED = {
     "gain": 1.5,
     "penalty": 0.0,
@@ -99,7 +102,7 @@ DECLARED = {
 @pytest.mark.parametrize("term", DECLARED)
 def test_a_declared_term_wins_alone(term: str) -> None:
     """Over stakes, agreement and register; also where it is 0."""
-    agreement = {"penalty": 500, "detection_rate": 0.2}
+    agreement = AGREED
     without = derived(listed=9, agreement=agreement)
     found = derived(listed=9, agreement=agreement, adversary={term: DECLARED[term]})
     assert found.profile == dataclasses.replace(without.profile, **{term: DECLARED[term]})
@@ -107,7 +110,7 @@ def test_a_declared_term_wins_alone(term: str) -> None:
 
 
 def test_every_term_may_be_declared() -> None:
-    found = derived(adversary=DECLARED)
+    found = derived(agreement=AGREED, adversary=DECLARED)
     assert found.profile == AdversaryProfile(**DECLARED)
     assert set(found.origins) == {term.name for term in dataclasses.fields(AdversaryProfile)}
     assert set(found.origins.values()) == {"adversary, as declared"}
@@ -115,7 +118,7 @@ def test_every_term_may_be_declared() -> None:
 
 def test_no_limit_of_penalties_is_declared_by_null() -> None:
     """And is not the same as saying nothing, which leaves it to the agreement."""
-    told = derived(adversary={"max_penalties": None, "gain": 3})
+    told = derived(agreement={"ends_on_breach": False}, adversary={"max_penalties": None, "gain": 3})
     assert (told.profile.max_penalties, told.origins["max_penalties"]) == (None, "adversary, as declared")
     silent = derived(adversary={"gain": 3})
     assert (silent.profile.max_penalties, silent.origins["max_penalties"]) == (
@@ -129,10 +132,57 @@ def test_null_for_any_other_term_says_nothing(term: str) -> None:
     assert derived(adversary={term: None}) == derived()
 
 
-def test_a_declared_penalty_needs_no_agreement_where_detection_is_declared() -> None:
-    found = derived(adversary={"penalty": 20, "detection_intercept": 0})
-    assert found.profile.penalty == 20
-    assert found.profile.detection(3) == 0.5
+@pytest.mark.parametrize(
+    ("agreement", "adversary", "refused"),
+    [
+        ({}, {"penalty": 20, "detection_intercept": 0}, "penalty"),
+        ({}, {"detection_intercept": -3}, "detection_intercept"),
+        ({"penalty": 500, "detection_rate": 0.2}, {"penalty": 501}, "penalty"),
+        ({"penalty": 500, "detection_rate": 0.2}, {"detection_intercept": -1}, "detection_intercept"),
+        ({"penalty": 500, "detection_rate": 0.2}, {"detection_slope": 0.1}, "detection_slope"),
+        ({"penalty": 500, "detection_rate": 0.2}, {"max_penalties": 2}, "max_penalties"),
+        ({"penalty": 500, "detection_rate": 0.2}, {"max_penalties": None}, "max_penalties"),
+    ],
+)
+def test_what_no_agreement_states_does_not_deter(
+    agreement: dict[str, Any], adversary: dict[str, Any], refused: str
+) -> None:
+    with pytest.raises(ValidationError) as error:
+        derived(agreement=agreement, adversary=adversary)
+    (problem,) = error.value.errors()
+    assert problem["ctx"]["at"] == ("adversary", refused)
+
+
+def test_an_adversary_may_be_deterred_less_than_the_agreement_states() -> None:
+    found = derived(agreement=AGREED, adversary={"penalty": 499, "detection_intercept": math.log(0.25)})
+    assert found.profile.penalty == 499
+    assert float(found.profile.detection(0)) == pytest.approx(0.2)
+
+
+def test_a_growing_detection_of_the_agreement() -> None:
+    found = derived(agreement=AGREED)
+    assert (found.profile.detection_slope, found.origins["detection_slope"]) == (0.5, "agreement")
+
+
+def test_a_discount_needs_a_reason() -> None:
+    with pytest.raises(ValidationError, match="a discount below 1 needs a reason"):
+        derived(adversary={"discount": 0.9})
+    found = derived(adversary={"discount": 0.9, "because": "Attempts wait for a yearly update."})
+    assert found.profile.discount == 0.9
+    assert found.origins["discount"] == "adversary, as declared: Attempts wait for a yearly update."
+    assert derived(adversary={"discount": 1}).origins["discount"] == "adversary, as declared"
+
+
+def test_a_prior_below_what_the_register_implies() -> None:
+    """The register lists 13 of 27 people; neither figure is left out of the refusal."""
+    with pytest.raises(ParameterError) as error:
+        derived(listed=13, adversary={"prior": 0.48})
+    assert (error.value.where, error.value.got) == ("recipient lab, adversary.prior", "0.48")
+    assert error.value.expected.startswith("at least 0.4815, the largest share")
+    assert derived(listed=13, adversary={"prior": 0.4815}).profile.prior == 0.4815
+    assert derived(listed=27, adversary={"prior": 0.99}).profile.prior == 0.99
+    assert derived(listed=0, adversary={"prior": 0.01}).profile.prior == 0.01
+    assert derived(adversary={"prior": 0.01}).profile.prior == 0.01
 
 
 def test_a_declared_penalty_may_rest_on_the_agreements_detection() -> None:

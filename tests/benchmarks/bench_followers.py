@@ -34,6 +34,7 @@ def planner(population: int, penalty: float = 0.0, detection: float = 0.01) -> S
         detection_intercept=float(logit(detection)),
         detection_slope=0.0,
         max_penalties=1,
+        discount=0.9,
     )
     return SequentialFollower(1200, 300, profile, population)
 

@@ -22,7 +22,7 @@ from tasks.adversary import exploiting
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.sequential.assessment import beliefs, gate_figures
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
-from tasks.core.errors import StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.explain.explain import explain
 from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Explanation, Flip, LogOddsChange, NoFlip, TermChange
@@ -168,11 +168,12 @@ def test_terms_of_the_adversary_go_before_those_of_the_agreement() -> None:
         assert not verdict(request, nearer(flips(explanation)[where]))
 
 
-def test_a_penalty_is_put_where_the_detection_is() -> None:
-    request = planned(detection_intercept=-4)
-    flip = flips(explained(request))[OWN_PENALTY]
-    assert [change.where for change in flip.changes] == [OWN_PENALTY]
-    assert verdict(request, flip.changes)
+def test_a_penalty_is_not_raised_beyond_the_agreements() -> None:
+    """16/46 over the chance of 0.018 would be 19.3."""
+    request = planned(agreement={"penalty": 18, "detection_rate": 0.5}, penalty=10, detection_intercept=-4)
+    nothing = unturned(explained(request), OWN_PENALTY)
+    assert nothing.reason == "What would deter is more than a request may state."
+    assert nothing.searched_to == 18
 
 
 def test_a_cost_of_its_own_is_a_lever_of_its_own() -> None:
@@ -196,12 +197,13 @@ def test_a_penalty_too_small_for_any_detection() -> None:
 
 def test_a_penalty_that_is_all_but_never_noticed() -> None:
     """It would have to be 16/46 over a probability of e^-40, more than a request may state."""
-    request = planned(penalty=5, detection_intercept=-40)
+    agreed = {"penalty": 5e5, "detection_rate": 0.5}
+    request = planned(agreement=agreed, penalty=5, detection_intercept=-40)
     nothing = unturned(explained(request), OWN_PENALTY)
     assert nothing.reason == "What would deter is more than a request may state."
     assert nothing.searched_from == nothing.current == 5
-    assert nothing.searched_to == 1e12
-    never = unturned(explained(planned(penalty=5, detection_intercept=-700)), OWN_PENALTY)
+    assert nothing.searched_to == 5e5
+    never = unturned(explained(planned(agreement=agreed, penalty=5, detection_intercept=-700)), OWN_PENALTY)
     assert never.reason == "No value of it alone was found that deters the recipient."
 
 
@@ -224,7 +226,7 @@ def test_other_gates_that_are_closed() -> None:
         ({"penalty": 1000, "detection_rate": 0.01}, {}, PENALTY, 34.78),
         ({"penalty": 1000, "detection_rate": 0.01}, {}, RATE, 0.0003478),
         ({}, {"exploit_cost": 5}, EXPLOIT, 4.347),
-        ({}, {"penalty": 10, "detection_intercept": 0}, OWN_PENALTY, 0.6956),
+        ({"penalty": 10, "detection_rate": 0.5}, {"penalty": 10, "detection_intercept": 0}, OWN_PENALTY, 0.6956),
     ],
 )
 def test_what_would_block(agreement: dict[str, float], adversary: dict[str, float], where: str, turn: float) -> None:
@@ -337,7 +339,8 @@ def test_a_limit_of_penalties_that_is_left_out_stays_so() -> None:
     assert derive_profile(request.recipients[1]).profile.max_penalties == 1
     changed = apply(request, (TermChange(PENALTY, 5.0, 6.0),))
     assert derive_profile(changed.recipients[1]).profile.max_penalties == 1
-    stated = asked(gates=GATES, agreement={"penalty": 5, "detection_rate": 0.5}, adversary={"max_penalties": None})
+    agreement = {"penalty": 5, "detection_rate": 0.5, "ends_on_breach": False}
+    stated = asked(gates=GATES, agreement=agreement, adversary={"max_penalties": None})
     changed = apply(stated, (TermChange(PENALTY, 5.0, 6.0),))
     assert derive_profile(changed.recipients[1]).profile.max_penalties is None
 
@@ -377,7 +380,8 @@ def test_a_plan_that_cannot_be_solved_blocks() -> None:
 def test_a_plan_that_can_no_longer_be_solved_is_a_reason_to_block() -> None:
     """A gain of 100 pays for at most 22 candidates, one of 450 for a hundred."""
     gates = (MAXIMUM, {**SEQUENTIAL, "at_most": 1.0})
-    request, of = asked(gates=gates, agreement={"penalty": 1, "detection_rate": 0.01}), table(people=MANY)
+    terms = {"agreement": {"penalty": 1, "detection_rate": 0.01}, "adversary": {"discount": 0.9, "because": "a test"}}
+    request, of = asked(gates=gates, **terms), table(people=MANY)
     explanation = explained(request, of)
     assert explanation.verdict is Verdict.APPROVED
     unsolved = [flip for flip in explanation.flips if flip.after.failure.startswith("the adversary's plan")]
@@ -430,8 +434,13 @@ def drawn(
     gate = {"measure": limit[0], "at_most": limit[1], "because": "b"}
     gates = ({**MAXIMUM, "at_most": 1.0}, gate)
     payoffs = world.payoffs
+    adversary = dict(adversary or {})
+    if agreement.get("ends_on_breach", True):
+        adversary.pop("max_penalties", None)
+    if adversary.get("discount", 1) < 1:
+        adversary["because"] = "a test"
     terms = {"benefit": payoffs.benefit, "loss": payoffs.loss, "gain": payoffs.gain, "cost": payoffs.cost}
-    return asked(method.value, gates, weights=world.weights, agreement=agreement, adversary=adversary, **terms)
+    return asked(method.value, gates, weights=world.weights, agreement=agreement, adversary=adversary or None, **terms)
 
 
 @given(WORLDS, st.sampled_from(WITHOUT_TERMS), AGREEMENTS, ADVERSARIES, LIMITS)
@@ -482,7 +491,10 @@ def test_judged_as_the_stage_plans(
         kept = released_tuples(of, played, 1)
     except StageFailed:
         assume(False)
-    profile = recipient_profile(who, played, kept).profile
+    try:
+        profile = recipient_profile(who, played, kept).profile
+    except ParameterError:
+        assume(False)  # a prior below the register's
     stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)))
     figures = candidates(of).judge(request, who.id, TODAY).figures
     assert {measure: figures[measure] for measure in stage} == stage

@@ -32,10 +32,10 @@ def shared() -> Generalization:
 def test_groups_that_each_leaves_alone_and_that_one_file_for_both_has() -> None:
     people = adult.table().population.total
     sizes = [own_follower(REQUEST, one, people).safe_group for one in (UNIVERSITY, OFFICE)]
-    assert [*sizes, shared().people.min()] == [6, 30, 30]
+    assert [*sizes, shared().people.min()] == [6, 47, 47]
     assert "A fine of 10,000 would let the university have groups of six" in README
-    assert "the office with its fine of 1,000 needs thirty" in README
-    assert "One file for both has groups of thirty" in README
+    assert "the office with its fine of 1,000 needs 47" in README
+    assert "One file for both has groups of 47" in README
 
 
 def test_what_one_file_for_both_costs() -> None:
@@ -62,7 +62,7 @@ def test_both_are_approved() -> None:
 
 
 def test_how_often_the_offices_terms_let_its_gates_pass() -> None:
-    """Spread evenly over what is known of loss and cost, with detection at its worst; groups of thirty decide."""
+    """Spread evenly over what is known of loss and cost, with detection at its worst; groups of 47 decide."""
     assert OFFICE.uncertain is not None
     terms = {RecipientTerm(name): term for name, term in OFFICE.uncertain.given.items()}
     drawn = {term: one for term, one in terms.items() if is_drawn(one)}
@@ -74,7 +74,7 @@ def test_how_often_the_offices_terms_let_its_gates_pass() -> None:
     for row in range(SETS):
         values = {term: float(column[row]) for term, column in columns.items()} | {RecipientTerm.DETECTION: worst}
         follower = own_follower(REQUEST, with_terms(OFFICE, values), people)
-        passed += not follower.attacked(np.array([30]))[0]
+        passed += not follower.attacked(np.array([47]))[0]
     assert passed / SETS == pytest.approx(1 / 4, abs=0.03)
     assert (
         "with loss and cost drawn and detection at its worst, its gates pass in about a quarter of the draws" in README

@@ -39,8 +39,8 @@ from tests.support.world import (
 
 FINED = recipient("fined")
 FREE = recipient("free", agreement={"id": "DUA-free", "expires": "2030-12-31"})
-UNSOLVABLE = recipient("unsolvable", adversary={"prior": 1e-300, "penalty": 1e12})
-"""Products of these terms leave the range of numbers, so that no plan can be solved."""
+UNSOLVABLE = recipient("unsolvable", adversary={"prior": 0.3})
+"""The register lists half of the people, so that nobody can be in it with this prior."""
 WEIGHTS = {SENSITIVE_MARK: 1.0, "influenza": 0.1}
 PRIVATE = {"prepared.npz", "masked.npz", "collected.json"} | {
     f"{stage}-fined.json" for stage in ("sequential", "combined", "identity", "linkage", "utility")
@@ -130,13 +130,13 @@ def test_with_a_penalty_the_same_cells_are_released(made: Made) -> None:
     assert fined.combined == free.combined
 
 
-def test_a_plan_that_cannot_be_solved_blocks_its_recipient_and_says_why(made: Made) -> None:
+def test_a_prior_below_the_register_blocks_its_recipient_and_says_why(made: Made) -> None:
     record = made.record("unsolvable")
     assert record.risk is not None
     assert record.risk.sequential is None
     assert record.risk.combined is not None, "the other assessments are made"
     failure = record.reasons[-1]
-    assert failure.startswith("sequential adversary: the terms of the adversary are too far apart")
+    assert failure.startswith("sequential adversary: the declared prior is below what the register implies")
     assert "to do: " in failure
     assert "These stages did not finish: sequential adversary, delivery." in record.reasons
     assert "Highest risk of a record from a sequential adversary: not measured; at most 0.09 allowed." in record.reasons

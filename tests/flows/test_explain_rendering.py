@@ -168,7 +168,8 @@ def test_small_probabilities_are_written_out() -> None:
 
 def test_log_odds_have_the_size_of_the_change_in_probability() -> None:
     adversary = {"prior": 0.5, "discount": 1, "penalty": 10, "detection_intercept": -4}
-    one = explained(asked(gates=(MAXIMUM, SEQUENTIAL), agreement=NO_LIMIT, adversary=adversary))
+    agreement = {**NO_LIMIT, "penalty": 10, "detection_rate": 0.5}
+    one = explained(asked(gates=(MAXIMUM, SEQUENTIAL), agreement=agreement, adversary=adversary))
     text = " ".join(shown(one, 140).split())
     assert "+93.4% probability that an attempt is noticed, in log odds -4 → -3.323" in text
 

@@ -84,7 +84,7 @@ def test_a_gate_on_the_probability_is_told_apart(uncertain: dict[str, Any], word
 
 
 def test_the_score_has_the_lower_end_of_the_probability_and_a_gate_may_close_by_it() -> None:
-    one = scored("no-attack-partition", {"loss": UNCERTAIN["loss"]}, points=None)
+    one = scored("no-attack-partition", {"loss": UNCERTAIN["loss"] | {"low": 20}}, points=None)
     assert one.risk.uncertainty is not None
     approved = one.risk.uncertainty.approved
     assert one.figures[Measure.PASSING_PROBABILITY] == approved.low < approved.value

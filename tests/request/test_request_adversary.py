@@ -54,7 +54,7 @@ def test_all_terms_are_read(tmp_path: Path, good: str) -> None:
         edited(
             good,
             agreement("penalty: 500, detection_rate: 0.2, ends_on_breach: false"),
-            adversary("access_cost: 0, max_penalties: ~, discount: 1, detection_slope: -0.5"),
+            adversary("access_cost: 0, max_penalties: ~, discount: 0.5, because: a test, detection_slope: -0.5"),
             combined("alpha: 2, epsilon: 0.001, exclusive: true, threshold: 0.5, quantile: 1"),
             gate("measure: sequential.maximum_risk, at_most: 0.05"),
             register("roll.csv"),
@@ -86,12 +86,17 @@ def test_penalty_and_detection_go_together(refused: Refused, good: str) -> None:
         assert "both" in error.fix
 
 
-def test_a_penalty_that_is_never_due(refused: Refused, good: str) -> None:
+def test_a_penalty_that_no_agreement_states(refused: Refused, good: str) -> None:
     error = refused(edited(good, adversary("penalty: 500")))
     assert [problem.path for problem in error.problems] == ["recipients[0].adversary.penalty"]
-    assert error.got == "a penalty that is never due"
-    assert "detection_intercept" in error.fix
+    assert error.got == "more than the agreement states"
     assert "detection_rate" in error.fix
+
+
+def test_a_discount_without_a_reason(refused: Refused, good: str) -> None:
+    error = refused(edited(good, adversary("discount: 0.9")))
+    assert [problem.path for problem in error.problems] == ["recipients[0].adversary.because"]
+    assert error.got == "a discount of 0.9 and no reason"
 
 
 @pytest.mark.parametrize(

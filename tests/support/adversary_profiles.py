@@ -17,6 +17,7 @@ CASE_STUDY = AdversaryProfile(
     detection_intercept=-4.59,
     detection_slope=0.0,
     max_penalties=1,
+    discount=0.9,
 )
 """Section 7.2 with a single penalty; γ = 0.9 and C_l = 0 are the reading's."""
 REPEATED = replace(CASE_STUDY, max_penalties=None)

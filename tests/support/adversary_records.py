@@ -27,6 +27,7 @@ from tasks.assessments.sequential.facts import (
     CurvePoint,
     DeterrentFact,
     ExternalFact,
+    PatienceFact,
     SensitivityFact,
     SensitivityPoint,
     SequentialFact,
@@ -45,6 +46,7 @@ DETERRED = AdversaryProfile(
     detection_intercept=float(logit(0.005)),
     detection_slope=0.0,
     max_penalties=1,
+    discount=0.9,
 )
 """The recipient of the approved sample: an agreement with a penalty, a fee for the register."""
 CASE_STUDY = AdversaryProfile(
@@ -57,6 +59,7 @@ CASE_STUDY = AdversaryProfile(
     detection_intercept=-4.59,
     detection_slope=0.18,
     max_penalties=None,
+    discount=0.9,
 )
 """The case study of Xia et al. (2015), section 7.2, with detection that grows."""
 UNDETERRED = AdversaryProfile(
@@ -69,6 +72,7 @@ UNDETERRED = AdversaryProfile(
     detection_intercept=float(logit(0.01)),
     detection_slope=0.0,
     max_penalties=1,
+    discount=0.9,
 )
 """The stakes of the approved sample without a penalty and with the population at hand."""
 EDGES = (0, *(step * 10**power for power in range(6) for step in (1, 2, 5)))
@@ -195,8 +199,16 @@ def _sequential(
             )
         ),
         sensitivity=tuple(_sensitivity(profile, term, values) for term, values in _TERMS.items()),
+        patience=tuple(_patience(profile, discount, sizes, records) for discount in (0.5, 0.9, 1.0)),
         deterrents=_deterrents(profile),
     )
+
+
+def _patience(profile: AdversaryProfile, discount: float, sizes: Any, records: Any) -> PatienceFact:
+    moved = dataclasses.replace(profile, discount=discount)
+    one = _belief("access shared", sink_probability(moved, sizes), exploits_made(moved, sizes), records)
+    figures = one.model_dump(include=set(PatienceFact.model_fields))
+    return PatienceFact(discount=discount, threshold_linked=_thresholds(moved)[1], **figures)
 
 
 def _changed(profile: AdversaryProfile, term: str, value: float) -> AdversaryProfile:

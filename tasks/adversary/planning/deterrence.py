@@ -51,8 +51,28 @@ class Term(StrEnum):
         return self is Term.DETECTION
 
 
-def with_term(profile: AdversaryProfile, term: Term, value: float) -> AdversaryProfile:
+class Trait(StrEnum):
+    """What the adversary is like: more of each but of the limit on penalties raises the worth of an attack."""
+
+    PRIOR = "prior"
+    DISCOUNT = "discount"
+    CONFIRMATION = "confirmation"
+    MAX_PENALTIES = "max_penalties"
+
+
+_TRAITS: dict[Trait, Floats] = {
+    Trait.PRIOR: np.append(np.linspace(0.05, 0.95, 19), 0.99),
+    Trait.DISCOUNT: np.append(np.linspace(0.5, 0.95, 10), (0.98, 0.99, 1.0)),
+    Trait.CONFIRMATION: np.linspace(0.1, 1.0, 19),
+    Trait.MAX_PENALTIES: np.array([1.0, 2.0, 3.0, 5.0, 10.0]),
+}
+
+
+def with_term(profile: AdversaryProfile, term: Term | Trait, value: float) -> AdversaryProfile:
     """The profile with one term set; raises ``ParameterError`` if the value is not in the term's range."""
+    if isinstance(term, Trait):
+        trait: dict[str, Any] = {term.value: int(value) if term is Trait.MAX_PENALTIES else value}
+        return replace(profile, **trait)
     if not term.is_probability:
         money: dict[str, Any] = {term.value: value}
         return replace(profile, **money)
@@ -68,9 +88,12 @@ def with_term(profile: AdversaryProfile, term: Term, value: float) -> AdversaryP
     return replace(profile, detection_intercept=intercept)
 
 
-def term_value(profile: AdversaryProfile, term: Term) -> float:
-    """Value of a term in the profile."""
-    return float(profile.detection(0)) if term.is_probability else float(getattr(profile, term.value))
+def term_value(profile: AdversaryProfile, term: Term | Trait) -> float:
+    """Value of a term in the profile; infinite for no limit on penalties."""
+    if term is Term.DETECTION:
+        return float(profile.detection(0))
+    value = getattr(profile, term.value)
+    return np.inf if value is None else float(value)
 
 
 def pays_together(profile: AdversaryProfile, values: ArrayLike, records: ArrayLike = 1) -> bool:
@@ -166,7 +189,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    profile: AdversaryProfile, term: Term, values: ArrayLike | None = None, *, largest_size: int = 1000
+    profile: AdversaryProfile, term: Term | Trait, values: ArrayLike | None = None, *, largest_size: int = 1000
 ) -> Sensitivity:
     """Thresholds by the value of one term, at ``default_values`` if none are given, searched up to ``largest_size``.
 
@@ -187,13 +210,16 @@ def sensitivity(
     )
 
 
-def default_values(profile: AdversaryProfile, term: Term) -> Floats:
+def default_values(profile: AdversaryProfile, term: Term | Trait) -> Floats:
     """23 to 25 ascending values around the profile's own, which is one of them, from a tenth of it to ten times it.
 
     Costs and penalty also have 0; where the profile's own is 0, they go from a thousandth of the gain to the gain.
-    Probabilities are spaced, and multiplied, as odds; 0.01 stands for one that is 0 or 1 in double precision.
+    Probabilities are spaced, and multiplied, as odds; 0.01 stands for one that is 0 or 1 in double precision. A trait
+    has a fixed range, and the profile's own value where that is finite.
     """
     own = term_value(profile, term)
+    if isinstance(term, Trait):
+        return np.unique(np.append(_TRAITS[term].round(4), [own] if np.isfinite(own) else []))
     if term.is_probability:
         centre = own if 0 < own < 1 else _ORDINARY_RATE
         odds = _around(centre / (1.0 - centre))

@@ -26,6 +26,7 @@ from tasks.adversary.fmdp import (
 from tasks.adversary.group_sizes import expected_listed
 from tasks.adversary.planning.deterrence import (
     Term,
+    Trait,
     deterring_value,
     pays_together,
     sensitivity,
@@ -42,6 +43,7 @@ from tasks.assessments.sequential.facts import (
     CurvePoint,
     DeterrentFact,
     ExternalFact,
+    PatienceFact,
     SensitivityFact,
     SensitivityPoint,
     SequentialFact,
@@ -49,6 +51,7 @@ from tasks.assessments.sequential.facts import (
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import Floats, Groups, collected_groups, recipient_profile, released_groups
+from tasks.core.errors import ParameterError
 from tasks.core.fact import Bin
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.microdata.coded import Prepared
@@ -113,17 +116,35 @@ def curve(profile: AdversaryProfile, known: int | None, linked: int | None, larg
 def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
     """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
     facts = []
-    for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION):
+    for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION, *Trait):
         found = sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
         points = [
             SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)
             for value, known, linked in zip(found.values, found.known, found.linked, strict=True)
         ]
-        fact = {"term": term.value, "own": term_value(profile, term), "points": points}
+        own = term_value(profile, term)
+        fact = {"term": term.value, "own": own if np.isfinite(own) else None, "points": points}
         facts.append(SensitivityFact.model_validate(fact))
     return tuple(facts)
 
 
+def patience(profile: AdversaryProfile, groups: Groups) -> tuple[PatienceFact, ...]:
+    """P_reid over γ: the judged risk of the groups by an adversary of each discount of ``PATIENCE``, and of its own."""
+    found = []
+    for discount in sorted({*PATIENCE, profile.discount}):
+        moved = dataclasses.replace(profile, discount=discount)
+        try:
+            one = judged_belief(moved, groups)
+        except ParameterError:  # a plan that is too long for reasonable time, of one with more patience than is judged
+            if discount <= profile.discount:
+                raise
+            continue
+        figures = one.model_dump(include=set(PatienceFact.model_fields))
+        found.append(PatienceFact(discount=discount, threshold_linked=thresholds(moved)[1], **figures))
+    return tuple(found)
+
+
+PATIENCE = (0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
 JUDGED = "access shared"
 _EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))
 
@@ -164,6 +185,7 @@ def plan(
         group_sizes=_histogram(after),
         curve=curve(profile, known, linked, int(sizes.max())),
         sensitivity=sensitivities(profile, int(sizes.max())),
+        patience=patience(profile, after.distinct()),
         deterrents=deterrents(profile, after),
     )
 

@@ -65,9 +65,22 @@ class SensitivityPoint(Fact):
 class SensitivityFact(Fact):
     """Group sizes that deter, as one term varies and the others are fixed (Xia et al. 2015, figure 10)."""
 
-    term: Literal["access_cost", "exploit_cost", "penalty", "detection"]
-    own: float = Field(description="The value of this release.")
+    term: Literal[
+        "access_cost", "exploit_cost", "penalty", "detection", "prior", "discount", "confirmation", "max_penalties"
+    ]
+    own: float | None = Field(description="The value of this release; None for no limit of penalties.")
     points: tuple[SensitivityPoint, ...]
+
+
+class PatienceFact(Fact):
+    """Risk of the released records from an adversary of one discount, all other terms as they are."""
+
+    discount: float = Field(description="γ, worth of a unit one step later; 1 is endless patience.")
+    maximum_risk: float
+    attacked_share: float
+    attacked_records: int
+    expected_reidentifications: float
+    threshold_linked: int | None = Field(description="Smallest group safe once access is paid.")
 
 
 class DeterrentFact(Fact):
@@ -98,6 +111,7 @@ class SequentialFact(Fact):
     group_sizes: tuple[Bin, ...] = Field(description="Released records by number of candidates.")
     curve: tuple[CurvePoint, ...]
     sensitivity: tuple[SensitivityFact, ...]
+    patience: tuple[PatienceFact, ...] = Field(description="P_reid over γ, the discount, ascending.")
     deterrents: tuple[DeterrentFact, ...]
 
     def judged_in(self, beliefs: tuple[BeliefFact, ...]) -> BeliefFact:

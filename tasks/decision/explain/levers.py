@@ -125,14 +125,15 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
     declared, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
     place, intercept = recipient_path(request, recipient), declared.detection_intercept
     own, agreement = f"{place}.adversary", f"{place}.agreement"
-    # The adversary's own penalty where it or the detection is declared; else the agreement's, with its detection.
-    is_own = declared.penalty is not None or (agreed.penalty is None and intercept is not None)
+    # The adversary's own penalty where it is declared, which may only lower the agreement's; likewise its detection.
+    is_own = declared.penalty is not None
     rate = TermChange(f"{agreement}.detection_rate", NOT_STATED, STATED_DETECTION)
     found = [
         Lever(
             "penalty for an attempt that is noticed",
             f"{own if is_own else agreement}.penalty",
             profile.penalty,
+            highest=agreed.penalty or 0.0 if is_own else _MOST_MONEY,
             stated=() if is_own or agreed.penalty is not None else (rate,),
             moved=Term.PENALTY,
         ),
@@ -141,7 +142,7 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
             f"{agreement}.detection_rate" if intercept is None else f"{own}.detection_intercept",
             agreed.detection_rate or 0.0 if intercept is None else term_value(profile, Term.DETECTION),
             _LEAST_LIKELY,
-            _MOST_LIKELY,
+            _MOST_LIKELY if intercept is None else agreed.detection_rate or 0.0,
             log_odds=intercept,
             moved=Term.DETECTION,
             unable="" if profile.penalty > 0 else _NO_PENALTY,

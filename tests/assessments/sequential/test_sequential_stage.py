@@ -20,6 +20,7 @@ from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.planning.deterrence import Term, with_term
 from tasks.adversary.profile import DerivedProfile
 from tasks.assessments.sequential.assessment import (
+    PATIENCE,
     _histogram,
     beliefs,
     curve,
@@ -27,6 +28,7 @@ from tasks.assessments.sequential.assessment import (
     exhausted_below,
     gate_figures,
     is_attacked,
+    patience,
     plan,
     sensitivities,
     thresholds,
@@ -378,15 +380,33 @@ def test_what_deters_is_enough_and_nothing_less_is(
 
 def test_sensitivity_holds_the_releases_own_value() -> None:
     facts = sensitivities(adversary(), 4)
-    assert [fact.term for fact in facts] == ["access_cost", "exploit_cost", "penalty", "detection"]
+    traits = ["prior", "discount", "confirmation", "max_penalties"]
+    assert [fact.term for fact in facts] == ["access_cost", "exploit_cost", "penalty", "detection", *traits]
     for fact in facts:
         values = [point.value for point in fact.points]
         assert values == sorted(values)
+        if fact.own is None:
+            assert fact.term == "max_penalties"
+            continue
         (own,) = (point for point in fact.points if point.value == pytest.approx(fact.own))
         assert (own.known_threshold, own.linked_threshold) == (3, 4)
     access = facts[0].points
     assert (access[0].value, access[0].known_threshold, access[0].linked_threshold) == (0, 4, 4)
     assert (access[-1].value, access[-1].known_threshold, access[-1].linked_threshold) == (100, 1, 4)
+
+
+def test_risk_by_patience() -> None:
+    """A group of three is worth 5 without a discount, and at 0.5 nothing."""
+    found = {one.discount: one for one in patience(adversary(access_cost=0), some([1, 3, 4], records=[1, 2, 1]))}
+    assert list(found) == sorted({*PATIENCE, 1.0})
+    assert (found[1.0].attacked_records, found[1.0].expected_reidentifications) == (3, 1.5)
+    assert (found[0.5].attacked_records, found[0.5].expected_reidentifications) == (1, 0.5)
+    assert [one.threshold_linked for one in found.values()] == sorted(one.threshold_linked for one in found.values())
+
+
+def test_risk_by_patience_has_the_declared_discount() -> None:
+    hasty = patience(adversary(access_cost=0, discount=0.7), some([1, 3, 4]))
+    assert [one.discount for one in hasty] == sorted({*PATIENCE, 0.7})
 
 
 def test_sensitivity_of_one_whom_nothing_deters() -> None:
