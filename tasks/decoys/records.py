@@ -29,6 +29,8 @@ from tasks.request.model import ReleaseRequest, ValueType
 Texts = list[str | None]
 
 _FEW = 20
+_EVEN = 0.2
+"""Variance of how many records share a value, as a share of the mean, below which that is no chance; by chance 1."""
 _MOST_DECIMALS = 6
 
 
@@ -97,9 +99,22 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
 
 
 def refuse_own_values(columns: OutboundColumns) -> None:
-    """Refuse columns in which nearly every record has a value of its own, by a ParameterError that names one."""
+    """Refuse columns whose values decoys cannot have, by a ParameterError that names one.
+
+    In a column of codes that are nearly every record's own a decoy would have a real person's; where values come in
+    groups of about one size, as microaggregation leaves them, a group of another size holds a decoy.
+    """
     for name, column in columns.by_name.items():
         if column.values.dtype.kind == "f":
+            _, size = np.unique(column.values[~np.isnan(column.values)], return_counts=True)
+            if len(size) >= _FEW and size.min() > 1 and size.var() < _EVEN * size.mean():
+                raise ParameterError(
+                    "no values can be invented for a column whose values come in groups of one size",
+                    where=f"column {name}",
+                    expected="values that records share by chance, if at all",
+                    got=f"{len(size)} values, nearly all in as many records as each other",
+                    fix="leave the column or the decoys out; a group of another size would hold a decoy",
+                )
             continue
         codes, records = np.unique(column.values, return_counts=True)
         known = records[[text is not None for text in column.write(codes)]]

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StringConstraints
 
 from tasks.request.attribute import (
+    GROUPING,
     NUMERIC,
     PARAMETER_OF,
     Attribute,
@@ -362,6 +363,18 @@ class ReleaseRequest(RequestPart):
             ),
             got="decoys beside a hierarchy with levels_may_cross",
             fix="remove them, or make the hierarchy a tree and remove levels_may_cross",
+        ),
+        Rule(
+            "masking in groups of k equal values shows decoys: a group of k + 1 holds one",
+            lambda one: (
+                _first(
+                    (f"masking.{place}.method", masking.method in GROUPING) for place, masking in enumerate(one.masking)
+                )
+                if one.continues is not None or any(who.decoys for who in one.recipients)
+                else None
+            ),
+            got="microaggregation beside decoys",
+            fix="mask by rank swapping or noise, leave the columns out, or remove the recipients' decoys",
         ),
         Rule(
             "dataset and population must be different files",
