@@ -136,7 +136,8 @@ def _misfit_notes(prepared: Prepared) -> Iterator[str]:
 
 def _class_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
     """Note on a gate on the prosecutor risk that nothing in the policy keeps open, with the term that does."""
-    terms, least = request.policy.generalization, request.policy.records_known
+    terms = request.policy.generalization
+    least = request.policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM)
     if least <= request.fewest_records:
         return
     term = f"k_anonymity: {{k: {least}, local_recoding: true}}"

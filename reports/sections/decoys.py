@@ -217,6 +217,18 @@ def detectability(fact: DetectabilityFact, judged: str = "") -> Iterator[Block]:
         "Seen by the classifier 34 | Classifier 30 | Area 16r | 95% interval 20r",
         rows,
     )
+    if fact.relations:
+        broken = (
+            f"Decoys break {numbers.integer(fact.broken)} of them: a record that breaks one is a decoy with a "
+            f"probability of up to {numbers.risk(fact.certainty)}."
+            if fact.broken
+            else "No record that breaks one is named as a decoy more surely than planned."
+        )
+        yield Paragraph(
+            f"Before any classifier {plural(fact.relations, 'relation')} of columns were tried that real records keep "
+            "to: sums, products and ratios, orders, columns that follow from others, values that are never together. "
+            f"{broken}"
+        )
     yield Paragraph(
         said(
             judged,

@@ -132,6 +132,7 @@ class Findings:
         )
 
 
+_ROUNDING = 1e-9
 _ONE_HAND = "The figure is of this copy and others in the same hand together."
 _WHOLE_ROW = "The figure is of the classes that the whole released row leaves."
 
@@ -163,7 +164,8 @@ def _worse(alone: GateResult, together: GateResult, why: str) -> GateResult:
     if alone.measured is None or together.measured is None:
         return alone
     sign = -1 if Measure(alone.id) in LARGER_IS_BETTER else 1
-    if sign * together.measured <= sign * alone.measured:
+    rounding = _ROUNDING * abs(alone.measured)
+    if sign * together.measured <= sign * alone.measured + rounding:
         return alone
     return together.model_copy(update={"alone": alone.measured, "because": f"{alone.because} {why}"})
 

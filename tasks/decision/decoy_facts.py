@@ -27,6 +27,15 @@ class DetectabilityFact(Fact):
     decoys: int = Field(description="Decoy classes drawn by the same mechanism that it was measured on.")
     real_classes: int
     size_p_value: float = Field(description="Of a test that decoy classes have other sizes than real ones.")
+    relations: int = Field(
+        default=0, description="Relations of columns that hold in all real records, or in 99 of 100."
+    )
+    broken: int = Field(
+        default=0, description="Those that name a decoy more surely than planned where a record breaks them."
+    )
+    certainty: float = Field(
+        default=0.0, description="Highest probability that a record which breaks such a relation is a decoy."
+    )
 
 
 class CollusionFact(Fact):

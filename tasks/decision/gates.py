@@ -104,7 +104,7 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
     """Whether the decoys of a copy cannot be distinguished from its real classes by more than an area under the curve.
 
     Judged is the greatest upper end of the classifiers' intervals, which need not be that of the largest area; a
-    detection that could not be measured does not pass.
+    detection that could not be measured does not pass, nor do decoys that break what real records keep to.
     """
     found = decoys.detectability
     judged = None if found is None else max(found.tried, key=lambda one: (math.isnan(one.high), one.high))
@@ -117,6 +117,11 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
         )
         if judged.high > threshold and judged.view == "population and values":
             because += " See policy.decoys.common_from: without it no decoy has values that many records share."
+        if found.broken:
+            because = (
+                f"{found.broken} of {found.relations} relations of columns, which real records keep to, are broken by "
+                f"decoys: a record that does so is one with a probability of up to {found.certainty:.2f}. {because}"
+            )
     return GateResult(
         id=DECOYS_DETECTABLE,
         title="Decoys cannot be distinguished from real classes",
@@ -124,7 +129,7 @@ def decoy_gate(decoys: DecoyFact, threshold: float) -> GateResult:
         interval=None if judged is None else Interval(low=judged.low, high=judged.high, level=0.95),
         comparison="at most",
         threshold=threshold,
-        passed=judged is not None and judged.high <= threshold,
+        passed=found is not None and judged is not None and judged.high <= threshold and not found.broken,
         because=because,
     )
 

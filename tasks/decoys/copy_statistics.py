@@ -18,7 +18,7 @@ from tasks.assessments.utility.numeric_change import cramers_v, varies
 from tasks.decision.decoy_facts import StatisticChange, StatisticsFact
 from tasks.decoys.classes import Floats
 from tasks.decoys.records import at_rows, outbound_columns
-from tasks.decoys.value_rules import Column, Columns
+from tasks.decoys.value_formulas import Column, Columns
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.request.model import ReleaseRequest
 

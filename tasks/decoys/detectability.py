@@ -19,12 +19,17 @@ its records' scores, and no class has records on both sides of a split. Scores o
 ranks within their fold. The interval is DeLong's, which takes the scores as given: it covers the sampling of classes,
 not of the folds.
 
+Before any classifier the relations of columns are asked that hold in all real records (``tasks.decoys.value_rules``): a
+record that breaks one is a decoy. Where few real records break it as well, of a copy with n_d decoys among n records it
+is one with probability n_d d/(n_d d + (n − n_d) r), d and r the shares of decoys and of real records that do.
+
 Of a single value a reader notices, apart from its size: how round a number is and whether it lies on the real column's
 grid; the weekday of a date; of both, how far they are from another column that is never below, or never above; whether
 some other record of the file has the same value.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -44,8 +49,9 @@ from tasks.decoys.classes import ClassTable, Flags, Floats, Rows
 from tasks.decoys.decoy_cells import boosting
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.records import ClassRecords, at_rows
+from tasks.decoys.value_formulas import Columns, Kinds
 from tasks.decoys.value_grid import ValueGrid, ValueKind, human_steps, weekdays
-from tasks.decoys.value_rules import Columns, Kinds, differences, kind_of, orders
+from tasks.decoys.value_rules import Rules, differences, find_rules, kind_of, orders
 from tasks.microdata.tuples import Counts
 
 CONFIDENCE = 0.95
@@ -71,14 +77,37 @@ class View(StrEnum):
     VALUES = "population and values"
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What a copy's decoys are held against."""
+
+    rules: Rules
+    """Relations of the real records."""
+    held: tuple[ClassRecords, ...] = ()
+    """Decoys that recipients have; they may be older than the relations."""
+    decoys: int = 1
+    """Decoy records of a copy."""
+    probability: float = 0.0
+    """Probability that the copy promises for a decoy to be named with, 1/(1 + t)."""
+
+
 def detectability(
-    release: LinkedRelease, decoys: ClassRecords, real: ClassRecords, kinds: Kinds, generator: np.random.Generator
+    release: LinkedRelease,
+    decoys: ClassRecords,
+    real: ClassRecords,
+    kinds: Kinds,
+    generator: np.random.Generator,
+    *,
+    planned: Planned | None = None,
 ) -> DetectabilityFact:
     """Try to distinguish the decoys of all recipients from the released classes.
 
     Of either at least ``LEAST_DECOYS`` classes, with the same columns; decoys of all recipients come from one mechanism
-    and go together. The generator gives the folds and, of many real classes, those that are tried.
+    and go together. The generator gives the folds and, of many real classes, those that are tried. `planned` has the
+    relations of the real records; found here where not given.
     """
+    planned = planned or Planned(find_rules(real.columns, kinds, real.groups) if real.columns else Rules((), ()))
+    certain = broken_relations(decoys, real, planned)
     chosen = _chosen(real.classes, generator, with_values=bool(real.columns))
     decoy = np.arange(len(decoys.classes) + len(chosen)) < len(decoys.classes)
     sizes = np.log(np.concatenate([decoys.classes.records, real.classes.records[chosen]]))
@@ -106,7 +135,23 @@ def detectability(
         decoys=len(decoys.classes),
         real_classes=len(chosen),
         size_p_value=size_p_value(decoys.classes.records, real.classes.records, generator),
+        relations=len(certain),
+        broken=int(np.count_nonzero(certain > planned.probability + 1e-9)),
+        certainty=float(certain.max(initial=0.0)),
     )
+
+
+def broken_relations(decoys: ClassRecords, real: ClassRecords, planned: Planned) -> Floats:
+    """For each relation of the real records P(decoy) of a record that breaks it; 0 if none does."""
+    if not real.columns:
+        return np.zeros(0)
+    found, tried = [], (decoys, *planned.held)
+    for rule in planned.rules.every:
+        own = max(np.mean(rule.broken({**part.columns, **part.groups})) for part in tried)
+        others = np.count_nonzero(rule.broken({**real.columns, **real.groups}))
+        weight = planned.decoys * own
+        found.append(weight / (weight + others) if weight else 0.0)
+    return np.array(found)
 
 
 def _scores(classifier: str, matrix: Floats, class_of_row: Rows, decoy: Flags, folds: Rows) -> Floats:

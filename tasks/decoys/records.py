@@ -19,15 +19,18 @@ from tasks.core.errors import ParameterError
 from tasks.decoys.classes import ClassTable, Floats, Rows
 from tasks.decoys.linked_release import LinkedRelease, finite
 from tasks.decoys.manifest import Record
+from tasks.decoys.value_formulas import Column
 from tasks.decoys.value_grid import ValueKind
 from tasks.decoys.value_model import draw_values
-from tasks.decoys.value_rules import Column
+from tasks.decoys.value_rules import Rules, find_rules
 from tasks.masking.masked_columns import MaskedColumns, written_number
 from tasks.request.model import ReleaseRequest, ValueType
 
 Texts = list[str | None]
 
 _FEW = 20
+_EVEN = 0.2
+"""Variance of how many records share a value, as a share of the mean, below which that is no chance; by chance 1."""
 _MOST_DECIMALS = 6
 
 
@@ -96,9 +99,22 @@ def outbound_columns(frame: pd.DataFrame, request: ReleaseRequest, masked: Maske
 
 
 def refuse_own_values(columns: OutboundColumns) -> None:
-    """Refuse columns in which nearly every record has a value of its own, by a ParameterError that names one."""
+    """Refuse columns whose values decoys cannot have, by a ParameterError that names one.
+
+    In a column of codes that are nearly every record's own a decoy would have a real person's; where values come in
+    groups of about one size, as microaggregation leaves them, a group of another size holds a decoy.
+    """
     for name, column in columns.by_name.items():
         if column.values.dtype.kind == "f":
+            _, size = np.unique(column.values[~np.isnan(column.values)], return_counts=True)
+            if len(size) >= _FEW and size.min() > 1 and size.var() < _EVEN * size.mean():
+                raise ParameterError(
+                    "no values can be invented for a column whose values come in groups of one size",
+                    where=f"column {name}",
+                    expected="values that records share by chance, if at all",
+                    got=f"{len(size)} values, nearly all in as many records as each other",
+                    fix="leave the column or the decoys out; a group of another size would hold a decoy",
+                )
             continue
         codes, records = np.unique(column.values, return_counts=True)
         known = records[[text is not None for text in column.write(codes)]]
@@ -191,6 +207,11 @@ class RealRecords:
         rows = np.flatnonzero(number >= 0)
         return ClassRecords(self.release.classes, at_rows(self.columns.values, rows), number[rows])
 
+    @cached_property
+    def rules(self) -> Rules:
+        """What all released records keep to, with their groups, which a reader of the file sees."""
+        return find_rules(self.released.columns, self.columns.kinds, self.released.groups)
+
 
 @dataclass(frozen=True)
 class ClassRecords:
@@ -200,6 +221,12 @@ class ClassRecords:
     columns: dict[str, Column] = field(repr=False)
     """In numbers, each of shape (n_records,); empty where the file has no columns beside its quasi-identifiers."""
     class_of_record: Rows = field(repr=False)
+
+    @property
+    def groups(self) -> dict[str, Column]:
+        """Released group of each record by quasi-identifier, named unlike any column."""
+        cells = self.classes.cells[self.class_of_record].astype(np.int64)
+        return {f"released group {axis}": column for axis, column in enumerate(cells.T)}
 
 
 def draw_records(
@@ -214,7 +241,9 @@ def draw_records(
     values, kinds, drawn = real.columns.values, real.columns.kinds, dict[str, Column]()
     if values:
         places = np.concatenate(context)
-        drawn = draw_values(values, real.context, places, generator, common_from=common_from, kinds=kinds)
+        cells = [ClassRecords(table, {}, number).groups for table, number in zip(tables, numbers, strict=True)]
+        rules = replace(real.rules, given={name: np.concatenate([own[name] for own in cells]) for name in cells[0]})
+        drawn = draw_values(values, real.context, places, generator, common_from=common_from, kinds=kinds, rules=rules)
     ends = np.cumsum([0, *map(len, numbers)])
     return [
         ClassRecords(table, at_rows(drawn, np.arange(start, end)), number)

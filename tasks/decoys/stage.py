@@ -15,7 +15,7 @@ from tasks.decoys.classes import ClassTable, Flags, joined
 from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.copy_statistics import appended, statistics_fact
 from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
-from tasks.decoys.detectability import LEAST_DECOYS, detectability
+from tasks.decoys.detectability import LEAST_DECOYS, Planned, detectability
 from tasks.decoys.linked_release import missing_tuples
 from tasks.decoys.manifest import DecoyManifest, Holder, Record
 from tasks.decoys.planning import (
@@ -30,8 +30,16 @@ from tasks.decoys.planning import (
     of_others,
     plan,
 )
-from tasks.decoys.records import RealRecords, as_texts, at_rows, draw_records, outbound_columns, refuse_own_values
-from tasks.decoys.value_rules import Column, Columns
+from tasks.decoys.records import (
+    ClassRecords,
+    RealRecords,
+    as_texts,
+    at_rows,
+    draw_records,
+    outbound_columns,
+    refuse_own_values,
+)
+from tasks.decoys.value_formulas import Column, Columns
 from tasks.microdata.hierarchy import Codes
 
 _TRIALS = (30, 60)
@@ -84,9 +92,12 @@ class _Planting:
         refuse_own_values(self.columns)
         self.axes, self.copies = axes_of(self.first), copies_to_mark(candidates)
         self.minimum = minimum_class(self.first)
+        self._real = dict[str, RealRecords]()
 
     def real(self, one: CopyToMark) -> RealRecords:
-        return RealRecords(one.release, self.first.prepared.tuple_of_record, self.columns)
+        """The records of a copy; the same for copies generalized alike, whose relations are found once."""
+        made = RealRecords(one.release, self.first.prepared.tuple_of_record, self.columns)
+        return self._real.setdefault(one.form, made)
 
     def records_of(self, made: DecoyPlan) -> list[tuple[Record, ...]]:
         """Decoy records of each share, seats included."""
@@ -149,7 +160,22 @@ class _Planting:
             return None
         real, common = self.real(one), self.first.request.policy.decoys.common_from
         (drawn,) = draw_records(real, [table], generator, common_from=common)
-        return detectability(one.release, drawn, real.released, self.columns.kinds, generator)
+        planned = None
+        if self.columns.by_name:
+            held = [other for other in manifest.holders if other.generalization == holder.generalization and other.rows]
+            planned = Planned(
+                real.rules, tuple(self._held(one, other) for other in held), len(holder.rows), 1 / (1 + manifest.ratio)
+            )
+        return detectability(one.release, drawn, real.released, self.columns.kinds, generator, planned=planned)
+
+    def _held(self, one: CopyToMark, holder: Holder) -> ClassRecords:
+        """A holder's decoys, which may be of a version before, with their groups where released classes have them."""
+        cells = holder.decoys.cells.copy()
+        for axis, line in enumerate(self.axes):
+            for position in np.unique(one.release.classes.cells[:, axis]):
+                cells[holder.decoys.cells[:, axis] == line.canonical[position], axis] = position
+        table = ClassTable(cells, holder.decoys.records, holder.decoys.people)
+        return ClassRecords(table, self.columns.read(holder.rows), np.repeat(np.arange(len(table)), table.records))
 
     def _statistics(self, one: CopyToMark, holder: Holder, missing: Flags) -> StatisticsFact:
         """The copy against the same copy without decoys and with no class missing."""

@@ -14,11 +14,10 @@ which the absence of common vectors would give decoys away.
 
 Two values that no real record has together can be impossible together, and a reader sees that easily. A decoy with such
 a pair is drawn again as well, a limited number of times; so is one that breaks what holds in all real records
-(``tasks.decoys.value_rules``).
+(``tasks.decoys.value_rules``): what follows from other columns is drawn after them and filled in.
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -26,22 +25,18 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tasks.core.errors import ParameterError
-from tasks.decoys.classes import Flags, Floats, Rows
+from tasks.decoys.classes import Floats, Rows
+from tasks.decoys.value_formulas import LEAST_RECORDS, Column, Columns, Formula, Kinds
 from tasks.decoys.value_grid import ValueGrid, ValueKind, monthly, weekdays
 from tasks.decoys.value_rules import (
-    LEAST_RECORDS,
-    Column,
-    Columns,
-    Kinds,
+    Rules,
     SeenPairs,
-    Sum,
     as_paired,
     differences,
+    find_rules,
     kind_of,
     leader_of,
     missing_of,
-    orders,
-    sums,
 )
 
 _LEAF = 5
@@ -55,8 +50,8 @@ _DRAWS = 100
 """Times that a record is drawn before the columns are held to have nothing to offer but copies."""
 _PAIRED_DRAWS = 20
 """Number of these draws in which a pair of values that no real record has counts as well."""
-_RULED_DRAWS = 60
-"""Draws in which an order, a sum or missing values unlike all real records' count."""
+_UNLIKE_DRAWS = 60
+"""Draws in which missing values unlike all real records' count."""
 _NUMBERS: Kinds = MappingProxyType({})
 
 
@@ -68,6 +63,7 @@ def draw_values(
     *,
     common_from: int | None = None,
     kinds: Kinds = _NUMBERS,
+    rules: Rules | None = None,
 ) -> dict[str, Column]:
     """Draw the values of decoy records, named and typed as the real columns.
 
@@ -76,17 +72,18 @@ def draw_values(
     floats numbers (NaN is missing), or by `kinds` dates as whole days since 1970 or values out of a list. The contexts,
     finite and of shape (n_records, n_features) and (n_decoys, n_features), are what values may depend on: the place of
     each record's class. A vector may be a decoy's too if `common_from` real records, from 2, share it; never where not
-    given. A ParameterError says that some decoy is a copy however often it is drawn.
+    given. No decoy breaks any of the `rules` that real records keep to, found here where not given. A ParameterError
+    says that some decoy is a copy, or breaks a rule, however often it is drawn.
     """
     sample = np.sort(generator.permutation(len(context))[:_TRAINING])
-    models = _learned(columns, context, sample, kinds, generator)
+    rules = rules or find_rules(columns, kinds, {})
+    follow = {fill.name: fill for fill in rules.fills}
+    ordered = {name: columns[name] for name in (*(name for name in columns if name not in follow), *follow)}
+    computed = frozenset(name for name, fill in follow.items() if isinstance(fill, Formula))
+    models = _learned(ordered, context, sample, kinds, computed, generator=generator)
     real = Counter(_vectors(columns))
     taken = frozenset(model.name for model in models if model.takes)
     pairs, missing = SeenPairs.of(as_paired(columns, taken, kinds)), SeenPairs.of(missing_of(columns))
-    rules: list[Callable[[Columns], Flags]] = [order.broken for order in orders(columns, kinds)]
-    rules += [model.total.broken for model in models if model.total is not None]
-    if len(context) >= LEAST_RECORDS and missing.values:
-        rules.append(lambda now: missing.broken(missing_of(now)))
     drawn = {name: np.empty(len(decoy_context), dtype=column.dtype) for name, column in columns.items()}
     pending = np.arange(len(decoy_context))
     for number in range(_DRAWS):
@@ -94,18 +91,30 @@ def draw_values(
             return drawn
         features = [decoy_context[pending]]
         for model in models:
-            values = model.draw(np.column_stack(features), drawn, pending, generator)
+            values = drawn[model.name][pending] = model.draw(np.column_stack(features), drawn, pending, generator)
+            if model.name in follow:
+                known = {name: column[pending] for name, column in {**rules.given, **drawn}.items()}
+                values = drawn[model.name][pending] = follow[model.name].fill(known, generator)
             features += _seen_as(values, model.kind, model.values)
         now = {name: column[pending] for name, column in drawn.items()}
         shared = np.array([real[vector] for vector in _vectors(now)])
         again = (shared > 0) & (shared < (common_from or np.inf))
         if number < _PAIRED_DRAWS:
             again |= pairs.broken(as_paired(now, taken, kinds))
-        if number < _RULED_DRAWS:
-            again |= np.any([broken(now) for broken in rules], axis=0)
-        pending = pending[again]
+        if number < _UNLIKE_DRAWS and len(context) >= LEAST_RECORDS and missing.values:
+            again |= missing.broken(missing_of(now))
+        breaks = rules.broken({name: column[pending] for name, column in rules.given.items()} | now)
+        pending, ruled = pending[again | breaks], int(np.count_nonzero(breaks))
     if not len(pending):
         return drawn
+    if 2 * ruled > len(pending):
+        raise ParameterError(
+            "decoys cannot keep to what holds in all real records",
+            where=f"{len(columns)} columns",
+            expected=f"in {_DRAWS} draws a vector of values for each decoy that fits its class and the other columns",
+            got=f"none for {ruled} of {len(decoy_context)} decoy records",
+            fix="ask for fewer decoy classes, or leave out a column that follows from others",
+        )
     copied = "at all" if common_from is None else f"that fewer than {common_from} real records share"
     raise ParameterError(
         "decoys cannot be told apart from real records in their other columns",
@@ -167,12 +176,13 @@ class _ColumnModel:
     grid: ValueGrid | None
     bounds: tuple[float, float, float, float]
     """Least and largest value, least and largest distance from the leader."""
-    total: Sum | None
+    computed: bool
+    """Whether a formula puts values in place of those drawn."""
 
     @property
     def takes(self) -> bool:
         """Whether all its values are real ones."""
-        return self.total is None and self.leader is None and self.alone is not None and not self.alone.between
+        return not self.computed and self.leader is None and self.alone is not None and not self.alone.between
 
     def draw(self, features: Floats, drawn: dict[str, Column], rows: Rows, generator: np.random.Generator) -> Column:
         """Draw the values of some of the records, of which the columns before are drawn."""
@@ -189,9 +199,7 @@ class _ColumnModel:
             low, high, anchor = self.alone.drawn(features[~followed], generator)
             found[~followed] = self._placed((low, high), anchor, generator) if self.alone.between else anchor
         drawn[self.name][rows] = found
-        if self.total is not None:
-            drawn[self.name][rows] = self.total.fill(drawn, rows)
-        return drawn[self.name][rows]
+        return found
 
     def _placed(
         self,
@@ -216,13 +224,21 @@ class _ColumnModel:
 
 
 def _learned(
-    columns: Columns, context: Floats, sample: Rows, kinds: Kinds, generator: np.random.Generator
+    columns: Columns,
+    context: Floats,
+    sample: Rows,
+    kinds: Kinds,
+    computed: frozenset[str],
+    *,
+    generator: np.random.Generator,
 ) -> list[_ColumnModel]:
     """A model for each column, from the context and the columns before it in a sample of the records."""
-    features, models, totals = [context[sample]], list[_ColumnModel](), sums(columns, kinds)
+    features, models = [context[sample]], list[_ColumnModel]()
     for name, column in columns.items():
         kind, values = kind_of(name, kinds), column[sample]
         taken = kind is ValueKind.LISTED or (kind is ValueKind.DATE and monthly(column.astype(np.float64)))
+        # Of a column that is computed only what is missing counts.
+        taken |= name in computed
         between = column.dtype.kind == "f" and not taken and _mostly_different(values)
         leader, unled = None if taken else leader_of(columns, name, kinds), np.full(len(values), np.nan)
         apart = unled if leader is None else differences(columns, leader, name)[sample]
@@ -238,7 +254,7 @@ def _learned(
             following = _Leaves(rows, far, own, between=_mostly_different(far), generator=generator)
         grid = ValueGrid.of(column.astype(np.float64), kind) if between or leader is not None else None
         bounds = (*_ends(column), *_ends(apart))
-        models.append(_ColumnModel(name, kind, column, alone, following, leader, grid, bounds, totals.get(name)))
+        models.append(_ColumnModel(name, kind, column, alone, following, leader, grid, bounds, name in computed))
         features += _seen_as(values, kind, values)
     return models
 

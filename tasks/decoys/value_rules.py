@@ -1,33 +1,110 @@
 """Rules between columns that hold in all real records, and whose breach would reveal a decoy.
 
-Orders (an admission before its discharge), sums (days of stay that lead from one date to the other), and pairs of
-values that some record has: of values that are taken from real records, of weekdays, and of what is missing.
+Formulas (``tasks.decoys.value_formulas``), orders (an admission before its discharge), columns that depend on others (a
+district on its ZIP code, a class on a number's threshold), and pairs of values that some record has: of values that are
+taken from real records, of weekdays, and of what is missing. Released groups of quasi-identifiers take part.
+
+A dependency, or a pair that is never seen, is a rule where a breach would be telling: by the share of values that are
+seen once (Good 1953), less than one in a hundred further records would break it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.decoys.classes import Flags, Floats, Rows
-from tasks.decoys.value_grid import ValueKind, decimals_of, weekdays
+from tasks.decoys.classes import Flags, Floats
+from tasks.decoys.formula_search import formulas
+from tasks.decoys.value_dependencies import Dependency, Threshold, dependencies
+from tasks.decoys.value_formulas import LEAST_RECORDS, Column, Columns, Formula, Kinds
+from tasks.decoys.value_grid import ValueKind, weekdays
 
-Column = NDArray[np.number]
-Columns = Mapping[str, Column]
-"""Columns of records by name: integers are codes of values, floats are numbers with NaN where missing."""
-Kinds = Mapping[str, ValueKind]
-"""Kind of value of columns of floats; numbers where nothing is said."""
-
-LEAST_RECORDS = 20
-"""Records in which something has to hold before it is held to be no accident."""
 _TIGHT = 0.25
 """Share of a column's standard deviation below which its distance from another column is drawn in its place."""
-_HEAD = 64
-"""Records on which sums are looked for before all records are asked."""
-_NOISE = 1e-9
-"""Share of the largest number by which floats may miss a sum."""
+
+
+class Rule(Protocol):
+    """Something that holds in all real records, or in all but a few."""
+
+    def broken(self, columns: Columns) -> Flags:
+        """Whether each record breaks it; not where it says nothing."""
+
+
+class Fill(Rule, Protocol):
+    """A rule by which one column follows from others."""
+
+    @property
+    def name(self) -> str:
+        """The column that follows."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Columns that it follows from."""
+
+    def fill(self, columns: Columns, generator: np.random.Generator) -> Column:
+        """The column's values as they follow."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What real records keep to; decoys must, or they would be told with certainty."""
+
+    every: tuple[Rule, ...]
+    fills: tuple[Fill, ...]
+    """Those by which columns are filled in, at most one a column, each after those of its inputs."""
+    given: Columns = field(default_factory=dict, repr=False)
+    """Released groups of the decoys, which are not drawn."""
+
+    def broken(self, columns: Columns) -> Flags:
+        """Whether each record breaks some rule."""
+        found = np.zeros(len(next(iter(columns.values()))), dtype=bool)
+        for rule in self.every:
+            found |= rule.broken(columns)
+        return found
+
+
+def find_rules(columns: Columns, kinds: Kinds, given: Columns) -> Rules:
+    """All rules that real records keep to; `given` has their released groups as codes, named unlike any column."""
+    exact, open_ = list[Formula](), list[Formula]()
+    for formula in formulas(columns, kinds):
+        (exact if formula.rounding else open_).append(formula)
+    place = {name: number for number, name in enumerate(columns)}
+    exact.sort(key=lambda one: not one.follows)
+    sharp = [one for one in exact if one.fills]
+    others = list(dependencies(columns, kinds, given))
+    tables = sorted((one for one in others if isinstance(one, Dependency)), key=lambda one: -place.get(one.name, -1))
+    steps = [one for one in others if isinstance(one, Threshold) and one.clean]
+    fills = list[Fill]()
+    usable: list[Fill] = [
+        *sharp,
+        *tables,
+        *steps,
+        *(one for one in open_ if kind_of(one.name, kinds) is ValueKind.NUMBER),
+    ]
+    for one in usable:
+        if one.name in columns and not _leads_to(one.name, one.inputs, fills):
+            fills.append(one)
+    sets = [{one.name, *one.inputs} for one in fills]
+    kept = [one for one in open_ if one in fills or {one.name, *one.inputs} not in sets]
+    order = sorted(fills, key=lambda one: len(_before(one, fills)))
+    return Rules((*exact, *kept, *others, *orders(columns, kinds)), tuple(order))
+
+
+def _before(one: Fill, fills: Sequence[Fill]) -> set[str]:
+    """All columns that one follows from, through others as well."""
+    found, new = set[str](), set(one.inputs)
+    while new:
+        found |= new
+        new = {part for other in fills if other.name in new for part in other.inputs} - found
+    return found
+
+
+def _leads_to(name: str, inputs: Sequence[str], fills: Sequence[Fill]) -> bool:
+    """Whether a column is filled already, or one of some inputs follows from it."""
+    return any(one.name == name or (one.name in inputs and name in _before(one, fills)) for one in fills)
 
 
 def kind_of(name: str, kinds: Kinds) -> ValueKind:
@@ -68,60 +145,6 @@ def orders(columns: Columns, kinds: Kinds) -> tuple[Order, ...]:
             elif (second <= first).all():
                 found.append(Order(other, one, bool((second < first).all())))
     return tuple(found)
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A column that follows from two columns before it: it, or one of them, is the sum of the other two."""
-
-    name: str
-    plus: tuple[str, ...]
-    minus: tuple[str, ...]
-    decimals: int | None
-    low: float
-    """Least value of the column; a record whose sum is less breaks the rule."""
-    high: float
-
-    def fill(self, columns: Columns, rows: Rows) -> Column:
-        """The column's values in some rows: what follows, or as they are where something is missing."""
-        own = columns[self.name][rows]
-        total = sum(columns[name][rows] for name in self.plus) - sum(columns[name][rows] for name in self.minus)
-        exact = total if self.decimals is None else np.round(total, self.decimals) + 0.0
-        return np.asarray(np.where(np.isnan(own) | np.isnan(exact), own, exact))
-
-    def broken(self, columns: Columns) -> Flags:
-        """Whether each record's sum lies outside the column's range."""
-        return np.asarray((columns[self.name] < self.low) | (columns[self.name] > self.high))
-
-
-def sums(columns: Columns, kinds: Kinds) -> dict[str, Sum]:
-    """Sums of numbers, and of a date and days, by the last of their three columns; one for each."""
-    names = [name for name in numbers_of(columns) if kind_of(name, kinds) is not ValueKind.LISTED]
-    found: dict[str, Sum] = {}
-    matrix = np.column_stack([columns[name].astype(np.float64) for name in names]) if names else np.empty((0, 0))
-    known = ~np.isnan(matrix)
-    noise = _NOISE * max(float(np.abs(matrix[known]).max(initial=0.0)), 1.0)
-    dates = [kind_of(name, kinds) is ValueKind.DATE for name in names]
-    for one, other in combinations(range(len(names)), 2):
-        total = matrix[:, one] + matrix[:, other]
-        missed = np.abs(matrix[:_HEAD] - total[:_HEAD, None]) > noise
-        for whole in np.flatnonzero(~missed.any(axis=0)).tolist():
-            last = max(one, other, whole)
-            complete = known[:, [one, other, whole]].all(axis=1)
-            if (
-                whole not in (one, other)
-                and names[last] not in found
-                and dates[one] + dates[other] == dates[whole]
-                and complete.sum() >= LEAST_RECORDS
-                and (np.abs(matrix[complete, whole] - total[complete]) <= noise).all()
-                and matrix[complete, one].any()
-                and matrix[complete, other].any()
-            ):
-                parts = tuple(names[place] for place in (one, other) if place != last)
-                plus, minus = (parts, ()) if last == whole else ((names[whole],), parts)
-                own = matrix[known[:, last], last]
-                found[names[last]] = Sum(names[last], plus, minus, decimals_of(own), float(own.min()), float(own.max()))
-    return found
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
-from tasks.request.model import BudgetPolicy, Method
+from tasks.request.model import BudgetPolicy, GatesBudget, Method
 
 _OUTCOMES_KEPT = 16
 
@@ -90,7 +90,8 @@ def _nested(hierarchy: Hierarchy, extra: SafeHarborAxis) -> bool:
     return True
 
 
-def _problem(table: CountIndex, payoffs: Follower, weights: Floats) -> Problem:
+def game_problem(table: CountIndex, payoffs: Follower, weights: Floats) -> Problem:
+    """The game on a table; parameters as of ``generalize``."""
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
@@ -136,15 +137,23 @@ def _method_cells(
     """Cells that the method itself gives; those of the last one are kept, as they do not depend on demands."""
     key = _key(method, payoffs, weights, cell_weights)
     if key not in table.made:
-        problem = _problem(table, payoffs, weights)
+        problem, within = game_problem(table, payoffs, weights), False
         chosen = METHODS[method]
-        if table.budget is not None and (chosen.per_record or chosen.partition is not None):
-            found = _budgeted(table, problem, method, cell_weights, table.budget)
-        else:
+        budget = table.budget if chosen.per_record or chosen.partition is not None else None
+        if budget is None or (isinstance(budget, GatesBudget) and budget.least_records is None):
             found = _unlimited(table, problem, method, cell_weights)
+            within = budget is None or _fewest_people(table, found.own) >= (budget.least_people or 1)
+        if budget is not None and not within:
+            found = _budgeted(table, problem, method, cell_weights, budget)
         table.made.clear()
         table.made[key] = found
     return table.made[key]
+
+
+def _fewest_people(table: CountIndex, own: Codes) -> int:
+    """People of the smallest cell that people have."""
+    place = np.unique(cell_numbers(own, table.axis_sizes), return_inverse=True)[1]
+    return int(np.bincount(place, weights=table.population.counts).min())
 
 
 def _unlimited(table: CountIndex, problem: Problem, method: Method, cell_weights: str) -> MethodCells:
@@ -194,7 +203,7 @@ def _budgeted(
 
 def information_kept(table: CountIndex, payoffs: Follower, weights: Floats, cells: Codes) -> Floats:
     """Share of information that each of some cells keeps, 0 to 1, groups that only Safe Harbor has included."""
-    loss, lost = _problem(table, payoffs, weights).loss, np.zeros(len(cells))
+    loss, lost = game_problem(table, payoffs, weights).loss, np.zeros(len(cells))
     for axis, (losses, extra) in enumerate(zip(loss.by_axis, table.safe_harbor, strict=True)):
         lost += np.concatenate([losses, loss.weights[axis] * np.log(extra.extra_sizes)])[cells[:, axis]]
     return 1.0 - lost / loss.maximum

@@ -66,4 +66,4 @@ def same_domain(values: pd.Index, domain: pd.Index) -> bool:
         return True
     whole = bool((numbers % 1 == 0).all())
     density = min(len(domain) / (numbers.max() - numbers.min() + 1), 1.0)
-    return whole and density**shared <= _CHANCE
+    return whole and bool(density**shared <= _CHANCE)

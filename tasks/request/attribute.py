@@ -330,6 +330,8 @@ PARAMETER_OF = {
     MaskingName.CORRELATED_NOISE: "noise",
 }
 """The one parameter that each method needs."""
+GROUPING = (MaskingName.INDIVIDUAL_RANKING, MaskingName.MDAV)
+"""Methods after which k records or more have each value."""
 
 
 class Masking(RequestPart):

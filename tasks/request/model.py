@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StringConstraints
 
 from tasks.request.attribute import (
+    GROUPING,
     NUMERIC,
     PARAMETER_OF,
     Attribute,
@@ -51,6 +52,7 @@ from tasks.request.policy import (
     DecoyPolicy,
     Diversity,
     Gate,
+    GatesBudget,
     GeneralizationPolicy,
     KAnonymity,
     LinkagePolicy,
@@ -363,6 +365,18 @@ class ReleaseRequest(RequestPart):
             fix="remove them, or make the hierarchy a tree and remove levels_may_cross",
         ),
         Rule(
+            "masking in groups of k equal values shows decoys: a group of k + 1 holds one",
+            lambda one: (
+                _first(
+                    (f"masking.{place}.method", masking.method in GROUPING) for place, masking in enumerate(one.masking)
+                )
+                if one.continues is not None or any(who.decoys for who in one.recipients)
+                else None
+            ),
+            got="microaggregation beside decoys",
+            fix="mask by rank swapping or noise, leave the columns out, or remove the recipients' decoys",
+        ),
+        Rule(
             "dataset and population must be different files",
             lambda one: PurePosixPath(one.dataset.path) == PurePosixPath(one.population.path),
             "population.path",
@@ -448,15 +462,23 @@ class ReleaseRequest(RequestPart):
 
     @property
     def budget(self) -> BudgetPolicy | None:
-        """Limits of the whole file: the policy's, or those that keep its gate on the prosecutor risk open.
+        """Limits of the whole file: the policy's; where it states none on classes, those that its gates imply.
 
-        The latter are of partitions, where the policy states no terms on the classes of the file.
+        The latter are of partitions: the records of a class by the gate on the prosecutor risk, and the people, whom a
+        deterred sequential adversary does not take, by those on the informed recipient and the journalist.
         """
-        terms, least = self.policy.generalization, self.policy.records_known
+        terms = self.policy.generalization
         stated = terms.budget or terms.k_anonymity or terms.collusion or terms.minimum_class_size > 1
-        if stated or least == 1 or _crossing(self) or not self.methods <= PARTITIONS:
+        if stated or _crossing(self) or not self.methods <= PARTITIONS:
             return terms.budget
-        return BudgetPolicy(least_records=least, suppression=LEFT_OUT)
+        records, people = self.policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM), 1
+        if terms.adversary == "sequential":
+            people = self.policy.fewest_passing(Measure.TRANSPARENT_MAXIMUM, Measure.JOURNALIST_MAXIMUM)
+        if records == people == 1:
+            return None
+        if records == 1:
+            return GatesBudget(least_people=people)
+        return GatesBudget(least_records=records, least_people=people, suppression=LEFT_OUT)
 
     @property
     def fewest_records(self) -> int:

@@ -158,6 +158,10 @@ class BudgetPolicy(RequestPart):
     )
 
 
+class GatesBudget(BudgetPolicy):
+    """Limits that follow from the gates of a policy that states none."""
+
+
 class GeneralizationPolicy(RequestPart):
     """The default generalization method and its terms."""
 
@@ -698,10 +702,9 @@ class Policy(RequestPart):
             return gates
         return (*gates, prosecutor_gate(threshold))
 
-    @property
-    def records_known(self) -> int:
-        """Fewest records of a class that the gate on the prosecutor risk lets pass; 1 without one."""
-        thresholds = (one.threshold for one in self.gates if one.measure is Measure.PROSECUTOR_MAXIMUM)
+    def fewest_passing(self, *measures: Measure) -> int:
+        """Fewest records or people of a class that gates on a highest risk of 1 over them let pass; 1 without one."""
+        thresholds = (one.threshold for one in self.gates if one.measure in measures)
         return max((records_for(threshold) for threshold in thresholds if threshold), default=1)
 
     @property

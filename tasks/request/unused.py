@@ -1,9 +1,22 @@
 """Terms of a request that have no effect; without a notice they would be taken for protection."""
 
 from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
 
 from tasks.core.people import may_be_same_person
-from tasks.request.model import NUMERIC, PARTITIONS, KAnonymity, Measure, Method, ReleaseRequest, Role
+from tasks.request.model import (
+    NUMERIC,
+    PARTITIONS,
+    AdversaryTerms,
+    CombinedPolicy,
+    KAnonymity,
+    Measure,
+    Method,
+    Recipient,
+    ReleaseRequest,
+    Role,
+)
 
 OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith("sequential.")) | {
     Measure.TRANSPARENT_ATTACKED,
@@ -13,12 +26,15 @@ OF_TERMS = frozenset(measure for measure in Measure if measure.value.startswith(
 """Measures that depend on a recipient's terms, as in ``tasks.assessments.identity.uncertain.terms``."""
 _MISSED = 0.025
 """Error of an exact 95 % interval on each side; its lower end is this root where all draws pass."""
+_DETECTION = ("detection_intercept", "detection_slope", "max_penalties")
+_AGREED = ("detection_rate", "detection_slope", "ends_on_breach")
+_NO_GAME = frozenset({Method.SAFE_HARBOR, Method.K_ANONYMITY})
 _NO_ATTACK = frozenset({Method.NO_ATTACK, Method.NO_ATTACK_PARTITION, Method.NO_ATTACK_REMAINDER})
 
 
 def unused_terms(request: ReleaseRequest) -> tuple[str, ...]:
     """One sentence for each term of a request that has no effect, in the order of the request."""
-    notes = (*_of_columns_and_recipients(request), *_of_policy(request), *_of_review(request))
+    notes = (*_of_columns_and_recipients(request), *_of_knowledge(request), *_of_policy(request), *_of_review(request))
     return tuple(sentence for applies, sentence in notes if applies)
 
 
@@ -36,16 +52,73 @@ def _of_columns_and_recipients(request: ReleaseRequest) -> _Notes:
         for name, attribute in request.attributes.items()
         if "weight" in attribute.model_fields_set and (preset != "declared" or attribute.role is not Role.QUASI)
     ]
+    unread = [name for name in ("delimiter", "encoding") if name in request.dataset.model_fields_set]
+    unscanned = [name for name, one in request.attributes.items() if not one.scan and one.role.withheld]
     return [
-        (unweighted, f"weight ({_listed(unweighted)}) is not used; {why}"),
-        *(
-            (
-                recipient.prior_release_ids,
-                f"recipients[{recipient.id}].prior_release_ids is shown in the determination, and compared when the "
-                "release is assessed again; the gate compares no releases",
-            )
-            for recipient in request.recipients
+        (
+            unread and Path(request.dataset.path).suffix == ".parquet",
+            f"dataset ({_listed(unread)}) is not used; a Parquet file has none",
         ),
+        (unweighted, f"weight ({_listed(unweighted)}) is not used; {why}"),
+        (unscanned, f"scan ({_listed(unscanned)}) is not used; withheld columns are not scanned"),
+        (
+            "delivery_format" in request.model_fields_set and all(one.delivery_format for one in request.recipients),
+            "delivery_format is not used; every recipient has its own",
+        ),
+        *chain.from_iterable(_of_recipient(one) for one in request.recipients),
+    ]
+
+
+def _of_recipient(recipient: Recipient) -> _Notes:
+    place, agreement = f"recipients[{recipient.id}]", recipient.agreement
+    declared = recipient.adversary or AdversaryTerms()
+    penalty = agreement.penalty if declared.penalty is None else declared.penalty
+    uncertain = recipient.uncertain is not None and recipient.uncertain.penalty is not None
+    unfined = not penalty and not uncertain
+    of_agreement = [name for name in _AGREED if name in agreement.model_fields_set]
+    of_adversary = [name for name in _DETECTION if name in declared.model_fields_set]
+    overridden = {
+        "penalty": agreement.penalty is not None and declared.penalty is not None,
+        "detection_rate": agreement.detection_rate is not None and declared.detection_intercept is not None,
+        "detection_slope": agreement.detection_slope is not None and declared.detection_slope is not None,
+        "ends_on_breach": "ends_on_breach" in agreement.model_fields_set
+        and "max_penalties" in declared.model_fields_set,
+    }
+    instead = _listed(name for name, applies in overridden.items() if applies)
+    return [
+        (
+            recipient.prior_release_ids,
+            f"{place}.prior_release_ids is shown in the determination, and compared when the release is assessed "
+            "again; the gate compares no releases",
+        ),
+        (
+            unfined and of_agreement,
+            f"{place}.agreement ({_listed(of_agreement)}) is not used; without a penalty detection costs nothing",
+        ),
+        (
+            unfined and of_adversary,
+            f"{place}.adversary ({_listed(of_adversary)}) is not used; without a penalty detection costs nothing",
+        ),
+        (
+            declared.because and (declared.discount or 1) == 1,
+            f"{place}.adversary.because is not printed; it is the reason for a discount below 1",
+        ),
+        (instead and not unfined, f"{place}.agreement ({instead}) is not used; {place}.adversary says otherwise"),
+    ]
+
+
+def _of_knowledge(request: ReleaseRequest) -> _Notes:
+    """Terms of the combined score where nothing is sensitive, so that there is nothing to learn."""
+    secret = any(one.role is Role.SENSITIVE or one.sensitivity is not None for one in request.attributes.values())
+    partly = [name for name, one in request.attributes.items() if 0 < (one.known_probability or 0) < 1]
+    given = [name for name in CombinedPolicy.model_fields if name in request.policy.combined.model_fields_set]
+    return [
+        (
+            not secret and partly,
+            f"known_probability ({_listed(partly)}) is not used; no column is sensitive, and what may be known with "
+            "any probability is taken as known",
+        ),
+        (not secret and given, f"policy.combined ({_listed(given)}) is not used; no column is sensitive"),
     ]
 
 
@@ -54,8 +127,17 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
     terms, demands, budget = policy.generalization, policy.generalization.k_anonymity, policy.generalization.budget
     methods = {request.method_for(recipient) for recipient in request.recipients}
     risks = _listed(name for name in ("reidentifications", "attacked_share") if getattr(budget, name, None) is not None)
+    played = _listed(name for name in ("adversary", "adversary_belief") if name in terms.model_fields_set)
     return [
         *_of_linkage(request),
+        (
+            "method" in terms.model_fields_set and all(one.method for one in request.recipients),
+            f"{place}.method is not used; every recipient has its own",
+        ),
+        (
+            played and methods <= _NO_GAME,
+            f"{place} ({played}) is not used; no recipient's method plays against one",
+        ),
         (
             terms.cell_weights == "data" and not methods & PARTITIONS,
             f"{place}.cell_weights is not used; no recipient's method is a partition",
@@ -165,6 +247,10 @@ def _of_review(request: ReleaseRequest) -> _Notes:
         (
             "override_days" in review.model_fields_set and not review.overridable,
             "policy.review.override_days is not used; policy.review.overridable lists no gate",
+        ),
+        (
+            review.officers and not review.overridable,
+            "policy.review.officers is not used; policy.review.overridable lists no gate",
         ),
         (
             review.overridable and all(may_be_same_person(name, request.requested_by) for name in review.officers),

@@ -22,8 +22,8 @@ from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_c
 from tasks.decoys.prospect import room_at
 from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import plant
+from tasks.decoys.value_formulas import Column
 from tasks.decoys.value_model import draw_values
-from tasks.decoys.value_rules import Column
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.suppression import class_sizes

@@ -17,6 +17,7 @@ from tasks.decoys.records import (
 )
 from tasks.decoys.value_model import draw_values
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
+from tasks.masking.microaggregation import Mdav
 from tasks.request.model import ReleaseRequest
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
@@ -228,3 +229,15 @@ def test_decoys_of_another_version_that_do_not_fit_are_refused(
         columns_of(texts, kind).read([row])
     assert caught.value.where == "column x"
     assert_silent(caught.value)
+
+
+def test_groups_of_equal_values_are_refused_beside_decoys() -> None:
+    """MDAV with k = 15: a value in 16 records, or in one, is a decoy. Values shared by chance are no such groups."""
+    generator = np.random.default_rng(2)
+    values = np.round(generator.lognormal(6, 1, 615), 2)
+    masked = Mdav(k=15).mask(values[:, None], generator).values
+    groups = [str(value) for value in masked[:, 0].tolist()]
+    with pytest.raises(ParameterError, match="groups of one size") as refusal:
+        refuse_own_values(columns_of(groups, "number"))
+    assert "column x" in refusal.value.where
+    refuse_own_values(columns_of([str(value) for value in generator.integers(0, 40, 615)], "integer"))

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from flows.gate import Outcome
 from tasks.decision.record import Verdict
 from tests.support.drafted import filled
-from tests.support.world import QUASI_IDENTIFIERS, World, drawn_rows, make_world
+from tests.support.world import PENALTY, QUASI_IDENTIFIERS, World, drawn_rows, make_world
 
 MEASURE = "prosecutor.maximum_risk"
 TERM = "budget: {least_records: 12, suppression: 0.02}"
@@ -36,18 +36,23 @@ def closed(outcome: Outcome) -> dict[str, float]:
     return {one.id: one.threshold for one in record.gates if not one.passed and one.comparison != "is"}
 
 
-def test_a_request_that_states_no_method_is_generalized_for_the_default_gates(world: World, engine: Any) -> None:
-    """For a sequential adversary, and in classes in which nobody who is known to be in the file is found."""
+@pytest.mark.parametrize("agreement", [{}, PENALTY], ids=["undeterred", "deterred"])
+@pytest.mark.parametrize("presence", ["known", "unknown"])
+def test_a_request_that_states_no_method_is_generalized_for_the_default_gates(
+    world: World, engine: Any, agreement: dict[str, Any], presence: str
+) -> None:
+    """For a sequential adversary, and in classes as the gates take them, also where a penalty deters it from any."""
     document = YAML(typ="safe").load(world.request)
-    document["policy"] = {"id": "minimal", "version": "1"}
-    document["recipients"][0]["agreement"] = {"id": "DUA-1", "expires": "2030-12-31"}  # no penalty deters
+    document["policy"] = {"id": "minimal", "version": "1", "presence": presence}
+    document["recipients"][0]["agreement"] = {"id": "DUA-1", "expires": "2030-12-31"} | agreement
     world.request.write_text(json.dumps(document), encoding="utf-8")
     approved = world.run(engine)
     (record,) = approved.records
     assert record.decision is Verdict.APPROVED
     assert record.risk is not None
     assert record.risk.game.adversary == "sequential, access shared"
-    assert smallest_class(approved) >= 12
+    assert record.risk.transparent.smallest_effective_group >= 12
+    assert smallest_class(approved) >= (12 if presence == "known" else 1)
 
 
 def test_who_is_known_to_be_in_the_file_is_not_found_in_it(world: World, engine: Any, releasegate: Any) -> None:

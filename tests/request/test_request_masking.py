@@ -252,3 +252,16 @@ def test_a_value_of_the_data_is_never_repeated(asking: Any, refused: Refused) ->
 def test_a_masking_by_itself() -> None:
     with pytest.raises(ValueError, match="takes the parameter k and no other"):
         Masking(attributes=("stay",), method=MaskingName.MDAV, k=3, p=2)
+
+
+@pytest.mark.parametrize("method", ["mdav", "individual-ranking"])
+def test_microaggregation_beside_decoys_is_refused(method: str, asking: Any, refused: Refused, accepted: Any) -> None:
+    """Groups of k + 1 name the decoys of a file that publishes k; other masking leaves no such groups."""
+    text = asking(f"{{attributes: [stay], method: {method}, k: 15}}")
+    with_decoys = text.replace("    stakes:", "    decoys: {classes: 2}\n    stakes:", 1)
+    assert with_decoys != text
+    error = refused(with_decoys)
+    assert [problem.path for problem in error.problems] == ["masking[0].method"]
+    assert "a group of k + 1 holds one" in error.expected
+    assert "rank swapping or noise" in error.fix
+    assert accepted(with_decoys.replace(f"method: {method}, k: 15", "method: additive-noise, noise: 0.2")).masking

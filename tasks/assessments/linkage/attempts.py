@@ -27,6 +27,7 @@ _MOST_CELL_PAIRS = 4 * 10**9
 _MOST_LEVELS = 12
 """Attributes of a probabilistic comparison at most: three levels each make 3¹² patterns."""
 _THOROUGH = {"groups-nearest", "groups-likeliest", "numbers-probabilistic", "all-nearest", "numbers-joint", "all-joint"}
+_THOROUGH |= {"numbers-likeliest", "all-likeliest"}
 """Attacks that take long, and that others come near to."""
 
 _UNINFORMED = {
@@ -42,11 +43,14 @@ _UNINFORMED = {
     "all-learned": "Nearest record by a distance whose weights were learned from other people",
 }
 _CANDIDATES = "Best of the records that the maskings allow, {} (intersection attack, RSLD)"
+_LIKELIEST = "Likeliest record against how many others explain it as well, {}"
 _JOINT = "Everybody at once, {}: what is one person's record is nobody else's"
 _LIKELIEST_CELL = "Likeliest record in the groups that the rule gives people with the known values"
 _INFORMED = {
     "own-cell": "Any record in the groups that the rule gives the person",
     "numbers-candidates": _CANDIDATES.format("by numbers alone"),
+    "numbers-likeliest": _LIKELIEST.format("by numbers alone"),
+    "all-likeliest": _LIKELIEST.format("by all that is known"),
     "numbers-joint": _JOINT.format("by numbers alone"),
     "all-candidates": _CANDIDATES.format("by all that is known"),
     "all-joint": _JOINT.format("by all that is known"),
@@ -177,6 +181,8 @@ def _with_maskings(
 ) -> None:
     """Make the attacks of a view that know how values were masked."""
     attacks.attempt(f"{family}-candidates", names, partial(view.candidate_linkage, people))
+    if view.crowded:
+        attacks.attempt(f"{family}-likeliest", names, partial(view.likeliest_linkage, people))
     attacks.attempt(f"{family}-joint", names, partial(view.joint_linkage, generator))
 
 

@@ -121,7 +121,14 @@ BY_DISTANCE = frozenset(
 """Attacks that rule no record out, and so are never certain."""
 _CERTAIN = (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED)
 _UNINFORMED = (Measure.LINKED_UNINFORMED, Measure.CERTAIN_UNINFORMED)
-NUMBERS_ALONE = ("numbers-clear", "numbers-nearest", "numbers-probabilistic", "numbers-candidates", "numbers-joint")
+NUMBERS_ALONE = (
+    "numbers-clear",
+    "numbers-nearest",
+    "numbers-probabilistic",
+    "numbers-candidates",
+    "numbers-likeliest",
+    "numbers-joint",
+)
 """Attacks by numbers alone, masked or not."""
 
 

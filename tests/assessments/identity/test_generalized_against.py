@@ -109,7 +109,8 @@ def test_figures_are_those_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_a_penalty_buys_detail(tmp_path: Path) -> None:
-    at_all = [PLANS, *against(("method", "no-attack-partition"))]
+    attacked = {"measure": "transparent.attacked_share", "at_most": 0, "because": "no gate on the size of a group"}
+    at_all = [PLANS, *against(("method", "no-attack-partition")), changed("policy", "gates", to=[attacked])]
     _, _, undeterred = played_and_scored(tmp_path, *at_all)
     _, _, deterred = played_and_scored(tmp_path, *at_all, fined)
     for found in (undeterred, deterred):

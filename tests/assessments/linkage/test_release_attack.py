@@ -22,7 +22,7 @@ from tasks.assessments.linkage.facts import (
 )
 from tasks.assessments.linkage.figure import Linkage, wilson
 from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes, known_numbers
-from tasks.core.errors import StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.stages import Made, made
@@ -268,11 +268,25 @@ def test_suppressed_records_are_no_candidates(release: Release) -> None:
 def test_an_attack_that_cannot_be_made_is_named_with_its_reason(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.assessments.linkage.informed._MOST_PAIRS", 20)
-    fact = release(SWAP, changes=[known("dose")]).attacked(quick=True)
-    assert [(one.knows, "at once" in one.reason) for one in fact.untried] == [("informed", True)]
+    """Gates judge the most that it could have linked: what the same attributes link in the file as collected."""
+
+    def fails(*_: Any) -> Linkage:
+        raise ParameterError("it is too much", where="here", expected="less", got="more", fix="none")
+
+    one = release(masking("rank-swapping", "visits", p=80), records=300, changes=[known("visits")])
+    before = gate_figures(one.attacked(quick=True))
+    monkeypatch.setattr("tasks.assessments.linkage.informed.joint_linkage", fails)
+    monkeypatch.setattr("tasks.assessments.linkage.informed.near_linkage", fails)
+    fact = one.attacked(quick=True)
+    (untried,) = fact.untried
+    assert (untried.id, untried.knows, "too much" in untried.reason) == ("numbers-joint", "informed", True)
     assert "numbers-joint" not in ids(fact)
     assert fact.strongest_informed in {"numbers-candidates", "numbers-nearest", "numbers-probabilistic"}
+    assert untried.most == drawn(300)["visits"].nunique() / 300
+    after = gate_figures(fact)
+    for measure in (Measure.LINKED_MASKED, Measure.LINKED_INFORMED, Measure.CERTAIN_INFORMED):
+        assert before[measure] < after[measure] == untried.most
+    assert after[Measure.LINKED_UNINFORMED] == before[Measure.LINKED_UNINFORMED]
 
 
 def test_where_nothing_that_is_known_varies_the_release_is_blocked(release: Release) -> None:

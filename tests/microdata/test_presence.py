@@ -1,0 +1,77 @@
+"""Columns that tables of people have too: by hand, and against a count value by value."""
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.microdata.presence import Domains, Presence, presences, same_domain
+from tests.support.examples import examples
+
+TOWNS = ("Ada", "Ayr", "Bly", "Coy", "Dix", "Eli", "Fay", "Guy", "Hay", "Ivy")
+ZIPS = tuple(str(10_000 + 13 * number) for number in range(40))
+
+
+def index(*values: str) -> pd.Index:
+    return pd.Index(list(values))
+
+
+def test_a_column_is_in_a_table_by_its_name_or_else_by_its_values() -> None:
+    """A name is enough, whatever the values; of several columns with the values the first is named."""
+    columns = {"zip": index("1"), "place": index(*TOWNS), "smoker": index("yes", "no"), "code": index(*ZIPS[:9])}
+    tables: Domains = {
+        "population": {
+            "zip": index(*ZIPS),
+            "town": index(*TOWNS),
+            "home": index(*TOWNS),
+            "vaccinated": index("yes", "no"),
+        },
+        "register": {"smoker": index("1", "0"), "town": index(*TOWNS[:4])},
+    }
+    found = list(presences(columns, tables))
+    assert found == [
+        Presence("zip", "population", "zip"),
+        Presence("place", "population", "town"),
+        Presence("code", "population", "zip"),
+        Presence("smoker", "register", "smoker"),
+    ]
+    assert [one.by_name for one in found] == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("values", "domain", "same"),
+    [
+        (TOWNS[:5], TOWNS, True),
+        (TOWNS[:4], TOWNS, False),  # fewer than five in common
+        ((*TOWNS[:9], "Xyz"), TOWNS, True),  # nine of ten
+        ((*TOWNS[:8], "Xyz"), TOWNS, False),  # eight of nine
+        (TOWNS, TOWNS[:5], False),
+        (ZIPS[:6], ZIPS, True),  # each whole number is one by chance with 40/508: all six with 2.4e-7
+        (ZIPS[:5], ZIPS, False),  # all five with 3.0e-6
+        (tuple(str(age) for age in range(20, 60)), tuple(str(age) for age in range(90)), False),
+        (tuple(f"{number / 8}" for number in range(9)), tuple(f"{number / 8}" for number in range(40)), False),
+        (TOWNS[:5], (*TOWNS, "12"), True),  # one text, and the table's column is text
+    ],
+)
+def test_a_domain_is_told_by_hand(values: tuple[str, ...], domain: tuple[str, ...], same: bool) -> None:
+    assert same_domain(index(*values), index(*domain)) is same
+
+
+WHOLE = st.lists(st.integers(0, 400).map(str), min_size=1, max_size=60, unique=True)
+TEXTS = st.lists(st.sampled_from([*TOWNS, *"abcdefgh"]), min_size=1, max_size=18, unique=True)
+
+
+@given(st.data(), st.sampled_from([WHOLE, TEXTS]))
+@settings(max_examples=examples(300), deadline=None)
+def test_domains_are_those_of_a_count_value_by_value(data: st.DataObject, kind: "st.SearchStrategy[list[str]]") -> None:
+    domain = data.draw(kind, label="domain")
+    values = data.draw(st.one_of(kind, st.lists(st.sampled_from(domain), min_size=1, unique=True)), label="values")
+    shared = sum(value in domain for value in values)
+    expected = shared >= 5 and 10 * shared >= 9 * len(values)
+    if expected and all(value.isdigit() for value in domain):
+        numbers = sorted(map(int, domain))
+        chance = 1.0
+        for _ in range(shared):
+            chance *= len(numbers) / (numbers[-1] - numbers[0] + 1)
+        expected = chance <= 1e-6
+    assert same_domain(index(*values), index(*domain)) is expected
