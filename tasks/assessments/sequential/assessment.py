@@ -255,17 +255,18 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
             return 0.0
         return profile.discount * max(float((values * groups.records).sum()) for values in (known, believed))
     value = deterring_value(profile, term, sizes, records)
-    if value is None or not is_attacked(with_term(profile, term, value), groups):
-        return value
-    found = value
+    # A few small groups often settle it; the larger ones take longer to solve.
     for some in (groups.smallest(), groups):
-        # A few small groups often settle it; the larger ones take longer to solve.
-        if found is not None and is_attacked(with_term(profile, term, found), some):
-            found = smallest_value(
-                lambda tried, some=some: not is_attacked(with_term(profile, term, tried), some),
-                sufficient_value(profile, term, int(sizes.max())),
-            )
-    return found
+        if value is not None and is_attacked(with_term(profile, term, value), some):
+            value = _deterring(profile, term, some)
+    return value
+
+
+def _deterring(profile: AdversaryProfile, term: Term, groups: Groups) -> float | None:
+    return smallest_value(
+        lambda tried: not is_attacked(with_term(profile, term, tried), groups),
+        sufficient_value(profile, term, int(groups.candidates.max(initial=1))),
+    )
 
 
 def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
