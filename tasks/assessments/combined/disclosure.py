@@ -112,7 +112,8 @@ def disclosure_risk(
     Orooji & Knapp 2019, eq. 1 to 4. The paper has α above 1; its worked example has α = 1. The consequence of a known
     set is added up from its unknown attributes, never taken from a total, so that a set of all attributes adds nothing.
     """
-    return mean_contributions(codes, known_probabilities, sensitivities, alpha, epsilon, exclusive=exclusive).risks.copy()
+    found = mean_contributions(codes, known_probabilities, sensitivities, alpha, epsilon, exclusive=exclusive)
+    return found.risks.copy()
 
 
 def mean_contributions(
