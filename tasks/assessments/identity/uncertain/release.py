@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.fmdp import sink_probability
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.uncertain.terms import (
     DEPENDENT,
@@ -34,7 +33,7 @@ from tasks.assessments.identity.uncertain.terms import (
 from tasks.assessments.measures import is_possible
 from tasks.assessments.sequential.assessment import is_accessed
 from tasks.candidate.coalition import coalitions_of
-from tasks.candidate.groups import densest_group, groups
+from tasks.candidate.groups import attack_on, densest_group, groups
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
@@ -95,9 +94,7 @@ class FileGroups:
     def _risks(self, profile: AdversaryProfile) -> Floats:
         """Risks as ``sequential.sequential.judged_risks`` gives them; free access needs no decision."""
         found = groups(self.table, self.people, self.listed, self.records, profile.prior)
-        risks = np.zeros(len(self.people))
-        listed = found.candidates > 0
-        risks[listed] = sink_probability(profile, found.candidates[listed])
+        risks = attack_on(profile, found).risk
         if profile.access_cost > 0 and risks.any() and not is_accessed(profile, found):
             return np.zeros_like(risks)
         return risks
