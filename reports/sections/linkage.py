@@ -14,7 +14,7 @@ from reports.document import DASH, Block, Paragraph, Row, Table, lines, said, sm
 from reports.methods import method_text
 from reports.record_view import FileView
 from reports.smallcell import HIDDEN, SmallCellRule, counted
-from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure, PolicyLinkage
+from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure, PolicyLinkage, WeakerFact
 from tasks.core.errors import StageFailed
 from tasks.request.model import Role
 
@@ -174,6 +174,12 @@ def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
         )
     if fact.learned:
         yield from _learned(view, fact)
+    if fact.weaker:
+        yield Table(
+            "Intruders who know less, by masked numbers alone: shown, and not judged by the gates",
+            "Intruder 46 | People attacked 14r | Linked 12r | 95% interval 16r | Guessing 12r",
+            [_weaker_row(view, one) for one in fact.weaker],
+        )
     if fact.policies:
         yield from _policies(view, fact)
 
@@ -192,6 +198,12 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
         found.baseline,
         found.certain,
     )
+
+
+def _weaker_row(view: FileView, one: WeakerFact) -> Row:
+    found = link_text(one.figure, view.cells)
+    title = lines(one.title, small(found.mark) if found.mark else "")
+    return (title, view.cells.count(one.figure.people), found.share, found.interval, found.baseline)
 
 
 def _used(view: FileView, fact: LinkageFact, used: set[str]) -> str:

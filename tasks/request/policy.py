@@ -445,6 +445,11 @@ class LinkagePolicy(RequestPart):
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
     )
     learned: bool = Field(default=True, description="Whether the intruder learns which attributes identify people.")
+    p_at_most: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="Upper bound of the p of rank swapping, of an intruder who does not know p. Shown beside the "
+        "intruder who does, whom the gates judge.",
+    )
 
 
 class SinglingOutPolicy(RequestPart):
