@@ -150,9 +150,11 @@ def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
             "Intervals are score intervals (Wilson 1927). A certain match is a person left with one candidate, who is "
             "the right one. An attack that links no more than guessing does proves nothing: it may be the wrong "
             "attack.",
-            "Where a sample was attacked, the gates judge the upper end of the interval."
+            "Where a sample was attacked, the gates judge the upper end of the interval, but no more than one link for "
+            "each combination of the attributes' values, as collected or as released."
             if any(one.sampled for one in fact.attacks)
             else None,
+            "An attack that was not made counts as that many links." if fact.untried else None,
             text("Not made: ") + text("; ").join(untried) + "." if untried else None,
         ),
         "note",
@@ -189,7 +191,10 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
     marks = ", ".join(words for kind, words in _STRONGEST.items() if strongest(fact, kind) == attack)
     used = _used(view, fact, set(attack.attributes))
     title = strong(f"{attack.title} ({marks})") if marks else attack.title
-    notes = "; ".join(part for part in (f"by {used}" if used else "", found.mark) if part)
+    taught = (
+        f"{link_text(attack.trained, view.cells).with_interval} of those it was learned from" if attack.trained else ""
+    )
+    notes = "; ".join(part for part in (f"by {used}" if used else "", taught, found.mark) if part)
     return (
         lines(title, small(notes) if notes else ""),
         f"{'sample' if attack.sampled else 'all'}, {view.cells.count(attack.figure.people)}",
