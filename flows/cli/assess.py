@@ -11,6 +11,7 @@ import typer
 from flows.cli.assessed import family_tables, riskiest_table, search_tables, solution_tables, special_table
 from flows.cli.assessed_decoys import assess_decoys
 from flows.cli.assessed_game import policy_legend, policy_tables
+from flows.cli.assessed_record import record_tables
 from flows.cli.options import (
     DEFAULT_WORKSPACE,
     RecipientOption,
@@ -30,6 +31,7 @@ from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.combined.assessment import COLLECTED, riskiest
 from tasks.assessments.identity.policies import Comparison
+from tasks.assessments.identity.record_game import record_game
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of
@@ -101,6 +103,14 @@ def assess(
     samples: Annotated[
         int, typer.Option(help="Random samples of the population that decoys find room in.", min=0, max=1000)
     ] = SAMPLES,
+    record: Annotated[
+        int | None,
+        typer.Option(
+            help="Position of a record in the file, from 1: with game, all strategies for it with their payoffs.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Assess one method alone and release nothing.
@@ -138,6 +148,9 @@ def assess(
     solution of the plan beside another solver's, or a learned distance on the people it was learned from and on others;
     each with payoff, risk or links, the work it took and its time.
 
+    With ``game --record`` the game over one record is shown: the strategies that pay most, who matches and whether an
+    attack pays, and which strategy is best where the stakes are others.
+
     Numbers that the request masks are masked with random choices that are not those of a release. Tables show each copy
     by itself; with ``--json`` the figures that gates use are given too, the worst of the copy alone and of any that
     recipients may pool.
@@ -162,10 +175,12 @@ def assess(
         document, blocks = assess_decoys(source, [one.id for one in chosen], samples)
     else:
         assessed = _assessed(method, source, top, algorithm)
+        if record is not None:
+            assessed = partial(_of_record, source, _row(source, method, record), top)
         found = {one.id: assessed(one) for one in chosen}
         document = {"recipients": {who: figures for who, (figures, _) in found.items()}}
         blocks = [block for _, shown in found.values() for block in shown]
-        if method is AssessedMethod.GAME and algorithm is None:
+        if method is AssessedMethod.GAME and algorithm is None and record is None:
             blocks += policy_legend()
     named = {} if algorithm is None else {"algorithm": algorithm}
     return answer({"method": method.value, **named, **document}, _spaced(blocks), as_json=as_json)
@@ -260,6 +275,25 @@ def _game(source: CandidateSource, recipient: Recipient, comparison: Comparison)
     policies = comparison.of(recipient)
     document = [one.document() for one in policies]
     return document, policy_tables(recipient, source.request, source.index, policies)
+
+
+def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
+    """Position of a record from 0; raises ``BadInput`` if there is none, or the method explains no record."""
+    records = len(source.prepared.tuple_of_record)
+    if method is not AssessedMethod.GAME or record > records:
+        raise BadInput(
+            "no record can be explained",
+            where="--record",
+            expected=f"with game, a position from 1 to {records:,}",
+            got=f"{record:,}" if method is AssessedMethod.GAME else f"with {method.value}",
+            fix="name another record, or leave the option out",
+        )
+    return record - 1
+
+
+def _of_record(source: CandidateSource, row: int, top: int, recipient: Recipient) -> Assessed:
+    game = record_game(source.candidate(recipient), row)
+    return game.document(), tuple(record_tables(recipient.id, game, top))
 
 
 def _searched(source: CandidateSource, recipient: Recipient, name: str) -> Assessed:

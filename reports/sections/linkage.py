@@ -228,9 +228,12 @@ def _learned(view: FileView, fact: LinkageFact) -> Iterator[Block]:
     yield (
         "An intruder with pairs of records that belong together can learn which attributes to trust. Among the people "
         "it was learned from, what a learned distance links is an upper bound; among others it is what the intruder "
-        "gains."
+        "gains. The gates judge the higher of the two."
     )
-    kinds = [_FAMILIES.get(one.kind.lower(), one.kind[:1].upper() + one.kind[1:]) for one in fact.learned]
+    kinds = [
+        _FAMILIES.get(one.kind.lower(), one.kind[:1].upper() + one.kind[1:]) + (", numbers alone" if one.alone else "")
+        for one in fact.learned
+    ]
     yield Table(
         "Learned distances: people linked, with 95% intervals",
         "Distance 20 | Learned from 11r | Equal weights, same people 23p | Learned, same people (upper bound) 23p | "

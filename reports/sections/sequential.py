@@ -56,7 +56,7 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
     external = (
         f"No register is declared. The population itself, “{source}”, stands for the external data: by the prior, "
         f"{people} of its people are expected in them. A record's candidates are that share of the people of its "
-        "group, rounded and at least one."
+        "group, rounded up and at least one."
     )
     if fact.external.kind == "register":
         external = text(

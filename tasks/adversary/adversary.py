@@ -54,7 +54,7 @@ class AdversaryProfile:
     confirmation: float = 1.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        for field in fields(AdversaryProfile):
             if field.name != "max_penalties":
                 self._check_number(field.name)
         limit = self.max_penalties
@@ -80,6 +80,18 @@ class AdversaryProfile:
         """Probability that an exploit is detected, by the number of exploits made before it (eq. 4)."""
         made = np.asarray(attempts, dtype=np.float64)
         return scipy.special.expit(self.detection_intercept + self.detection_slope * made)
+
+
+@dataclass(frozen=True)
+class RangedProfile(AdversaryProfile):
+    """A sequential adversary of whose detection only a range is known; the inherited terms are its lowest.
+
+    Worth is that of the lowest detection, and exploits, so the risk, are at least those of any detection in the range:
+    where penalties are limited, more detection may exhaust them sooner.
+    """
+
+    highest: tuple[float, float] = (0.0, 0.0)
+    """h0 and h1 of the highest detection."""
 
 
 def _refused(name: str, expected: str, got: object) -> ParameterError:

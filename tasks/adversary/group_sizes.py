@@ -65,9 +65,9 @@ def checked_people(number: int, name: str, largest: int) -> int:
 def expected_candidates(prior: float, people: Integers) -> Integers:
     """Candidates of a group in external data that list the prior's share of everybody; at least one, same shape.
 
-    Rounded down, so that N = g/π never exceeds the people of the group; 1e-9: 0.29·100 is to be 29.
+    Rounded up, which is least favourable (``tasks.adversary.rounding``); 1e-9: 0.29·100 is to be 29.
     """
-    return np.maximum(np.floor(prior * np.maximum(people, 1) + 1e-9), 1).astype(np.int64)
+    return np.maximum(np.ceil(prior * np.maximum(people, 1) - 1e-9), 1).astype(np.int64)
 
 
 def expected_listed(prior: float, people: int) -> int:

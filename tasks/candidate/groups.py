@@ -9,8 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.fmdp import exploits_made, linked_values, sink_probability
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
 from tasks.adversary.profile import DerivedProfile, derive_profile
+from tasks.adversary.rounding import Attack, least_favourable
 from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.suppression import suppressed
@@ -33,15 +36,24 @@ class Groups:
     """Records of each tuple."""
     external_size: int
     """People in the external data."""
+    people: Counts | None = None
+    """People of each group where the prior says how many of them are listed; None with a register, which counts."""
+
+    def smallest(self, number: int = 8) -> "Groups":
+        """The groups with the fewest candidates."""
+        first = np.argsort(self.candidates, kind="stable")[:number]
+        people = None if self.people is None else self.people[first]
+        return Groups(self.candidates[first], self.densities[first], self.records[first], self.external_size, people)
 
     def distinct(self) -> "Groups":
         """The same groups, equal ones as one with all their records."""
-        order = np.lexsort((self.densities, self.candidates))
+        order = np.lexsort((self.densities, self.candidates))  # a group's density says how many people it has
         candidates, densities = self.candidates[order], self.densities[order]
         new = (candidates[1:] != candidates[:-1]) | (densities[1:] != densities[:-1])
         first = np.flatnonzero(np.append(True, new))
         records = np.add.reduceat(self.records[order], first)
-        return Groups(candidates[first], densities[first], records, self.external_size)
+        people = None if self.people is None else self.people[order][first]
+        return Groups(candidates[first], densities[first], records, self.external_size, people)
 
 
 def collected_groups(table: CountIndex, prior: float) -> Groups:
@@ -78,15 +90,26 @@ def densest(people: Counts, listed: Counts | None) -> tuple[int | None, int]:
 def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Counts, prior: float) -> Groups:
     """Groups of given sizes: people of the population, those of them in the register, and records, shape (n_groups,).
 
-    Without a register the prior says how many are listed, rounded down and at least one.
+    Without a register the prior says how many are listed, rounded up and at least one.
     """
     total = table.population.total
     if listed is None or table.listed is None:
         candidates = expected_candidates(prior, people)
         external = expected_listed(prior, total)
     else:
-        candidates, external = listed, int(table.listed.sum())
-    return Groups(candidates, people / total, records, external)
+        return Groups(listed, people / total, records, int(table.listed.sum()))
+    return Groups(candidates, people / total, records, external, np.maximum(people, 1))
+
+
+def attack_on(profile: AdversaryProfile, groups: Groups) -> Attack:
+    """The attack on groups once access is paid; nobody listed is nobody attacked. Errors as of ``least_favourable``."""
+    if groups.people is not None:
+        return least_favourable(profile, groups.people)
+    figures = np.zeros((3, len(groups.candidates)))
+    listed = groups.candidates > 0
+    for row, function in enumerate((linked_values, sink_probability, exploits_made)):
+        figures[row, listed] = function(profile, groups.candidates[listed])
+    return Attack(*figures)
 
 
 def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:

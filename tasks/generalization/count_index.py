@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,14 +131,14 @@ class CountIndex:
 
     def demanding(self, demands: Demands | None) -> "CountIndex":
         """The same table under other demands, with the cubes that were counted already."""
-        return self._under(demands, self.budget)
+        return self._other(demands=demands, outcomes={})
 
     def within(self, budget: BudgetPolicy | None) -> "CountIndex":
         """The same table within another budget, with the cubes that were counted already."""
-        return self._under(self.demands, budget)
+        return self._other(budget=budget, outcomes={}, made={})
 
-    def _under(self, demands: Demands | None, budget: BudgetPolicy | None) -> "CountIndex":
-        other = replace(self, demands=demands, budget=budget, outcomes={})
+    def _other(self, **changes: Any) -> "CountIndex":
+        other = replace(self, **changes)
         for counted in ("people", "records"):
             if counted in self.__dict__:
                 other.__dict__[counted] = self.__dict__[counted]

@@ -90,7 +90,8 @@ def _nested(hierarchy: Hierarchy, extra: SafeHarborAxis) -> bool:
     return True
 
 
-def _problem(table: CountIndex, payoffs: Follower, weights: Floats) -> Problem:
+def game_problem(table: CountIndex, payoffs: Follower, weights: Floats) -> Problem:
+    """The game on a table; parameters as of ``generalize``."""
     return Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), payoffs, table.people)
 
 
@@ -136,7 +137,7 @@ def _method_cells(
     """Cells that the method itself gives; those of the last one are kept, as they do not depend on demands."""
     key = _key(method, payoffs, weights, cell_weights)
     if key not in table.made:
-        problem, within = _problem(table, payoffs, weights), False
+        problem, within = game_problem(table, payoffs, weights), False
         chosen = METHODS[method]
         budget = table.budget if chosen.per_record or chosen.partition is not None else None
         if budget is None or (isinstance(budget, GatesBudget) and budget.least_records is None):
@@ -202,7 +203,7 @@ def _budgeted(
 
 def information_kept(table: CountIndex, payoffs: Follower, weights: Floats, cells: Codes) -> Floats:
     """Share of information that each of some cells keeps, 0 to 1, groups that only Safe Harbor has included."""
-    loss, lost = _problem(table, payoffs, weights).loss, np.zeros(len(cells))
+    loss, lost = game_problem(table, payoffs, weights).loss, np.zeros(len(cells))
     for axis, (losses, extra) in enumerate(zip(loss.by_axis, table.safe_harbor, strict=True)):
         lost += np.concatenate([losses, loss.weights[axis] * np.log(extra.extra_sizes)])[cells[:, axis]]
     return 1.0 - lost / loss.maximum

@@ -1,10 +1,10 @@
 """The recipient as a sequential adversary: penalties, detection and repeated attempts, at a cell's group size.
 
 Source: Xia et al., *Process-Driven Data Privacy*, CIKM 2015, as ``tasks.adversary.fmdp`` reads it, in the place of the
-single attempt of Wan et al. 2015. Of the n people of a released cell the external data list g, the share that the prior
-says (the risk stage's rule without a register); a record is attacked where the plan comes to exploits, and is
-re-identified with probability P_reid(g). The plan depends on the record through n alone, so it is solved once, as a
-table over n.
+single attempt of Wan et al. 2015. Of the n people of a released cell the external data list the share that the prior
+says, rounded up (``tasks.adversary.rounding``, the risk stage's rule without a register); a record is attacked where
+the plan comes to exploits, and is re-identified with probability P_reid. The plan depends on the record through n
+alone, so it is solved once, as a table over n.
 
 Three recipients:
 
@@ -33,15 +33,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.decisions import known_threshold
+from tasks.adversary.decisions import access_pays, access_worth, known_threshold
 from tasks.adversary.exploiting import LARGEST_SIZE, largest_exploited
 from tasks.adversary.fmdp import (
-    access_values,
     expected_linked_values,
-    reidentification_probability,
     reidentification_probability_unknown,
 )
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
+from tasks.adversary.rounding import least_favourable
 from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats
 from tasks.microdata.tuples import Counts
@@ -92,16 +91,9 @@ class SequentialFollower:
     @cached_property
     def safe_group(self) -> float:
         """Group size from which no record is attacked, whatever its size; infinite if there is none."""
-        if self.belief is Belief.UNKNOWN:
-            return self._last_believed() + 1.0
-        threshold = known_threshold(_as_known(self.profile, self.belief))
-        if threshold is None:
+        if self.belief is not Belief.UNKNOWN and known_threshold(_as_known(self.profile, self.belief)) is None:
             return np.inf
-        if threshold == 1:
-            return 1.0
-        about = int(threshold / self.profile.prior)
-        near = np.arange(max(about - 2, 1), about + 3)
-        return float(near[np.argmax(expected_candidates(self.profile.prior, near) >= threshold)])
+        return self._last_attacked() + 1.0
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether a record that ``people`` match is attacked: access is made and exploits follow."""
@@ -154,7 +146,7 @@ class SequentialFollower:
             found[beyond] = solved[place.ravel()]
         return found
 
-    def _last_believed(self) -> float:
+    def _last_attacked(self) -> float:
         """Largest size attacked, 0 if none; infinite if the whole population is. Looked for from above."""
         plan = _plan(self.profile, self.belief, self.population)
         for end in range(plan.longest if plan.ends else self.population, 0, -_LONGEST_TABLE):
@@ -180,7 +172,7 @@ class _Plan:
 @lru_cache(maxsize=_PLANS_KEPT)
 def _plan(profile: AdversaryProfile, belief: Belief, population: int) -> _Plan:
     last = largest_exploited(profile, min(LARGEST_SIZE, population))
-    worthwhile = min(int((last + 1) / profile.prior) + 1, population)
+    worthwhile = min(int((last + 2) / profile.prior) + 2, population)
     longest = min(worthwhile, _LONGEST_TABLE)
     figures = np.zeros((2, longest + 2))
     figures[:, 1:-1] = _solved(profile, belief, population, np.arange(1, longest + 1))
@@ -190,11 +182,11 @@ def _plan(profile: AdversaryProfile, belief: Belief, population: int) -> _Plan:
 
 def _solved(profile: AdversaryProfile, belief: Belief, population: int, people: Counts) -> Floats:
     """P_reid and the worth of the attack at numbers of people from 1; shape (2, n)."""
-    candidates = expected_candidates(profile.prior, people)
     if belief is not Belief.UNKNOWN:
-        known = _as_known(profile, belief)
-        worth = np.maximum(access_values(known, candidates), 0.0)
-        return np.stack([reidentification_probability(known, candidates), worth])
+        known, attack = _as_known(profile, belief), least_favourable(profile, people)
+        worth = np.maximum(access_worth(known, attack.worth), 0.0)
+        return np.stack([np.where(access_pays(known, attack.worth), attack.risk, 0.0), worth])
+    candidates = expected_candidates(profile.prior, people)
     densities, listed = people / population, expected_listed(profile.prior, population)
     risk = reidentification_probability_unknown(profile, candidates, densities, listed)
     expected = profile.discount * expected_linked_values(profile, densities, listed) - profile.access_cost

@@ -194,6 +194,11 @@ class UncertainTerms(RequestPart):
     access_cost: UncertainTerm | None = None
     link_cost: UncertainTerm | None = None
     exploit_cost: UncertainTerm | None = None
+    discount: UncertainTerm | None = None
+    confirmation: UncertainTerm | None = None
+    max_penalties: UncertainTerm | None = Field(
+        default=None, description="Penalties after which detection costs nothing more: whole numbers."
+    )
 
     @property
     def given(self) -> dict[str, UncertainTerm]:
@@ -207,8 +212,9 @@ class UncertainTerms(RequestPart):
             "an uncertain term stays within the range of the term",
             lambda one: next((name for name, term in one.given.items() if not _within_range(name, term)), None),
             got="an end outside its range",
-            fix="keep prior and detection between 0 and 1, both excluded, penalty and costs of planning from "
-            "0, the slope of detection from -700 to 700, all other terms above 0",
+            fix="keep prior and detection between 0 and 1, both excluded, discount and confirmation above 0 and at "
+            "most 1, penalty and costs of planning from 0, the slope of detection from -700 to 700, max_penalties a "
+            "range or points of whole numbers from 1, all other terms above 0",
         ),
     )
 
@@ -219,6 +225,11 @@ def _within_range(name: str, term: UncertainTerm) -> bool:
         return False
     if name == "detection_slope":
         return low >= -_STEEPEST and high <= _STEEPEST
+    if name == "max_penalties":
+        whole = all(value == int(value) for value in (low, high, *(term.values or ())))
+        return whole and low >= 1 and term.kind in ("between", "points")
+    if name in ("discount", "confirmation"):
+        return low > 0 and high <= 1
     if name in ("prior", "detection"):
         return low > 0 and high < 1
     return low >= 0 if name in _COSTS else low > 0
@@ -319,6 +330,18 @@ class Recipient(RequestPart):
             got="more than the agreement states",
             fix="state penalty, detection_rate and detection_slope in the agreement, and ends_on_breach: false for "
             "more than one penalty; “adversary” may only lower them",
+        ),
+        Rule(
+            "an uncertain discount needs a reason",
+            lambda one: (
+                one.uncertain is not None
+                and one.uncertain.discount is not None
+                and one.uncertain.discount.ends[0] < 1
+                and (one.adversary is None or one.adversary.because is None)
+            ),
+            "adversary.because",
+            got="a discount that may be below 1, and no reason",
+            fix="give the reason in adversary.because, for the reviewers to judge, or remove the discount",
         ),
         Rule(
             "an uncertain penalty needs detection, and an uncertain detection a penalty",

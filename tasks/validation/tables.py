@@ -44,6 +44,9 @@ from tasks.validation.words import Words, split
 _DISTINCTIVE = r"(?s)^(?:.{7,}|.*[^0-9 .,:/_()+-].*)\z"
 _LEAST_DISTINCTIVE = 3
 
+_CATEGORIES, _OF_EACH = 50, 10
+"""Values of the longest list of categories, and the fewest records of each in the mean."""
+
 
 @dataclass(frozen=True)
 class FileTables:
@@ -61,8 +64,9 @@ class FileTables:
 
     @property
     def identifiers(self) -> list[pd.Series]:
-        """The direct identifiers."""
-        return [self.frame[name] for name in self.request.with_role(Role.DIRECT)]
+        """The direct identifiers, but for categories that are withheld: their words name nobody."""
+        columns = [self.frame[name] for name in self.request.with_role(Role.DIRECT)]
+        return [one for one in columns if one.nunique() > min(_CATEGORIES, len(one) / _OF_EACH)]
 
     @cached_property
     def identifier_words(self) -> IdentifierWords:

@@ -114,7 +114,7 @@ def test_the_formula_of_equal_costs_is_the_recursion():
     sizes = np.arange(1, 2000)
     for discount in (0.3, 0.9, 0.999999, 1.0):
         profile = replace(CASE, gain=30_000, exploit_cost=20, penalty=0, discount=discount, confirmation=0.8)
-        table = exploiting._recursion(profile, sizes)
+        table = exploiting._recursion(profile, sizes, sizes / profile.prior)
         formula = exploiting.exploiting(profile, sizes)
         np.testing.assert_allclose(formula.value, table.value, rtol=1e-10, atol=1e-9)
         np.testing.assert_array_equal(formula.exploits, table.exploits)

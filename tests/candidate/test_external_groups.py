@@ -38,8 +38,8 @@ def test_records_as_collected_by_a_share_of_the_population() -> None:
     assert as_lists(collected_groups(table(), 0.5)) == ([5, 10, 15, 20], [0.1, 0.2, 0.3, 0.4], [1, 1, 1, 1], 50)
 
 
-def test_candidates_are_rounded_down_and_at_least_one() -> None:
-    assert as_lists(collected_groups(table(), 0.25))[0] == [2, 5, 7, 10]
+def test_candidates_are_rounded_up_and_at_least_one() -> None:
+    assert as_lists(collected_groups(table(), 0.25))[0] == [3, 5, 8, 10]
     assert as_lists(collected_groups(table(), 0.1))[0] == [1, 2, 3, 4], "0.1·30 is 3, whatever its binary digits"
     assert as_lists(collected_groups(table(), 0.001)) == ([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4], [1] * 4, 1)
     assert [expected_listed(prior, 101) for prior in (0.001, 0.01, 0.5, 0.999)] == [1, 1, 50, 101]
@@ -112,6 +112,6 @@ def test_candidates_are_the_listed_people_whose_own_cell_it_is(world: World, pri
     by_register = released_groups(on, outcome, kept, prior)
     assert by_register.candidates.tolist() == [listed(own(values)) for values in names]
     by_share = released_groups(base, generalize(base, Method.BASIC, world.payoffs, weights), kept, prior)
-    assert by_share.candidates.tolist() == [max(math.floor(prior * max(number, 1) + 1e-9), 1) for number in people]
+    assert by_share.candidates.tolist() == [max(math.ceil(prior * max(number, 1) - 1e-9), 1) for number in people]
     assert by_share.densities.tolist() == pytest.approx([number / sum(world.people.values()) for number in people])
     assert by_share.records.tolist() == [world.records[values] for values in names]

@@ -349,7 +349,7 @@ def test_a_limit_of_penalties_that_is_left_out_stays_so() -> None:
 def _few_steps(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Plans on more than a hundred candidates are taken to need too long."""
     exploiting._table.cache_clear()
-    monkeypatch.setattr(exploiting, "_MOST_STEPS", 1e4)
+    monkeypatch.setattr(exploiting, "_MOST_STEPS", 4e4)
     yield
     exploiting._table.cache_clear()
 

@@ -23,7 +23,7 @@ from tasks.decision.explain.result import Explanation, Flip, NoFlip
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS
 from tasks.decision.record import Verdict
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
-from tasks.microdata.coded import Prepared
+from tasks.microdata.coded import CodedColumn, Prepared
 from tasks.request.model import Measure, ReleaseRequest
 from tests.support.explaining import MAXIMUM, TODAY, asked, candidates, decided, table
 from tests.support.worlds import People
@@ -75,7 +75,7 @@ def plays() -> Candidates:
         population=of.population,
         tuple_of_record=np.repeat(np.arange(len(of.data)), of.data.counts).astype(np.int32),
         distinct_values={},
-        columns={},
+        columns={name: CodedColumn(np.arange(4 * EACH), np.zeros(4 * EACH + 1)) for name in ("amount", "other")},
     )
     return Candidates(of, records, masked)
 

@@ -32,8 +32,8 @@ def shared() -> Generalization:
 def test_groups_that_each_leaves_alone_and_that_one_file_for_both_has() -> None:
     people = adult.table().population.total
     sizes = [own_follower(REQUEST, one, people).safe_group for one in (UNIVERSITY, OFFICE)]
-    assert [*sizes, shared().people.min()] == [6, 47, 47]
-    assert "A fine of 10,000 would let the university have groups of six" in README
+    assert [*sizes, shared().people.min()] == [5, 47, 47]
+    assert "A fine of 10,000 would let the university have groups of five" in README
     assert "the office with its fine of 1,000 needs 47" in README
     assert "One file for both has groups of 47" in README
 
@@ -75,7 +75,5 @@ def test_how_often_the_offices_terms_let_its_gates_pass() -> None:
         values = {term: float(column[row]) for term, column in columns.items()} | {RecipientTerm.DETECTION: worst}
         follower = own_follower(REQUEST, with_terms(OFFICE, values), people)
         passed += not follower.attacked(np.array([47]))[0]
-    assert passed / SETS == pytest.approx(1 / 4, abs=0.03)
-    assert (
-        "with loss and cost drawn and detection at its worst, its gates pass in about a quarter of the draws" in README
-    )
+    assert passed / SETS == pytest.approx(0.28, abs=0.01)
+    assert "with loss and cost drawn and detection at its worst, its gates pass in 28 % of the draws" in README

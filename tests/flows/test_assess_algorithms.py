@@ -33,6 +33,19 @@ def test_the_game_by_each_search(world: World, releasegate: Any) -> None:
     assert "payoff optimal" in shown.out
 
 
+def test_the_game_over_one_record(world: World, releasegate: Any) -> None:
+    found = recipient(releasegate("assess", "game", world.request, "--record", "1", "--json"))
+    assert found["row"] == 1
+    assert sum(one["released"] for one in found["strategies"]) == 1
+    shown = releasegate("assess", "game", world.request, "--record", "1", "--top", "3")
+    assert shown.code == 0
+    assert "The best strategy where benefit V" in shown.out
+    for arguments in (("game", world.request, "--record", "1000000"), ("combined", world.request, "--record", "1")):
+        refused = releasegate("assess", *arguments)
+        assert refused.code == 2
+        assert "no record can be explained" in refused.err
+
+
 def test_the_plan_by_each_solver(world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.assessments.sequential.solvers.MOST_STATES", 5_000)
     for name in ("recursion", "two-level-lp", "value-iteration"):

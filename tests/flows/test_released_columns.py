@@ -129,6 +129,22 @@ def test_what_tells_of_people_is_blocked_until_the_remedy_is_taken(
     assert all("whole released row" in gate.because for gate in closed.values())
 
 
+def test_words_of_a_withheld_category_are_no_identifiers(world: World, releasegate: Any) -> None:
+    """“Other” is in both columns of the same people, which is no name that leaked."""
+    kin = ("Husband", "Wife", "Own child", "Other relative")
+
+    def cells(number: int, _row: Row, draw: np.random.Generator) -> dict[str, str]:
+        other = number % 24 == 0
+        job = "Other service" if other else str(draw.choice(["Sales", "Craft", "Farming"]))
+        return {"kin": kin[3] if other else kin[number % 3], "job": job}
+
+    attributes = {"kin": WITHHOLD, "job": {"role": "insensitive"}}
+    widened(world, cells, attributes)
+    asked(world, attributes)
+    found = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
+    assert [one for one in found.document["validation"]["checks"] if not one["passed"]] == []
+
+
 def test_a_nearly_unique_number_is_masked(world: World, engine: Any, releasegate: Any) -> None:
     attributes = {"cost": {"role": "insensitive", "type": "integer"}}
     widened(world, lambda _n, _row, draw: {"cost": str(draw.integers(1000, 9000))}, attributes)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.records import budgeted_records
+from tasks.generalization.count_index import matching_people
 from tasks.generalization.exact import Rule
 from tasks.generalization.generalization_file import load_generalization, save_generalization
 from tasks.generalization.generalize import generalize, population_cells
-from tasks.request.model import BUDGETED, PARTITIONS, BudgetPolicy, Method
+from tasks.request.model import BUDGETED, PARTITIONS, BudgetPolicy, GatesBudget, Method
 from tests.generalization.test_budget_records import budgets, floored
 from tests.support import slow
 from tests.support.examples import examples
@@ -118,3 +119,28 @@ def test_a_budget_is_of_the_methods_that_can_keep_it(pair_world: World) -> None:
         played = generalize(table, method, pair_world.payoffs, np.ones(2))
         assert played.budget is None
         np.testing.assert_array_equal(played.cells, generalize(free, method, pair_world.payoffs, np.ones(2)).cells)
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(
+    world=worlds(max_attributes=2).map(covered),
+    method=st.sampled_from(sorted(PARTITIONS)),
+    least=st.integers(2, 12),
+)
+def test_limits_of_gates_are_a_budget_only_where_the_method_alone_exceeds_them(
+    world: World, method: Method, least: int
+) -> None:
+    """The same file as without any limit where nobody's cell is smaller, and else as within a budget that is stated."""
+    free, weights = table_of(world, tuple(0 for _ in world.rows), MEBIBYTE), np.array(world.weights)
+    try:
+        alone, limited, implied = (
+            generalize(free.within(budget), method, world.payoffs, weights)
+            for budget in (None, BudgetPolicy(least_people=least), GatesBudget(least_people=least))
+        )
+    except StageFailed:
+        return
+    own = population_cells(free, method, world.payoffs, weights)
+    enough = matching_people(free, own).min() >= least
+    assert (implied.budget is None) is bool(enough)
+    np.testing.assert_array_equal(implied.cells, (alone if enough else limited).cells)
+    assert implied.people.min() >= least

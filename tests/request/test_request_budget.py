@@ -47,3 +47,40 @@ def test_accepted(tmp_path: Path, good: str) -> None:
     assert [value for _, value in found] == [3, 0.1, 5, 2, 0.01, {"zip": 0.8}]
     path.write_text(good, encoding="utf-8")
     assert load_request(path).request.policy.generalization.budget is None
+
+
+@pytest.mark.parametrize(
+    ("terms", "presence", "limits"),
+    [
+        ("adversary: sequential", "known", (12, 12)),
+        ("adversary: one-shot", "known", (12, 1)),
+        ("adversary: sequential", "unknown", (None, 12)),
+        ("budget: {suppression: 0.1}", "known", (None, None)),
+    ],
+)
+def test_limits_follow_from_the_gates(
+    tmp_path: Path, good: str, terms: str, presence: str, limits: tuple[int | None, int | None]
+) -> None:
+    """1/11 is above 0.09, 1/12 is not."""
+    path = tmp_path / "request.yaml"
+    path.write_text(edited(good, terms).replace("presence: unknown", f"presence: {presence}"), encoding="utf-8")
+    request = load_request(path).request
+    assert request.budget is not None
+    assert (request.budget.least_records, request.budget.least_people) == limits
+    assert request.fewest_records == (limits[0] or 1)
+
+
+@pytest.mark.parametrize(
+    ("terms", "presence"),
+    [
+        ("adversary: one-shot", "unknown"),
+        ("method: no-attack", "known"),
+        ("minimum_class_size: 2", "known"),
+        ("k_anonymity: {k: 5}", "known"),
+        ("collusion: {recipients: all}", "known"),
+    ],
+)
+def test_no_limits_follow_where_the_terms_have_others(tmp_path: Path, good: str, terms: str, presence: str) -> None:
+    path = tmp_path / "request.yaml"
+    path.write_text(edited(good, terms).replace("presence: unknown", f"presence: {presence}"), encoding="utf-8")
+    assert load_request(path).request.budget is None

@@ -49,7 +49,7 @@ def prepared(of: CountIndex, weights: tuple[float, ...]) -> Prepared:
         population=of.population,
         tuple_of_record=np.repeat(np.arange(len(of.data)), of.data.counts).astype(np.int32),
         distinct_values={},
-        columns={"illness": CodedColumn(np.arange(len(weights), dtype=np.uint8), np.array(weights))},
+        columns={"illness": CodedColumn(np.arange(len(weights), dtype=np.uint8), np.array(weights))} if weights else {},
     )
 
 

@@ -195,10 +195,14 @@ def _combined(
 
     def narrowed(names: Sequence[str]) -> tuple[NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
         codes = coded_rows(request, prepared, made.cells, candidate.rows, names).astype(np.int64)
+        weights = list(value_weights(request, prepared, names, codes))
         for name in sets.keys() & set(names):
-            place = names.index(name)
-            codes[:, place] = classes([np.unique(codes[:, place], return_inverse=True)[1], *sets[name]])
-        return codes, value_weights(request, prepared, names, codes)
+            place, cells = names.index(name), codes[:, names.index(name)].copy()
+            narrow = classes([np.unique(cells, return_inverse=True)[1], *sets[name]])
+            codes[:, place], of_cells = narrow, weights[place]
+            weights[place] = np.zeros(int(narrow.max()) + 1)
+            weights[place][narrow] = of_cells[cells]
+        return codes, tuple(weights)
 
     table = released_table(request, prepared, made, candidate.released)
     codes, weights = narrowed(table.names)

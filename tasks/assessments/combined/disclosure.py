@@ -6,6 +6,7 @@ how likely the record is found by them, times how sensitive the rest of it is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TypeVar
 
 import numpy as np
@@ -111,7 +112,8 @@ def disclosure_risk(
     Orooji & Knapp 2019, eq. 1 to 4. The paper has α above 1; its worked example has α = 1. The consequence of a known
     set is added up from its unknown attributes, never taken from a total, so that a set of all attributes adds nothing.
     """
-    return mean_contributions(codes, known_probabilities, sensitivities, alpha, epsilon, exclusive=exclusive).risks
+    found = mean_contributions(codes, known_probabilities, sensitivities, alpha, epsilon, exclusive=exclusive)
+    return found.risks.copy()
 
 
 def mean_contributions(
@@ -139,7 +141,23 @@ def mean_contributions(
     bound is exact for a record that each of them singles out.
     """
     problem = _checked(codes, known_probabilities, sensitivities, epsilon, exclusive=exclusive)
-    factor, table = _checked_alpha(alpha), problem.codes
+    factor = _checked_alpha(alpha)
+    key = problem.digest, factor
+    found = _last.get(key)
+    if found is None:
+        found = _solved(problem, factor)
+        found.risks.flags.writeable = found.left_out.flags.writeable = False
+        _last.clear()
+        _last[key] = found
+    return found
+
+
+_last: dict[tuple[bytes, float], MeanContributions] = {}
+"""The last problem and its solution: the score of a file and its expected disclosure often pose the same."""
+
+
+def _solved(problem: "_Problem", factor: float) -> MeanContributions:
+    table = problem.codes
     knowable = sorted(set().union(*problem.weights))
     hidden = {place: own for place, own in problem.sensitive.items() if place not in knowable}
     ambiguous = {place: own for place, own in problem.sensitive.items() if place in knowable}
@@ -238,6 +256,14 @@ class _Problem:
     """Attributes that may be known."""
     omitted: Mapping[int, float]
     """Of each sensitive attribute, the weight of all sets without it that are not counted."""
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for equal problems."""
+        made = blake2b(repr((self.codes.shape, self.codes.dtype, self.weights, self.omitted)).encode())
+        for array in (self.codes, self.possible, *self.sensitive.values()):
+            made.update(np.ascontiguousarray(array).data)
+        return made.digest() + repr(list(self.sensitive)).encode()
 
 
 def _checked(

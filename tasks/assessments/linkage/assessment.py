@@ -8,18 +8,13 @@ from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.linkage.attempts import Attacks, all_made, sample_of
 from tasks.assessments.linkage.facts import (
     NUMBERS_ALONE,
-    LearnedFact,
     LinkageFact,
     PartialKnowledgeFact,
     PolicyLinkage,
     gate_figures,
     gate_intervals,
-    link_figure,
     strongest,
 )
-from tasks.assessments.linkage.families import FEWEST_LEARNED_FROM, drawn_people, half_of, mixed_components
-from tasks.assessments.linkage.figure import Floats, Linkage
-from tasks.assessments.linkage.files import Positions
 from tasks.assessments.linkage.generalized import closest_linkage, likely_linkage, matching_linkage, own_cell_linkage
 from tasks.assessments.linkage.generalized_files import generalized_files
 from tasks.assessments.linkage.holdings import (
@@ -30,11 +25,9 @@ from tasks.assessments.linkage.holdings import (
     known_numbers,
     linkable_release,
 )
-from tasks.assessments.linkage.learning.family import Kind
-from tasks.assessments.linkage.learning.learn import learn
-from tasks.assessments.linkage.mixed import mixed_linkage
+from tasks.assessments.linkage.learned import learned_attacks
 from tasks.candidate.candidate import Candidate
-from tasks.core.errors import ParameterError, StageFailed
+from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.generalization.count_index import Generalization
 from tasks.generalization.generalize import generalize, overlapping
@@ -42,7 +35,6 @@ from tasks.generalization.methods.registry import compared_with
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Method
 
-_MOST_CHOQUET = 5
 _ORDERS = 3
 _PARTIAL_PEOPLE = 200
 
@@ -67,7 +59,7 @@ def attack(
     held, alone = (everything.only(names(request)) for names in (known_attributes, known_numbers))
     people = sample_of(held, policy.individuals, generator)
     attacks = all_made(held, people, generator, hasty=hasty, numbers=alone)
-    learned = _learn(attacks, held, people, generator) if policy.learned and not quick else ()
+    learned = learned_attacks(attacks, alone, people, generator) if policy.learned and not quick else ()
     uninformed = [one for one in attacks.made if one.knows == "uninformed"]
     if not uninformed:
         raise StageFailed(
@@ -92,52 +84,6 @@ def attack(
         learned=learned,
         policies=() if quick else _policies(candidate, methods),
     )
-
-
-def _learn(
-    attacks: Attacks, held: Holdings, people: Positions, generator: np.random.Generator
-) -> tuple[LearnedFact, ...]:
-    """Learn from some people, try on as many others, and attack the whole release with the weights."""
-    names, drawn = held.compared, drawn_people(held, generator)
-    if len(names) < 2 or len(drawn) < 2 * FEWEST_LEARNED_FROM:
-        return ()
-    given = mixed_components(held, drawn)
-    teachers = half_of(drawn, generator)
-    kinds = [Kind.WEIGHTED_MEAN] + ([Kind.CHOQUET] if len(names) <= _MOST_CHOQUET else [])
-    facts, weights = [], None
-    for kind in kinds:
-        try:
-            found = learn(given, kind, generator, records=teachers, weights=weights)
-        except ParameterError:
-            continue
-        equal = learn(given, Kind.ARITHMETIC_MEAN, generator, records=teachers)
-        facts.append(
-            LearnedFact(
-                kind=kind.value,
-                people=len(teachers),
-                equal=link_figure(equal.in_sample),
-                in_sample=link_figure(found.in_sample),
-                out_of_sample=link_figure(found.out_of_sample) if found.out_of_sample else None,
-                shares=found.distance.attribute_shares,
-            )
-        )
-        if kind is Kind.WEIGHTED_MEAN:
-            weights = found.distance.weights
-    if weights is not None:
-        taught = drawn[teachers]
-        parts = [(np.setdiff1d(people, taught), weights)]
-        if len(drawn) == len(held.released):
-            # A small file's halves teach each other's weights.
-            rest = np.setdiff1d(np.arange(len(drawn)), teachers)
-            parts.append((taught, learn(given, Kind.WEIGHTED_MEAN, generator, records=rest).distance.weights))
-        attacks.attempt("all-learned", (*names, *held.unchanged), lambda: _linked_by(held, parts))
-    return tuple(facts)
-
-
-def _linked_by(held: Holdings, parts: Sequence[tuple[Positions, Floats]]) -> Linkage:
-    """Link some people by weights, others by other weights."""
-    found = [mixed_linkage(held.mixed(people), weights.tolist()) for people, weights in parts]
-    return Linkage(sum(one.expected_correct for one in found), sum(one.n for one in found), found[0].baseline)
 
 
 def _partial(held: Holdings, attacks: Attacks, generator: np.random.Generator) -> tuple[PartialKnowledgeFact, ...]:

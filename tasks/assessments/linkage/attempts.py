@@ -24,9 +24,11 @@ from tasks.microdata.tuples import Counts
 _MOST_COMPARED = 3 * 10**8
 """Pairs of a person and a record that one attack compares at most."""
 _MOST_CELL_PAIRS = 4 * 10**9
+_ROUNDING = 1e-12
 _MOST_LEVELS = 12
 """Attributes of a probabilistic comparison at most: three levels each make 3¹² patterns."""
 _THOROUGH = {"groups-nearest", "groups-likeliest", "numbers-probabilistic", "all-nearest", "numbers-joint", "all-joint"}
+_THOROUGH |= {"numbers-likeliest", "all-likeliest"}
 """Attacks that take long, and that others come near to."""
 
 _UNINFORMED = {
@@ -40,13 +42,21 @@ _UNINFORMED = {
     "all-matching": "Of the records whose groups hold the known values, and equal in what leaves as it is, the nearest",
     "all-nearest": "Of the records equal in what leaves as it is, the nearest by hierarchies and masked numbers",
     "all-learned": "Nearest record by a distance whose weights were learned from other people",
+    "all-choquet": "Nearest record by a Choquet integral that was learned from other people",
+    "numbers-learned": "Nearest record by masked numbers with weights that were learned from other people",
+    "numbers-choquet": "Nearest record by masked numbers, by a Choquet integral that was learned from other people",
+    "numbers-bilinear": "Nearest record by masked numbers, by a bilinear form that was learned from other people",
+    "numbers-mahalanobis": "Nearest record by masked numbers, by Mahalanobis' distance of other people's differences",
 }
 _CANDIDATES = "Best of the records that the maskings allow, {} (intersection attack, RSLD)"
+_LIKELIEST = "Likeliest record against how many others explain it as well, {}"
 _JOINT = "Everybody at once, {}: what is one person's record is nobody else's"
 _LIKELIEST_CELL = "Likeliest record in the groups that the rule gives people with the known values"
 _INFORMED = {
     "own-cell": "Any record in the groups that the rule gives the person",
     "numbers-candidates": _CANDIDATES.format("by numbers alone"),
+    "numbers-likeliest": _LIKELIEST.format("by numbers alone"),
+    "all-likeliest": _LIKELIEST.format("by all that is known"),
     "numbers-joint": _JOINT.format("by numbers alone"),
     "all-candidates": _CANDIDATES.format("by all that is known"),
     "all-joint": _JOINT.format("by all that is known"),
@@ -67,6 +77,12 @@ class Attacks:
         """Largest share of an uninformed and of an informed intruder."""
         uninformed = [one.figure.share for one in self.made if one.knows == "uninformed"]
         return max(uninformed, default=0.0), max(one.figure.share for one in self.made)
+
+    def exhausted(self, names: tuple[str, ...]) -> bool:
+        """Whether an attack without the rule has linked the most of everybody that any can by some attributes."""
+        made = (one for one in self.made if one.knows == "uninformed" and not one.sampled)
+        exact = (one.figure.share for one in made if set(one.attributes) <= set(names))
+        return max(exact, default=0.0) >= self.held.most_linked(names) - _ROUNDING
 
     def attempt(
         self, name: str, attributes: tuple[str, ...], make: Callable[[], Linkage], title: str | None = None
@@ -145,8 +161,8 @@ def _by_numbers(attacks: Attacks, held: Holdings, people: Positions, generator: 
         return
     nearest = held.numbers(people if attacks.hasty else None)
     attacks.attempt("numbers-nearest", held.number_names, lambda: distance_linkage(nearest))
-    if len(held.number_names) <= _MOST_LEVELS:
-        attacks.attempt("numbers-probabilistic", held.number_names, lambda: probabilistic_linkage(held.numbers(people)))
+    some = held.only(held.number_names[:_MOST_LEVELS])
+    attacks.attempt("numbers-probabilistic", some.number_names, lambda: probabilistic_linkage(some.numbers(people)))
     names = (*held.clear, *held.number_names)
     _with_maskings(attacks, "numbers", held.numbers_view(), names, people=people, generator=generator)
 
@@ -177,6 +193,8 @@ def _with_maskings(
 ) -> None:
     """Make the attacks of a view that know how values were masked."""
     attacks.attempt(f"{family}-candidates", names, partial(view.candidate_linkage, people))
+    if view.crowded:
+        attacks.attempt(f"{family}-likeliest", names, partial(view.likeliest_linkage, people))
     attacks.attempt(f"{family}-joint", names, partial(view.joint_linkage, generator))
 
 

@@ -35,6 +35,9 @@ class AttackFact(Fact):
     attributes: tuple[str, ...] = Field(description="Attributes that it uses.")
     sampled: bool = Field(description="Whether a sample of the people was attacked, or everybody.")
     figure: LinkFigure
+    trained: LinkFigure | None = Field(
+        default=None, description="Among the people whom a learned distance was learned from; None of other attacks."
+    )
     most: float = Field(
         default=1.0, description="Share that its attributes link in the file as collected: no masking gives away more."
     )
@@ -66,6 +69,7 @@ class LearnedFact(Fact):
     """A distance with weights learned from pairs of records that belong together."""
 
     kind: str
+    alone: bool = Field(default=False, description="Whether it uses masked numbers alone.")
     people: int = Field(description="People whose pairs it was learned from.")
     equal: LinkFigure = Field(description="With equal weights, among the same people.")
     in_sample: LinkFigure = Field(description="Among the people it was learned from: an upper bound.")
@@ -116,12 +120,35 @@ class LinkageFact(Fact):
 
 
 BY_DISTANCE = frozenset(
-    {"groups-nearest", "numbers-nearest", "numbers-probabilistic", "all-matching", "all-nearest", "all-learned"}
+    {
+        "groups-nearest",
+        "numbers-nearest",
+        "numbers-probabilistic",
+        "all-matching",
+        "all-nearest",
+        "all-learned",
+        "all-choquet",
+        "numbers-learned",
+        "numbers-choquet",
+        "numbers-bilinear",
+        "numbers-mahalanobis",
+    }
 )
 """Attacks that rule no record out, and so are never certain."""
 _CERTAIN = (Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED)
 _UNINFORMED = (Measure.LINKED_UNINFORMED, Measure.CERTAIN_UNINFORMED)
-NUMBERS_ALONE = ("numbers-clear", "numbers-nearest", "numbers-probabilistic", "numbers-candidates", "numbers-joint")
+NUMBERS_ALONE = (
+    "numbers-clear",
+    "numbers-nearest",
+    "numbers-probabilistic",
+    "numbers-candidates",
+    "numbers-likeliest",
+    "numbers-joint",
+    "numbers-learned",
+    "numbers-choquet",
+    "numbers-bilinear",
+    "numbers-mahalanobis",
+)
 """Attacks by numbers alone, masked or not."""
 
 
@@ -146,8 +173,12 @@ def strongest(attacks: Sequence[AttackFact]) -> AttackFact:
 
 
 def judged_share(attack: AttackFact) -> float:
-    """Share of correct links; where a sample of the people was attacked, its interval's upper end, if that can be."""
-    return min(attack.figure.high, attack.most) if attack.sampled else attack.figure.share
+    """Share of correct links; where a sample of the people was attacked, its interval's upper end, if that can be.
+
+    Of a learned distance, the higher of people whom it was not learned from and of those it was.
+    """
+    figures = [attack.figure] if attack.trained is None else [attack.figure, attack.trained]
+    return min(max(one.high if attack.sampled else one.share for one in figures), attack.most)
 
 
 def judged_certain(attack: AttackFact) -> float:
@@ -209,8 +240,8 @@ def gate_intervals(fact: LinkageFact) -> dict[Measure, tuple[Interval, int]]:
         attack = judged_attack(fact, measure)
         if attack is not None and attack.sampled and _unmade(fact, measure) < figures[measure]:
             figure = attack.figure
-            low, high = wilson(figure.certain, figure.people) if measure in _CERTAIN else (figure.low, figure.high)
-            found[measure] = Interval(low=low, high=min(high, attack.most), level=CONFIDENCE), figure.people
+            low = wilson(figure.certain, figure.people)[0] if measure in _CERTAIN else figure.low
+            found[measure] = Interval(low=low, high=figures[measure], level=CONFIDENCE), figure.people
     return found
 
 

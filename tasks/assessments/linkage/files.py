@@ -170,6 +170,8 @@ TIE_ABSOLUTE = 1e-12
 """… plus this many standard deviations: room for rounding, far below any difference between distinct values."""
 _KEY_LIMIT = 2**62
 _BALLS = 4096
+NEAREST = 256
+"""Records that are compared by a distance without coordinates: the nearest by one that has them."""
 
 
 def tie_limit(smallest: Floats) -> Floats:

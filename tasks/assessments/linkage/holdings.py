@@ -152,22 +152,25 @@ class Holdings:
         return self._kinds((*self.quasi_names, *self.unchanged, *self.number_names), slice(None))
 
     def most_linked(self, names: Sequence[str]) -> float:
-        """The share of the released records that no attack by some of the attributes exceeds, whatever is masked.
+        """The share of the released records that no attack by some of the attributes exceeds.
 
-        People of equal values are looked for alike, so that one of them is found at most.
+        People of equal values are looked for alike, and records of equal released values are taken alike, so that one
+        of them is found at most.
         """
-        return self._kinds(names, self.released)
+        return min(self._kinds(names, self.released), self._kinds(names, self.released, collected=False))
 
-    def _kinds(self, names: Sequence[str], records: Positions | slice) -> float:
-        """Kinds of some records in some attributes as collected, over the records."""
-        prepared, masked = self.candidate.prepared, self.candidate.masked
-        tuples, quasi = prepared.tuple_of_record[records], self.candidate.request.quasi_identifiers
+    def _kinds(self, names: Sequence[str], records: Positions | slice, *, collected: bool = True) -> float:
+        """Kinds of some records in some attributes, as collected or as released, over the records."""
+        candidate = self.candidate
+        tuples, quasi = candidate.prepared.tuple_of_record[records], candidate.request.quasi_identifiers
+        generalized = candidate.index.data.codes if collected else candidate.generalization.cells
+        masked = candidate.masked.original if collected else candidate.masked.masked
         columns = [
-            self.candidate.index.data.codes[tuples, quasi.index(name)]
+            generalized[tuples, quasi.index(name)]
             if name in quasi
-            else np.unique(masked.original[records, masked.names.index(name)], return_inverse=True)[1]
-            if name in masked.names
-            else prepared.columns[name].codes[records]
+            else np.unique(masked[records, candidate.masked.names.index(name)], return_inverse=True)[1]
+            if name in candidate.masked.names
+            else candidate.prepared.columns[name].codes[records]
             for name in names
         ]
         return len(fold(np.column_stack(columns))[1]) / len(tuples)

@@ -6,14 +6,16 @@ may belong together are scaled until each record and each masked record has its 
 approximates the probability of each pair among all one-to-one assignments; pairs that are in none vanish.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Cheapest, Files, Positions, distinct_rows, places
+from tasks.assessments.linkage.files import Cheapest, DistinctRows, Files, Positions, distinct_rows, places
 from tasks.assessments.linkage.within import MaskedPart, PairScore, candidate_pairs, linkage_within
 from tasks.core.errors import ParameterError
 from tasks.generalization.kanonymity.classes import fold
@@ -22,6 +24,11 @@ from tasks.microdata.tuples import Counts
 
 _ROUNDS = 200
 _CLOSE = 1e-3
+_TINY = np.finfo(np.float64).tiny
+_MOST_WORK = 2**27
+"""Pairs that are scaled in all rounds together."""
+_NEAREST = 64
+_FEWEST_NEAREST = 8
 
 
 def joint_linkage(files: Files, bounds: MaskedRange, score: PairScore, most_pairs: int) -> Linkage:
@@ -33,6 +40,34 @@ def joint_linkage(files: Files, bounds: MaskedRange, score: PairScore, most_pair
     points = distinct_rows(files.masked)
     asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
     row, point = _pairs(points.rows, MaskedRange(bounds.low[asked.first], bounds.high[asked.first]), most_pairs)
+    return _assigned(files, asked, points, (row, point), score)
+
+
+def near_linkage(
+    files: Files, bounds: MaskedRange, score: PairScore, near: tuple[Floats, Floats], count: int
+) -> Linkage:
+    """The same of each record and each masked one with the ``count`` of the others that are nearest alone.
+
+    ``near`` are coordinates, (n_records, n), of both files in which likely pairs are near. Pairs beyond the bounds are
+    left out. It is made at any size, and finds fewer where likely pairs are many more than ``count``.
+    """
+    points = distinct_rows(files.masked)
+    asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
+    before, after = (scipy.spatial.cKDTree(side[of.first]) for side, of in zip(near, (asked, points), strict=True))
+    ahead = after.query(before.data, k=np.arange(1, min(count, after.n) + 1), workers=-1)[1]
+    back = before.query(after.data, k=np.arange(1, min(count, before.n) + 1), workers=-1)[1]
+    pairs = [np.arange(before.n)[:, None] * after.n + ahead, back * after.n + np.arange(after.n)[:, None]]
+    row, point = np.divmod(np.unique(np.concatenate([side.ravel() for side in pairs])), after.n)
+    masked, who = points.rows[point], asked.first[row]
+    kept = ((masked >= bounds.low[who]) & (masked <= bounds.high[who])).all(axis=1)
+    return _assigned(files, asked, points, (row[kept], point[kept]), score)
+
+
+def _assigned(
+    files: Files, asked: DistinctRows, points: DistinctRows, pairs: tuple[Positions, Positions], score: PairScore
+) -> Linkage:
+    """Scale the weights of pairs, in order, to all one-to-one assignments, and link by them."""
+    row, point = pairs
     scores = score(asked.first[row], points.first[point])
     n_asked, records = len(asked.rows), points.counts[point]
     likeliest, best = Cheapest(n_asked), Cheapest(n_asked)
@@ -74,21 +109,36 @@ def scaled_to_marginals(
 ) -> Floats:
     """Weights of pairs, above 0, scaled so that each row and each point has its count in all (Sinkhorn 1967).
 
-    Rows sum to their counts; points within a thousandth, or as near as 200 rounds come, if there is any assignment.
+    Rows sum to their counts; points within a thousandth, or as near as 200 rounds come, fewer of very many pairs, if
+    there is any assignment.
     """
-    plan, tiny = weight.copy(), np.finfo(np.float64).tiny
-    for _ in range(_ROUNDS):
+    plan = weight.copy()
+    for _ in range(max(min(_ROUNDS, _MOST_WORK // max(len(row), 1)), 1)):
         columns = np.bincount(point, plan, len(point_counts))
         off = np.abs(columns / point_counts - 1).max()
-        plan *= (point_counts / np.maximum(columns, tiny))[point]
-        plan *= (row_counts / np.maximum(np.bincount(row, plan, len(row_counts)), tiny))[row]
+        plan *= (point_counts / np.maximum(columns, _TINY))[point]
+        plan *= (row_counts / np.maximum(np.bincount(row, plan, len(row_counts)), _TINY))[row]
         if off <= _CLOSE:
             break
     return plan
 
 
+def _total(score: PairScore, people: Positions, plus: Floats | float, records: Positions | None = None) -> Floats:
+    """Logarithm of the sum of likelihoods of each row's people, (n_records, n_people); of all records by default."""
+    rows = np.arange(len(people)) if records is None else records
+    apart = score(people.ravel(), np.repeat(rows, people.shape[1])).reshape(people.shape) + plus
+    least = apart.min(axis=1, keepdims=True)
+    least = np.where(np.isfinite(least), least, 0.0)
+    total: Floats = np.log(np.maximum(np.exp(least - apart).sum(axis=1), _TINY)) - least[:, 0]
+    return total
+
+
 _MOST_PAIRS = 2**22
 _FEWEST_PEOPLE = 30
+_MOST_EXPLAINING = 512
+_BLOCK_PAIRS = 2**20
+_APART = 1e6
+"""More than coordinates of two records of one class are apart."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +174,8 @@ class InformedView:
         """Link everybody at once: what is one person's record is nobody else's.
 
         Records of different classes cannot be each other's, so that a sample of whole classes is attacked as hard as
-        all; classes too large by themselves are left out. ParameterError if too few people are in those that are small
-        enough.
+        all; classes too large by themselves are left out. Where too few people are in those that are small enough,
+        everybody is attacked: by all pairs within the bounds, or, if these are too many, by near ones.
         """
         sizes = np.bincount(self.class_of)
         order = generator.permutation(len(sizes))
@@ -133,16 +183,61 @@ class InformedView:
             order = order[sizes[order] ** 2 <= _MOST_PAIRS]
             order = order[np.cumsum(sizes[order] ** 2) <= _MOST_PAIRS]
         people = np.flatnonzero(np.isin(self.class_of, order))
-        if len(people) < min(_FEWEST_PEOPLE, len(self.released)):
-            raise ParameterError(
-                "everybody cannot be attacked at once",
-                where="classes of records that may be each other's",
-                expected=f"at least {_FEWEST_PEOPLE} people in classes of together at most {_MOST_PAIRS} pairs",
-                got=f"{len(people)} people",
-                fix="let the intruder know more attributes, or attack records one by one",
-            )
+        everybody = len(sizes) == 1 or len(people) < min(_FEWEST_PEOPLE, len(self.released))
+        people = np.arange(len(self.released)) if everybody else people
         files = self._files(people, people, np.arange(len(people)))
-        return joint_linkage(files, self._bounds(people), self._score(people, people, best=True), _MOST_PAIRS)
+        bounds, score = self._bounds(people), self._score(people, people, best=True)
+        if not everybody:
+            return joint_linkage(files, bounds, score, _MOST_PAIRS)
+        if len(people) ** 2 <= _MOST_PAIRS or any(part.bounded for part in self.parts):
+            with suppress(ParameterError):
+                return joint_linkage(files, bounds, score, _MOST_PAIRS)
+        count = min(max(_MOST_PAIRS // (2 * len(people)), _FEWEST_NEAREST), _NEAREST)
+        return near_linkage(files, bounds, score, self._near(people), count)
+
+    def _near(self, people: Positions) -> tuple[Floats, Floats]:
+        """Coordinates of some people and of their records in which likely pairs of one class are near."""
+        who, apart = self.released[people], _APART * self.class_of[people, None]
+        before, after = (np.hstack([apart, *(part.near[side][who] for part in self.parts)]) for side in (0, 1))
+        return before, after
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a masking bounds nothing, so that it matters how many others explain a masked record as well."""
+        return not all(part.bounded for part in self.parts)
+
+    def likeliest_linkage(self, people: Positions) -> Linkage:
+        """Link people to the record of the greatest p(x'|x)/p(x'): the likeliest, but for those that many explain.
+
+        p(x') is the sum over the people of the record's class, of whom few are looked at where they are many.
+        """
+        everybody = np.arange(len(self.released))
+        score, explained = self._score(people, everybody, best=True), self._explained
+
+        def ratio(records: Positions, masked: Positions) -> Floats:
+            found: Floats = score(records, masked) + explained[masked]
+            return found
+
+        return linkage_within(self._files(people, everybody, people), self._bounds(people), ratio)
+
+    @cached_property
+    def _explained(self) -> Floats:
+        """Logarithm of p(x') of each released record: its nearest people's, or that of some drawn if it is greater."""
+        everybody = np.arange(len(self.released))
+        score, generator = self._score(everybody, everybody, best=True), np.random.default_rng(0)
+        original, masked = self._near(everybody)
+        tree, count = scipy.spatial.cKDTree(original), np.arange(1, min(_NEAREST, len(masked)) + 1)
+        near = np.asarray(tree.query(masked, k=count, workers=-1)[1], dtype=np.intp)
+        alike = self.class_of[near] == self.class_of[:, None]
+        found = _total(score, near, np.where(alike, 0.0, np.inf))
+        order = np.argsort(self.class_of, kind="stable")
+        for members in np.split(order, np.cumsum(np.bincount(self.class_of))[:-1]):
+            if len(members) > _NEAREST:
+                few = generator.choice(members, min(_MOST_EXPLAINING, len(members)), replace=False)
+                for block in np.array_split(members, -(-len(members) * len(few) // _BLOCK_PAIRS)):
+                    drawn = _total(score, np.tile(few, (len(block), 1)), 0.0, block) + np.log(len(members) / len(few))
+                    found[block] = np.maximum(found[block], drawn)
+        return found
 
     def _files(self, people: Positions, candidates: Positions, truth: Positions) -> Files:
         """Two files of some people and some released records, by position among the released."""

@@ -4,14 +4,14 @@ A component is the squared distance on the hierarchy, or the squared difference 
 over all pairs of an individual and a released record, so that every attribute weighs the same on average.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, cheapest_credit, common_scale, distinct_rows
+from tasks.assessments.linkage.files import NEAREST, Files, Positions, cheapest_credit, common_scale, distinct_rows
 from tasks.assessments.linkage.generalized_files import AxisGroups, distance_table
 from tasks.microdata.hierarchy import Codes
 
@@ -102,15 +102,21 @@ def mixed_files(
     )
 
 
-def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> Linkage:
-    """Link to the least sum of components, with weights from 0, generalized ones first, all 1 where not given."""
+def mixed_linkage(
+    files: MixedFiles, weights: Sequence[float] | None = None, among: Callable[[Floats], Floats] | None = None
+) -> Linkage:
+    """Link to the least sum of components, with weights from 0, generalized ones first, all 1 where not given.
+
+    ``among`` gives another distance of records by their components, (n_records, n_components), without weights; the
+    ``NEAREST`` by the sum alone are then compared by it.
+    """
     weight = np.ones(len(files.tables) + files.masked.shape[1]) if weights is None else np.asarray(weights)
     tables = [own * table for own, table in zip(weight, files.tables, strict=False)]
     root = np.sqrt(weight[len(tables) :])
     original, masked = files.original * root, np.ascontiguousarray((files.masked * root).T)
     columns = np.ascontiguousarray(files.position.T)
     within = [(files.cell[rows], masked[:, rows], files.counts[rows]) for rows in files.rows]
-    credit = np.empty(len(files.truth))
+    credit = np.zeros(len(files.truth))
     for who, (truth, kind) in enumerate(zip(files.truth, files.kind, strict=True)):
         cell, values_of, counts = within[kind]
         of_cells = np.zeros(len(files.position))
@@ -119,8 +125,24 @@ def mixed_linkage(files: MixedFiles, weights: Sequence[float] | None = None) -> 
         total = of_cells[cell]
         for number, values in zip(original[who], values_of, strict=True):
             total += np.square(values - number)
-        credit[who] = cheapest_credit(total[None], int(np.searchsorted(files.rows[kind], truth)), counts)[0]
+        own = int(np.searchsorted(files.rows[kind], truth))
+        if among is None:
+            credit[who] = cheapest_credit(total[None], own, counts)[0]
+            continue
+        near = nearest_of(total)
+        if own in near:
+            parts = zip(files.tables, files.leaf[who], columns, strict=True)
+            at = [table[leaf][column][cell[near]] for table, leaf, column in parts]
+            at += list(np.square(files.masked[files.rows[kind][near]] - files.original[who]).T)
+            cost = among(np.stack(at, axis=1))
+            credit[who] = cheapest_credit(cost[None], int(np.flatnonzero(near == own)[0]), counts[near])[0]
     return linkage(credit, int(files.counts.sum()))
+
+
+def nearest_of(total: Floats) -> Positions:
+    """Positions of the ``NEAREST`` smallest, in no order."""
+    near: Positions = np.arange(len(total)) if len(total) <= NEAREST else np.argpartition(total, NEAREST)[:NEAREST]
+    return near
 
 
 def components(files: MixedFiles) -> Floats:

@@ -208,16 +208,44 @@ class MaskedPart:
         return found or MaskedRange(-anything, anything)
 
     @cached_property
+    def displacement(self) -> Floats | None:
+        """Probability of each move of ranks under a swapping method; None of other methods, and of very large files."""
+        n_records = len(self.original)
+        if self.method.effect is not Effect.EXCHANGED or n_records > _LARGEST_SIMULATED:
+            return None
+        columns = min(_MOST_ATTRIBUTES_TRIED, max(1, _SIMULATED_VALUES // n_records))
+        return simulated_displacement(self.method, n_records, columns)
+
+    @cached_property
     def likelihood(self) -> PairScore:
         """Minus the log-likelihood of a pair, where the method gives one; else half the squared distance."""
-        effect, n_records = self.method.effect, len(self.original)
-        if effect is Effect.EXCHANGED and n_records <= _LARGEST_SIMULATED:
-            columns = min(_MOST_ATTRIBUTES_TRIED, max(1, _SIMULATED_VALUES // n_records))
-            return displacement_score(self.files, simulated_displacement(self.method, n_records, columns))
+        effect = self.method.effect
+        if self.displacement is not None:
+            return displacement_score(self.files, self.displacement)
         if effect in (Effect.NOISE, Effect.JOINT_NOISE):
             joint = effect is Effect.JOINT_NOISE and self.complete
             return noise_score(self.files, self.masking.strength, correlated=joint)
         return half_squared(*common_scale(self.files))
+
+    @cached_property
+    def near(self) -> tuple[Floats, Floats]:
+        """Coordinates of the originals and the masked values, (n_records, n), in which likely pairs are near."""
+        effect, files = self.method.effect, self.files
+        if effect in (Effect.NOISE, Effect.JOINT_NOISE):
+            joint = effect is Effect.JOINT_NOISE and self.complete
+            return noise_coordinates(files, self.masking.strength, correlated=joint)
+        if effect is Effect.EXCHANGED:
+            ordered = np.sort(self.masked, axis=0)
+            moves = np.arange(1 - len(ordered), len(ordered))
+            reach = 1.0 if self.displacement is None else max(float(np.sqrt(moves**2 @ self.displacement)), 1.0)
+            before, after = (_rank_intervals(side, ordered) for side in (self.original, self.masked))
+            return (before[0] + before[1]) / (2 * reach), (after[0] + after[1]) / (2 * reach)
+        return common_scale(files)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the method bounds some masked value of somebody."""
+        return not (np.isinf(self.bounds.low).all() and np.isinf(self.bounds.high).all())
 
     @cached_property
     def inside(self) -> PairScore:
@@ -269,7 +297,12 @@ def displacement_score(files: Files, probability: Floats) -> PairScore:
 
 
 def noise_score(files: Files, proportion: float, *, correlated: bool = False) -> PairScore:
-    """Minus the log-likelihood of a pair, but for a constant, under normal noise of a published share of the variance.
+    """Minus the log-likelihood of a pair, but for a constant, under normal noise; see ``noise_coordinates``."""
+    return half_squared(*noise_coordinates(files, proportion, correlated=correlated))
+
+
+def noise_coordinates(files: Files, proportion: float, *, correlated: bool = False) -> tuple[Floats, Floats]:
+    """Originals and masked values in units of normal noise of a published share of the variance, uncorrelated.
 
     With X' = X + ε and Var(ε) = k·Var(X), Var(X) is Var(X')/(1+k) (Torra 2016, slide 45), so that the intruder, who
     holds everybody, knows the noise's distribution. ``proportion`` is k; ``correlated`` noise has the covariances
@@ -283,7 +316,7 @@ def noise_score(files: Files, proportion: float, *, correlated: bool = False) ->
         kept = values > _LEAST_EIGENVALUE * values.max()
         axes = vectors[:, kept] / np.sqrt(values[kept])
         original, masked = (np.einsum("ri,ij->rj", table, axes) for table in (original, masked))
-    return half_squared(original / np.sqrt(proportion), masked / np.sqrt(proportion))
+    return original / np.sqrt(proportion), masked / np.sqrt(proportion)
 
 
 def _rank_intervals(values: Floats, ordered: Floats) -> tuple[Positions, Positions]:

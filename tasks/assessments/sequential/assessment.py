@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.decisions import access_pays
 from tasks.adversary.exploiting import LARGEST_SIZE
 from tasks.adversary.fmdp import (
     baseline_risk,
     expected_linked_values,
     exploits_made,
     known_threshold,
-    linked_values,
     reidentification_probability,
     reidentification_probability_unknown,
     sink_probability,
@@ -50,7 +50,7 @@ from tasks.assessments.sequential.facts import (
 )
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
-from tasks.candidate.groups import Floats, Groups, collected_groups, recipient_profile, released_groups
+from tasks.candidate.groups import Floats, Groups, attack_on, collected_groups, recipient_profile, released_groups
 from tasks.core.errors import ParameterError
 from tasks.core.fact import Bin
 from tasks.generalization.count_index import CountIndex, Generalization
@@ -201,26 +201,24 @@ def external_fact(request: ReleaseRequest, prepared: Prepared, prior: float) -> 
 
 def beliefs(profile: AdversaryProfile, groups: Groups) -> tuple[BeliefFact, ...]:
     """Risk of the records of some groups, by what the adversary knows of them and how often access is paid."""
-    sizes, records = groups.candidates, groups.records
-    unknown = _unknown(profile, groups)
-    exploits = _by_size(exploits_made, profile, sizes)
+    attack, records = attack_on(profile, groups), groups.records
+    known = np.where(access_pays(profile, attack.worth), attack.risk, 0.0)
     return (
-        _belief("known group", _by_size(reidentification_probability, profile, sizes), exploits, records),
-        _belief("unknown group", unknown, exploits, records),
+        _belief("known group", known, attack.exploits, records),
+        _belief("unknown group", _unknown(profile, groups), attack.exploits, records),
         judged_belief(profile, groups),
     )
 
 
 def judged_belief(profile: AdversaryProfile, groups: Groups) -> BeliefFact:
     """Risk of the records of some groups from the adversary that the gates use: access is paid once per file."""
-    exploits = _by_size(exploits_made, profile, groups.candidates)
-    return _belief(JUDGED, judged_risks(profile, groups), exploits, groups.records)
+    return _belief(JUDGED, judged_risks(profile, groups), attack_on(profile, groups).exploits, groups.records)
 
 
 def judged_risks(profile: AdversaryProfile, groups: Groups) -> Floats:
     """Probability, as the gates use it, that a record of each group is re-identified: access is paid once per file."""
-    linked = _by_size(sink_probability, profile, groups.candidates)
-    return linked if is_accessed(profile, groups) else np.zeros_like(linked)
+    risks = attack_on(profile, groups).risk
+    return risks if risks.any() and is_accessed(profile, groups) else np.zeros_like(risks)
 
 
 def gate_figures(residual: tuple[BeliefFact, ...]) -> dict[Measure, float]:
@@ -252,23 +250,28 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
         return 0.0
     if term is Term.ACCESS_COST:
         believed = expected_linked_values(profile, groups.densities, groups.external_size)
-        known = _by_size(linked_values, profile, groups.candidates)
+        known = attack_on(profile, groups).worth
         if not known.any():
             return 0.0
         return profile.discount * max(float((values * groups.records).sum()) for values in (known, believed))
     value = deterring_value(profile, term, sizes, records)
-    if value is None or not is_attacked(with_term(profile, term, value), groups):
-        return value
+    # A few small groups often settle it; the larger ones take longer to solve.
+    for some in (groups.smallest(), groups):
+        if value is not None and is_attacked(with_term(profile, term, value), some):
+            value = _deterring(profile, term, some)
+    return value
+
+
+def _deterring(profile: AdversaryProfile, term: Term, groups: Groups) -> float | None:
     return smallest_value(
         lambda tried: not is_attacked(with_term(profile, term, tried), groups),
-        sufficient_value(profile, term, int(sizes.max())),
+        sufficient_value(profile, term, int(groups.candidates.max(initial=1))),
     )
 
 
 def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
     """Whether any record is attacked by one who has the whole file."""
-    values = _by_size(linked_values, profile, groups.candidates)
-    return bool((values > 0).any()) and is_accessed(profile, groups)
+    return bool(attack_on(profile, groups).worth.any()) and is_accessed(profile, groups)
 
 
 def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> BeliefFact:
@@ -288,9 +291,11 @@ def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> Beli
 
 def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
     """Whether access pays for the whole file, to one who knows the groups or to one who only believes them binomial."""
-    known = _by_size(linked_values, profile, groups.candidates)
+    known = attack_on(profile, groups).worth
+    if pays_together(profile, known, groups.records):
+        return True
     believed = expected_linked_values(profile, groups.densities, groups.external_size)
-    return any(pays_together(profile, values, groups.records) for values in (known, believed))
+    return pays_together(profile, believed, groups.records)
 
 
 def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:

@@ -14,6 +14,7 @@ solved as it stands.
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -21,6 +22,10 @@ import numpy as np
 
 from tasks.adversary.planning.deterrence import Term
 from tasks.assessments.assessment import Assessment
+from tasks.assessments.columns.assessment import PLACES, column_places
+from tasks.assessments.columns.facts import ColumnsFact
+from tasks.assessments.columns.places import distinct_share
+from tasks.assessments.columns.whole_row import telling
 from tasks.assessments.registry import (
     ATTRIBUTE,
     COLUMNS,
@@ -33,7 +38,7 @@ from tasks.assessments.registry import (
 )
 from tasks.assessments.sequential.assessment import deterrents
 from tasks.candidate.candidate import Candidate
-from tasks.candidate.coalition import Coalition
+from tasks.candidate.coalition import Coalition, worst
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.explain.estimates import Estimates, is_closed, pooled_key
 from tasks.decision.explain.result import Figures, Judgement, Measured
@@ -45,6 +50,7 @@ from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import follower_of, generalized_against, table_under
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
 from tasks.microdata.coded import Prepared
+from tasks.microdata.withheld import NEARLY_UNIQUE
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 _LEAST_SHARED_BENEFIT = 1.0
@@ -57,13 +63,18 @@ def _maskings(candidate: Candidate) -> tuple[str, ...]:
     return tuple(one.model_dump_json() for one in candidate.request.masking)
 
 
+def _columns(candidate: Candidate) -> Key:
+    """All that the places of released columns depend on."""
+    excused = (name for name, one in candidate.request.attributes.items() if one.excused)
+    return _maskings(candidate), candidate.request.outbound, tuple(excused)
+
+
 _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
     (IDENTITY, lambda candidate: candidate.payoffs),
     (SEQUENTIAL, lambda candidate: candidate.adversary.profile),
-    (COMBINED, _maskings),
-    (ATTRIBUTE, _maskings),
-    (SINGLING_OUT, _maskings),
-    (COLUMNS, _maskings),
+    (COMBINED, _columns),
+    (ATTRIBUTE, _columns),
+    (SINGLING_OUT, _columns),
     (UTILITY, lambda _candidate: None),
 )
 """Assessments that draw nothing, and what each depends on beside the outcome of the game."""
@@ -90,6 +101,7 @@ class Candidates:
         self._figures: dict[Key, Figures] = {}
         self._deterring: dict[Key, dict[Term | None, float | None]] = {}
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
+        self._columns: dict[Key, ColumnsFact] = {}
 
     def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
         """The recipient's copy under the terms of a request; if not ``exact``, games may be shared as the module says.
@@ -102,7 +114,7 @@ class Candidates:
         made = Candidate(
             request=request,
             recipient=recipient,
-            prepared=self.prepared,
+            prepared=released_alone(self.prepared, request),
             index=table_under(self.index, request),
             generalization=self._generalization(request, recipient, exact=exact),
             masked=self.masked_for(request),
@@ -127,14 +139,21 @@ class Candidates:
             If the plan of the recipient cannot be solved.
         """
         request, figures = candidate.request, dict[Measure, float]()
-        judged = {gate.measure for gate in request.policy.gates}
+        judged, columns = {gate.measure for gate in request.policy.gates}, self.columns(candidate)
+        row = {Measure(name): figure for name, figure in columns.whole_row.items()}
         for assessment, terms in _DEPENDS:
             if assessment is IDENTITY or judged & assessment.gate_measures:
                 key = (assessment.id, candidate.digest, terms(candidate), *pooled_key(candidate))
                 if key not in self._figures:
                     self._figures[key] = assessment.measures(candidate)
-                figures |= self._figures[key]
-                yield Measured(self._figures[key])
+                alone = self._figures[key]
+                found = worst(alone, [{measure: row[measure] for measure in alone.keys() & row.keys()}])
+                figures |= found
+                yield Measured(found)
+        if Measure.COLUMNS_UNPLACED in judged:
+            found = {Measure.COLUMNS_UNPLACED: float(len(columns.unplaced))}
+            figures |= found
+            yield Measured(found)
         if Measure.PASSING_PROBABILITY in judged:
             passing = self.estimates.passing(candidate, anew=not is_closed(request, figures))
             if passing is not None:
@@ -142,6 +161,22 @@ class Candidates:
                 yield passing
         if judged & LINKAGE.gate_measures:
             yield self.estimates.linked(candidate, anew=not is_closed(request, figures), exact=exact)
+
+    def columns(self, candidate: Candidate) -> ColumnsFact:
+        """The places of the released columns, and the figures of what the whole row leaves; errors as of ``measured``.
+
+        The places are the same whatever the generalization.
+        """
+        terms = _columns(candidate)
+        if terms not in self._columns:
+            self._columns[terms] = column_places(candidate.request, candidate.prepared, candidate.masked)
+        places = self._columns[terms]
+        if not telling(places, candidate.request.quasi_identifiers):
+            return places
+        key = (*terms, candidate.digest, candidate.payoffs, candidate.adversary.profile)
+        if key not in self._columns:
+            self._columns[key] = COLUMNS.assess(replace(candidate, known={PLACES: places})).fact
+        return self._columns[key]
 
     def judge(self, request: ReleaseRequest, recipient_id: str, decided_on: date, *, exact: bool = True) -> Judgement:
         """Solve, measure and judge one recipient's release.
@@ -219,6 +254,21 @@ class Candidates:
             return (*game, safe) if follower.benefit >= _LEAST_SHARED_BENEFIT else exact, exact
         exact = (*game, safe, follower.benefit, follower.loss)
         return exact, exact
+
+
+def released_alone(prepared: Prepared, request: ReleaseRequest) -> Prepared:
+    """The records as prepared, where a request withholds columns that were to be released."""
+    gone = prepared.columns.keys() - set(request.outbound)
+    if not gone:
+        return prepared
+    codes = {name: prepared.columns[name].codes.astype(np.int32) for name in sorted(gone)}
+    shared = {name: one for name, one in codes.items() if distinct_share(one) < NEARLY_UNIQUE}
+    return replace(
+        prepared,
+        columns={name: column for name, column in prepared.columns.items() if name not in gone},
+        withheld={**prepared.withheld, **shared},
+        listed=tuple(one for one in prepared.listed if one.column not in gone),
+    )
 
 
 def safe_people(payoffs: Payoffs, population: int) -> int:

@@ -204,4 +204,5 @@ def _linkage_key(candidate: Candidate, *, alone: bool) -> _Key:
     # Whoever lacks a quasi-identifier goes by what the rule does with the whole population.
     game = () if set(request.quasi_identifiers) <= set(known_attributes(request)) else (candidate.game,)
     demands = request.policy.generalization.k_anonymity
-    return "all", candidate.digest, candidate.generalization.method, demands and demands.k, masking, *game
+    outcome = (candidate.digest, candidate.generalization.method, demands and demands.k)
+    return "all", *outcome, masking, known_attributes(request), *game

@@ -17,6 +17,7 @@ from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import levers
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
 from tasks.decision.explain.candidates import Candidates
+from tasks.decision.explain.columns import column_changes
 from tasks.decision.explain.estimates import RANDOM, TooManyAttacks, is_closed
 from tasks.decision.explain.levers import Lever
 from tasks.decision.explain.result import (
@@ -50,8 +51,8 @@ _OPEN_BY_DECOYS = (
     "these are is sealed, so that no change of terms can be tried."
 )
 _BY_EARLIER_COPIES = (
-    "Gates judge this copy together with earlier copies in the same hand, or by the whole released row, so that what a "
-    "change of terms does to this copy alone does not tell the verdict."
+    "Gates judge this copy together with earlier copies in the same hand, so that what a change of terms does to this "
+    "copy alone does not tell the verdict."
 )
 _NOT_BY_TERMS = (
     "Every gate that depends on a term of the request is open; what blocked the release is among its reasons and has "
@@ -91,7 +92,8 @@ def explain(
     7. Where a gate judges record linkage, maskings are made stronger if the release is blocked, weaker if not.
     8. Every other method that the policy has terms for is tried; where then only gates on the sequential adversary stay
        closed, with step 5.
-    9. Reasons are ranked, and records that keep gates on risk closed are counted by class (``at_stake``).
+    9. Columns behind closed gates are withheld, each alone or as few as it takes, or excused (``columns``).
+    10. Reasons are ranked, and records that keep gates on risk closed are counted by class (``at_stake``).
 
     ``progress`` is called with words on what is being tried.
 
@@ -107,14 +109,14 @@ def explain(
     unchanging = Explanation(recipient.id, decided.verdict, decided.reasons, strongest_reasons(gates), {})
     if any(gate.id == VALIDATION_PASSED and not gate.passed for gate in gates):
         return replace(unchanging, fixed="The data did not pass validation; a change of terms does not make them pass.")
-    if any(gate.alone is not None or (gate.id == EARLIER_COPIES and not gate.passed) for gate in gates):
-        return replace(unchanging, fixed=_BY_EARLIER_COPIES)
     overridden = [gate for gate in gates if gate.overridden is not None]
     if overridden and trial.passes:
         return replace(unchanging, fixed=_overridden(overridden))
     progress("solving the recorded terms again")
     _remember(trial, gates)
     now = trial.judge(())
+    if _is_by_earlier_copies(gates, now, decoyed=decoyed):
+        return replace(unchanging, fixed=_BY_EARLIER_COPIES)
     if not decoyed:
         _check_figures(gates, now)
     if now.passes and not trial.passes:
@@ -132,6 +134,7 @@ def explain(
         switches, untried = _switches(trial)
     else:
         # What is likeliest to help comes first: the work that attacks may take is bounded.
+        results += column_changes(trial, renewed)
         maskings = _maskings(trial, renewed)
         switches, untried = _switches(trial)
         results += [*_numbers(trial), *_deterrents(trial, renewed), *maskings, *_thresholds(trial, renewed)]
@@ -347,6 +350,9 @@ def _switch(trial: Trial, present: Method, method: Method) -> Switch:
 
 
 def _size(flip: Flip) -> float:
+    """How far a change goes: one of a column, which changes no rule and no price, comes first."""
+    if flip.changes[-1].where.startswith("attributes"):
+        return 0.0
     return math.inf if flip.relative_change is None else abs(flip.relative_change)
 
 
@@ -363,10 +369,20 @@ def _overridden(gates: Sequence[GateResult]) -> str:
 def _check_figures(recorded: Sequence[GateResult], now: Judgement) -> None:
     """Refuse to explain a decision whose figures cannot be found again."""
     for gate in recorded:
-        if gate.id in set(Measure) and gate.measured is not None:
-            figure = now.figures.get(Measure(gate.id), math.nan)
-            if not math.isclose(figure, gate.measured, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE):
-                raise _contradiction(gate.id)
+        if gate.id in set(Measure) and gate.measured is not None and not _is_found_again(gate, now):
+            raise _contradiction(gate.id)
+
+
+def _is_by_earlier_copies(gates: Sequence[GateResult], now: Judgement, *, decoyed: bool) -> bool:
+    """Whether a gate judged more than this copy: its figure is worse than alone, and not for the whole released row."""
+    if any(gate.id == EARLIER_COPIES and not gate.passed for gate in gates):
+        return True
+    return any(gate.alone is not None and (decoyed or not _is_found_again(gate, now)) for gate in gates)
+
+
+def _is_found_again(gate: GateResult, now: Judgement) -> bool:
+    figure, measured = now.figures.get(Measure(gate.id), math.nan), gate.measured or 0.0
+    return math.isclose(figure, measured, rel_tol=_RELATIVE_TOLERANCE, abs_tol=_ABSOLUTE_TOLERANCE)
 
 
 def _contradiction(where: str) -> StageFailed:

@@ -5,6 +5,7 @@ leave the file as it is; the cost of an attempt of the stakes changes the game a
 are no lever: the publisher does not choose what others know.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from tasks.assessments.measures import MEASURES
 from tasks.core.errors import RequestError
 from tasks.decision.explain.result import LogOddsChange, NoFlip, TermChange
 from tasks.masking.registry import METHODS
-from tasks.request.model import PARAMETER_OF, AdversaryTerms, Gate, Masking, Measure, Recipient, ReleaseRequest
+from tasks.request.model import PARAMETER_OF, AdversaryTerms, Gate, Masking, Measure, Recipient, ReleaseRequest, Role
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 """Factors on a present value, in which steps values are tried; their inverses downwards."""
@@ -36,7 +37,11 @@ _LARGEST_CLASS = 1_000_000
 _ORDERS = 13
 _LEAST_LIKELY, _MOST_LIKELY = 1e-6, 0.9999
 _NO_PENALTY = "Being noticed deters nobody without a penalty, and there is none."
-_STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
+ACCEPTED = "{by, because}"
+"""Excuse of a column, as the terms have it."""
+_OF_RELEASED = frozenset({"known_probability", "sensitivity", "excused"})
+"""Terms that a withheld attribute may not have."""
+_STEP = re.compile(r'([A-Za-z_]\w*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
 
 
 @dataclass(frozen=True)
@@ -214,6 +219,11 @@ def _strength(masking: Masking, factor: float, *, stronger: bool) -> float:
     return max(int(value), int(masking.strength) + 1) if up else min(round(value), int(masking.strength))
 
 
+def attribute_path(name: str, key: str) -> str:
+    """Path of an attribute's term in the request."""
+    return f"attributes.{name}.{key}" if _STEP.fullmatch(name) else f"attributes[{json.dumps(name)}].{key}"
+
+
 def recipient_path(request: ReleaseRequest, recipient: Recipient) -> str:
     """Path of a recipient in the request."""
     return f"recipients[{[one.id for one in request.recipients].index(recipient.id)}]"
@@ -231,8 +241,15 @@ def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequ
     document: Any = request.model_dump(exclude_unset=True)
     whole: Any = request.model_dump()
     for change in changes:
-        location = [name or int(position) for name, position in _STEP.findall(change.where)]
+        steps = _STEP.findall(change.where)
+        location = [
+            name or (int(position) if position else json.loads(f'"{quoted}"')) for name, position, quoted in steps
+        ]
         document = _replaced(document, whole, location, change.needed)
+        if location[0] == "attributes":
+            document["attributes"][location[1]] = _fitting(
+                document["attributes"][location[1]], document["requested_by"]
+            )
     try:
         return ReleaseRequest.model_validate(document)
     except ValidationError:
@@ -242,6 +259,15 @@ def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequ
         where=", ".join(change.where for change in changes),
         expected="a value in the range of the request's schema",
     )
+
+
+def _fitting(attribute: dict[str, Any], by: str) -> dict[str, Any]:
+    """An attribute's terms after a change of one: withheld, it has none of a released one; an excuse has its parts."""
+    if attribute["role"] == Role.DIRECT:
+        return {name: term for name, term in attribute.items() if name not in _OF_RELEASED}
+    if attribute.get("excused") == ACCEPTED:
+        return {**attribute, "excused": {"by": by, "because": "as explained"}}
+    return attribute
 
 
 def _replaced(part: Any, whole: Any, location: Sequence[str | int], value: object) -> Any:

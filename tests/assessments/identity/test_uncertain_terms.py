@@ -1,5 +1,7 @@
 """Distributions of single terms, and the recipient with terms set."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,7 +112,8 @@ def test_what_is_monotone() -> None:
     endless = derive_profile(recipient(agreement={**FINED, "ends_on_breach": False})).profile
     assert is_monotone(Term.GAIN, Measure.SEQUENTIAL_MAXIMUM, fined, planned=True)
     assert is_monotone(Term.PRIOR, Measure.TRANSPARENT_EXPECTED, fined, planned=False)
-    assert not is_monotone(Term.PRIOR, Measure.TRANSPARENT_EXPECTED, fined, planned=True)
+    assert is_monotone(Term.PRIOR, Measure.TRANSPARENT_EXPECTED, fined, planned=True)
+    assert not is_monotone(Term.PRIOR, Measure.SEQUENTIAL_MAXIMUM, replace(fined, access_cost=1.0), planned=True)
     assert not is_monotone(Term.DETECTION, Measure.SEQUENTIAL_MAXIMUM, fined, planned=False)
     assert is_monotone(Term.DETECTION, Measure.SEQUENTIAL_ATTACKED, fined, planned=False)
     assert is_monotone(Term.DETECTION, Measure.SEQUENTIAL_MAXIMUM, endless, planned=False)

@@ -23,6 +23,7 @@ from tasks.candidate.groups import densest_group, recipient_profile
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.request.model import Measure, UncertainTerm
+from tasks.request.policy import LARGER_IS_BETTER
 from tests.support.examples import examples
 from tests.support.explaining import ATTACKED, MAXIMUM, SEQUENTIAL, asked, prepared, table
 from tests.support.uncertain import between, log_uniform, points, uniform
@@ -238,3 +239,28 @@ def test_guaranteed_bounds_hold_of_all_terms_within_their_ends(data: st.DataObje
             told += 1
             assert figure.guaranteed[0] - 1e-12 <= figures[figure.measure] <= figure.guaranteed[1] + 1e-12
     assert told == (4 if limited else 7)
+
+
+@settings(deadline=None, max_examples=examples(30))
+@given(data=st.data(), limited=st.booleans(), access=st.booleans())
+def test_nothing_within_the_ranges_is_worse_than_what_is_called_worst(
+    data: st.DataObject, limited: bool, access: bool
+) -> None:
+    """Neither the prior, whose rounding once made risk jump, nor detection under limited penalties, worst inside."""
+    terms = {
+        Term.PRIOR: between(0.05, data.draw(st.floats(0.1, 0.99))),
+        Term.DETECTION: between(0.01, data.draw(st.floats(0.05, 0.9))),
+        Term.DETECTION_SLOPE: between(-0.2, data.draw(st.floats(-0.1, 2.0))),
+        Term.DISCOUNT: between(0.5, data.draw(st.floats(0.6, 1.0))),
+        Term.CONFIRMATION: between(0.3, data.draw(st.floats(0.4, 1.0))),
+    }
+    if access:
+        terms[Term.ACCESS_COST] = between(0.0, data.draw(st.floats(1.0, 60.0)))
+    if limited:
+        terms[Term.MAX_PENALTIES] = between(1, data.draw(st.integers(2, 5)))
+    fixed: dict[str, Any] = {"agreement": {**FINED, "penalty": 30.0, "ends_on_breach": limited}, "gates": EVERY}
+    one = case(terms, **fixed)
+    worst = one.outcomes([{}]).worst[0]
+    inside = {term: data.draw(st.floats(*known.ends), label=term.value) for term, known in terms.items()}
+    for measure, bound, figure in zip(one.measures, worst, one.figures(inside), strict=True):
+        assert figure >= bound - 1e-9 if measure in LARGER_IS_BETTER else figure <= bound + 1e-9

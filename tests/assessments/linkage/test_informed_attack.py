@@ -18,6 +18,8 @@ from tasks.assessments.linkage.within import MaskedPart, simulated_displacement,
 from tasks.core.errors import ParameterError
 from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName
+from tests.reference.knowing_attacks import noise_linkage
+from tests.support.casc_tables import casc_table
 from tests.support.examples import examples
 
 STRENGTH = {"p": 20.0, "buckets": 3, "k": 3, "noise": 0.2}
@@ -342,10 +344,13 @@ def test_a_class_that_is_too_large_keeps_no_other_from_being_attacked(small_tabl
 
 
 def test_too_few_people_in_classes_that_fit_are_no_sample(small_tables: Callable[[int], None]) -> None:
+    """Everybody is attacked then, by near pairs."""
+    release = grouped(3, [40, 12, 9, 20])
+    whole = release.joint_linkage(np.random.default_rng(0))
     small_tables(100)
-    with pytest.raises(ParameterError, match="everybody cannot be attacked at once") as caught:
-        joint_of(grouped(3, [40, 12, 9, 20]), np.random.default_rng(0))
-    assert caught.value.got == "9 people"
+    near = release.joint_linkage(np.random.default_rng(0))
+    assert (near.n, whole.n) == (81, 81)
+    assert near.expected_correct >= 0.9 * whole.expected_correct
 
 
 def test_one_class_is_not_cut(small_tables: Callable[[int], None]) -> None:
@@ -353,8 +358,31 @@ def test_one_class_is_not_cut(small_tables: Callable[[int], None]) -> None:
     release = grouped(4, [40])
     assert joint_of(release, np.random.default_rng(0)).complete
     small_tables(100)
-    with pytest.raises(ParameterError, match="at once"):
-        joint_of(release, np.random.default_rng(0))
+    assert release.joint_linkage(np.random.default_rng(0)).n == 40
+
+
+UNBOUNDED = ("additive-noise", "correlated-noise", "rank-swapping-p-buckets", "rank-swapping-p-distribution")
+
+
+@pytest.mark.parametrize("method", UNBOUNDED)
+def test_who_weighs_others_that_explain_a_record_links_more(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without bounds on the masked values, on one class of any size: one by one, and by near pairs of everybody."""
+    original = casc_table("census")[:, :5]
+    stated = {"buckets": 10} if "buckets" in method else {}
+    one = part(terms(method, 5, **stated), original, np.random.default_rng(1))
+    release = InformedView(np.arange(1080), np.empty((1080, 0), dtype=np.int64), (one,))
+    everybody = np.arange(1080)
+    assert release.crowded
+    plain = release.candidate_linkage(everybody).share_correct
+    likeliest = release.likeliest_linkage(everybody).share_correct
+    whole = release.joint_linkage(np.random.default_rng(0)).share_correct
+    assert plain < likeliest < 1.05 * whole
+    monkeypatch.setattr(informed, "_MOST_PAIRS", 2 * 64 * 1080)
+    near = release.joint_linkage(np.random.default_rng(0))
+    assert (near.n, near.share_correct) == (1080, pytest.approx(whole, rel=0.1))
+    if method == "additive-noise":
+        reference = noise_linkage(one.files, STRENGTH["noise"])
+        assert likeliest == pytest.approx(reference.share_correct, rel=0.05)
 
 
 def test_classes_hold_what_is_equal_in_all_columns() -> None:

@@ -22,7 +22,7 @@ from tasks.assessments.linkage.facts import (
 )
 from tasks.assessments.linkage.figure import Linkage, wilson
 from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes, known_numbers
-from tasks.core.errors import StageFailed
+from tasks.core.errors import ParameterError, StageFailed
 from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.stages import Made, made
@@ -268,11 +268,25 @@ def test_suppressed_records_are_no_candidates(release: Release) -> None:
 def test_an_attack_that_cannot_be_made_is_named_with_its_reason(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.assessments.linkage.informed._MOST_PAIRS", 20)
-    fact = release(SWAP, changes=[known("dose")]).attacked(quick=True)
-    assert [(one.knows, "at once" in one.reason) for one in fact.untried] == [("informed", True)]
+    """Gates judge the most that it could have linked: what the same attributes link in the file as collected."""
+
+    def fails(*_: Any) -> Linkage:
+        raise ParameterError("it is too much", where="here", expected="less", got="more", fix="none")
+
+    one = release(masking("rank-swapping", "visits", p=80), records=300, changes=[known("visits")])
+    before = gate_figures(one.attacked(quick=True))
+    monkeypatch.setattr("tasks.assessments.linkage.informed.joint_linkage", fails)
+    monkeypatch.setattr("tasks.assessments.linkage.informed.near_linkage", fails)
+    fact = one.attacked(quick=True)
+    (untried,) = fact.untried
+    assert (untried.id, untried.knows, "too much" in untried.reason) == ("numbers-joint", "informed", True)
     assert "numbers-joint" not in ids(fact)
     assert fact.strongest_informed in {"numbers-candidates", "numbers-nearest", "numbers-probabilistic"}
+    assert untried.most == drawn(300)["visits"].nunique() / 300
+    after = gate_figures(fact)
+    for measure in (Measure.LINKED_MASKED, Measure.LINKED_INFORMED, Measure.CERTAIN_INFORMED):
+        assert before[measure] < after[measure] == untried.most
+    assert after[Measure.LINKED_UNINFORMED] == before[Measure.LINKED_UNINFORMED]
 
 
 def test_where_nothing_that_is_known_varies_the_release_is_blocked(release: Release) -> None:
@@ -459,17 +473,59 @@ def test_a_policy_that_leaves_a_record_no_strategy_is_left_out(tmp_path: Path) -
 def test_weights_are_learned_from_some_and_tried_on_others(release: Release) -> None:
     """The halves of a small file teach each other's distance, so that everybody is attacked."""
     fact = release(SWAP, GROUPS, changes=[changed("policy", "linkage", to={"learned": True})]).attacked(methods=())
-    assert [one.kind for one in fact.learned] == ["weighted mean"]
-    (learned,) = fact.learned
+    assert [(one.kind, one.alone) for one in fact.learned] == [
+        ("weighted mean", False),
+        ("weighted mean", True),
+        ("Choquet", True),
+        ("bilinear", True),
+        ("Mahalanobis", True),
+    ]
+    learned = fact.learned[0]
     assert learned.people == 30
     assert learned.in_sample.share >= learned.equal.share
     assert sum(learned.shares.values()) == pytest.approx(1)
     assert learned.shares.keys() == {"zip", "age", "sex", "dose", "income", "visits"}
     attack = fact.attack("all-learned")
     assert (attack.sampled, attack.figure.people, attack.knows) == (False, 60, "uninformed")
+    for one, name in zip(fact.learned[1:], ("learned", "choquet", "bilinear", "mahalanobis"), strict=True):
+        attack = fact.attack(f"numbers-{name}")
+        assert attack.trained == one.in_sample
+        assert attack.figure == one.out_of_sample
+        assert one.shares.keys() == {"dose", "income", "visits"}
+        assert judged_share(attack) == min(max(attack.figure.share, one.in_sample.share), attack.most)
+        assert judged_certain(attack) == 0
+        assert gate_figures(fact)[Measure.LINKED_MASKED] >= judged_share(attack)
     few = release(SWAP, records=36).attacked(methods=())
     assert few.learned == ()
     assert "all-learned" not in ids(few)
+
+
+def test_the_higher_of_trained_and_held_out_is_judged() -> None:
+    """By the upper ends of their intervals, as both are samples."""
+    held_out = attack_fact("numbers-bilinear", "uninformed", 100, 1000, sampled=True)
+    trained = link_figure(Linkage(30, 200, 1 / 1000))
+    fact = linkage_fact(held_out.model_copy(update={"trained": trained}), masked="numbers-bilinear")
+    assert trained.high > held_out.figure.high
+    assert gate_figures(fact)[Measure.LINKED_MASKED] == trained.high
+    around, people = gate_intervals(fact)[Measure.LINKED_MASKED]
+    assert (around.low, around.high, people) == (held_out.figure.low, trained.high, 1000)
+
+
+def test_a_distance_that_cannot_be_learned_counts_as_the_most_it_could_link(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise ParameterError("it cannot be learned", where="here", expected="more", got="less", fix="none")
+
+    one = release(masking("rank-swapping", "income", "visits", p=80), changes=[changed("policy", "linkage", to={})])
+    before = gate_figures(one.attacked(methods=()))
+    monkeypatch.setattr("tasks.assessments.linkage.learned.learn", fails)
+    fact = one.attacked(methods=())
+    untried = {attack.id: attack.most for attack in fact.untried}
+    names = ("learned", "choquet", "bilinear", "mahalanobis")
+    assert untried.keys() == {"all-learned", "all-choquet", *(f"numbers-{name}" for name in names)}
+    assert fact.learned == ()
+    assert before[Measure.LINKED_MASKED] < gate_figures(fact)[Measure.LINKED_MASKED] == untried["numbers-bilinear"]
 
 
 def test_attacks_by_distance_are_never_certain() -> None:

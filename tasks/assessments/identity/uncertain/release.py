@@ -1,21 +1,22 @@
 """A released file under one set of terms after the other: its figures, and whether it passes the gates.
 
-Its cells are fixed, so that all that depends on the terms depends on how many records are in groups of each size. Terms
-without a distribution are looked at where they are worst and where they are best, so a set that is drawn has a verdict
-in the worst case and one in the best.
+Its cells are fixed, so that all that depends on the terms depends on how many records are in groups of each size. A set
+that is drawn has a verdict in the worst case of the terms without a distribution. Where figures only get worse as a
+term grows, or only better, that is its worst end. Two terms are not so, and are bounded: detection where penalties are
+limited (``RangedProfile``), and the prior where access costs something (by access that is free). A
+verdict in the best case is that of values that were tried.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.fmdp import sink_probability
+from tasks.adversary.adversary import AdversaryProfile, RangedProfile
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.identity.uncertain.terms import (
     DEPENDENT,
@@ -34,10 +35,11 @@ from tasks.assessments.identity.uncertain.terms import (
 from tasks.assessments.measures import is_possible
 from tasks.assessments.sequential.assessment import is_accessed
 from tasks.candidate.coalition import coalitions_of
-from tasks.candidate.groups import densest_group, groups
+from tasks.candidate.groups import attack_on, densest_group, groups
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
+from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.setting import own_follower
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm
@@ -95,9 +97,7 @@ class FileGroups:
     def _risks(self, profile: AdversaryProfile) -> Floats:
         """Risks as ``sequential.sequential.judged_risks`` gives them; free access needs no decision."""
         found = groups(self.table, self.people, self.listed, self.records, profile.prior)
-        risks = np.zeros(len(self.people))
-        listed = found.candidates > 0
-        risks[listed] = sink_probability(profile, found.candidates[listed])
+        risks = attack_on(profile, found).risk
         if profile.access_cost > 0 and risks.any() and not is_accessed(profile, found):
             return np.zeros_like(risks)
         return risks
@@ -160,6 +160,10 @@ class UncertainRelease:
 
     def __post_init__(self) -> None:
         check_deterrence(self.recipient, self.uncertain)
+        if RecipientTerm.PRIOR in self.uncertain:
+            lowest = with_terms(self.recipient, {RecipientTerm.PRIOR: self.uncertain[RecipientTerm.PRIOR].ends[0]})
+            for _, densest in self.seen:
+                _ = derive_profile(lowest, *densest)  # raises where the register implies more
 
     @cached_property
     def drawn(self) -> dict[RecipientTerm, UncertainTerm]:
@@ -181,6 +185,13 @@ class UncertainRelease:
         """The adversary under the declared terms."""
         return derive_profile(self.recipient, *self.seen[0][1]).profile
 
+    @cached_property
+    def _freest(self) -> AdversaryProfile:
+        """The same with access as dear, and penalties as few, as they may be: what is monotone depends on these."""
+        ends = {RecipientTerm.ACCESS_COST: 1, RecipientTerm.MAX_PENALTIES: 0}
+        terms = {name: self.uncertain[name].ends[end] for name, end in ends.items() if name in self.uncertain}
+        return derive_profile(with_terms(self.recipient, terms), *self.seen[0][1]).profile
+
     def sets(self, probabilities: Floats) -> list[dict[RecipientTerm, float]]:
         """Sets of the drawn terms at some probabilities, shape (n_sets, n_drawn)."""
         columns = [quantiles(term, probabilities[:, place]) for place, term in enumerate(self.drawn.values())]
@@ -189,19 +200,37 @@ class UncertainRelease:
     def outcomes(self, sets: Sequence[Values]) -> TermOutcomes:
         """Figures and verdicts of some sets of the drawn terms."""
         corners = list(self._corners())
-        found = np.array([[self.figures({**values, **corner}) for corner in corners] for values in sets])
-        found = found.reshape(len(sets), len(corners), len(self.measures))
-        passed = np.ones(found.shape[:-1], dtype=np.bool_)
-        for place, gate in enumerate(self.gates):
-            values = found[..., place]
-            passed &= np.reshape([passes(gate, float(value)) for value in values.ravel()], values.shape)
-        worst = np.max(found * self._signs, axis=1) * self._signs
-        return TermOutcomes(worst, np.asarray(passed.all(axis=1)), np.asarray(passed.any(axis=1)))
+        worst = np.array([self.bound({**values, **corners[0]}, self.ranging - self.drawn.keys()) for values in sets])
+        worst = worst.reshape(len(sets), len(self.measures))
+        approved = self._passing(worst)
+        possible = approved.copy()
+        for corner in corners[1:]:
+            left = np.flatnonzero(~possible).tolist()
+            figures = [self.figures({**sets[place], **corner}) for place in left]
+            possible[left] = self._passing(np.array(figures).reshape(len(left), len(self.measures)))
+        return TermOutcomes(worst, approved, possible)
 
-    def figures(self, values: Values) -> list[float]:
+    def _passing(self, figures: Floats) -> NDArray[np.bool_]:
+        """Whether figures, shape (n_sets, n_measures), pass all gates."""
+        columns = zip(self.gates, figures.T, strict=True)
+        passed = [[passes(gate, float(value)) for value in column] for gate, column in columns]
+        return np.asarray(np.all(np.reshape(passed, figures.T.shape), axis=0), dtype=np.bool_)
+
+    def bound(self, values: Values, terms: Collection[RecipientTerm]) -> list[float]:
+        """Figures that are no better at any values of some terms, where ``values`` has their worst ends."""
+        reach = None
+        if {RecipientTerm.DETECTION, RecipientTerm.DETECTION_SLOPE} & set(terms):
+            highest = {name: term.ends[1] for name, term in self.uncertain.items() if name in terms}
+            profile = derive_profile(with_terms(self.recipient, {**values, **highest})).profile
+            reach = (profile.detection_intercept, profile.detection_slope)
+        if RecipientTerm.PRIOR in terms:
+            values = {**values, RecipientTerm.ACCESS_COST: 0.0}
+        return self.figures(values, reach)
+
+    def figures(self, values: Values, reach: tuple[float, float] | None = None) -> list[float]:
         """Figures of the gates' measures under one set of all uncertain terms; NaN where no plan could be solved.
 
-        They are the worst of the file alone and of each coalition.
+        They are the worst of the file alone and of each coalition. ``reach``: as ``RangedProfile.highest``.
         """
         recipient = with_terms(self.recipient, values)
         figures = []
@@ -209,10 +238,13 @@ class UncertainRelease:
             found = dict.fromkeys(self.measures, np.nan)
             if GAME & found.keys():
                 with suppress(ParameterError):
-                    found |= file.game_figures(own_follower(self.request, recipient, file.table.population.total))
+                    follower = own_follower(self.request, recipient, file.table.population.total)
+                    if isinstance(follower, SequentialFollower):
+                        follower = replace(follower, profile=_ranged(follower.profile, reach))
+                    found |= file.game_figures(follower)
             if SEQUENTIAL & found.keys():
                 with suppress(ParameterError):
-                    found |= file.sequential_figures(derive_profile(recipient, *densest).profile)
+                    found |= file.sequential_figures(_ranged(derive_profile(recipient, *densest).profile, reach))
             figures.append([found[measure] for measure in self.measures])
         worst: list[float] = ((np.array(figures) * self._signs).max(axis=0) * self._signs).tolist()
         return worst
@@ -220,7 +252,7 @@ class UncertainRelease:
     def monotone(self, measure: Measure, terms: Collection[RecipientTerm] | None = None) -> bool:
         """Whether a measure is worst where some terms (all uncertain ones) are worst, and best where they are best."""
         return all(
-            is_monotone(term, measure, self.profile, planned=is_planned_against(self.request))
+            is_monotone(term, measure, self._freest, planned=is_planned_against(self.request))
             or measure not in influences(self.request, self.recipient, term)
             for term in (self.uncertain if terms is None else terms)
         )
@@ -231,14 +263,25 @@ class UncertainRelease:
         ends = {name: term.ends[::-1] if larger_is_worse(name) else term.ends for name, term in self.uncertain.items()}
         return {name: one[0] for name, one in ends.items()}, {name: one[1] for name, one in ends.items()}
 
+    @cached_property
+    def ranging(self) -> frozenset[RecipientTerm]:
+        """Terms of which no end is known to be worst for all measures."""
+        return frozenset(
+            name for name in self.uncertain if not all(self.monotone(measure, (name,)) for measure in self.measures)
+        )
+
     def _corners(self) -> Iterator[dict[RecipientTerm, float]]:
-        """Worst and best of the terms without a distribution; of those that have none, ends and middle."""
-        ranges = {name: term.ends for name, term in self.uncertain.items() if not is_drawn(term)}
-        sided = [name for name in ranges if all(self.monotone(measure, (name,)) for measure in self.measures)]
-        places = {name: (low, (low + high) / 2, high) for name, (low, high) in ranges.items() if name not in sided}
-        for extreme in self.extremes if sided else self.extremes[:1]:
-            for values in product(*places.values()):
-                yield {name: extreme[name] for name in sided} | dict(zip(places, values, strict=True))
+        """Terms without a distribution: all at their worst ends, then sets that may be better."""
+        worst, best = (
+            {name: one[name] for name, term in self.uncertain.items() if not is_drawn(term)} for one in self.extremes
+        )
+        yield worst
+        if worst:
+            places = {
+                name: self.uncertain[name].ends for name in self.uncertain if name in self.ranging and name in worst
+            }
+            for values in product(*((low, (low + high) / 2, high) for low, high in places.values())):
+                yield best | dict(zip(places, values, strict=True))
 
     @cached_property
     def _signs(self) -> Floats:
@@ -281,6 +324,10 @@ def uncertain_release(
         uncertain={RecipientTerm(name): term for name, term in recipient.uncertain.given.items()},
         seen=seen,
     )
+
+
+def _ranged(profile: AdversaryProfile, highest: tuple[float, float] | None) -> AdversaryProfile:
+    return profile if highest is None else RangedProfile(**vars(profile), highest=highest)
 
 
 def passes(gate: Gate, figure: float) -> bool:

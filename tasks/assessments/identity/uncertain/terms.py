@@ -58,6 +58,9 @@ class RecipientTerm(StrEnum):
     ACCESS_COST = "access_cost"
     LINK_COST = "link_cost"
     EXPLOIT_COST = "exploit_cost"
+    DISCOUNT = "discount"
+    CONFIRMATION = "confirmation"
+    MAX_PENALTIES = "max_penalties"
 
 
 _STAKES = frozenset({RecipientTerm.BENEFIT, RecipientTerm.LOSS, RecipientTerm.GAIN, RecipientTerm.COST})
@@ -72,16 +75,26 @@ SEQUENTIAL = frozenset(
 DEPENDENT = GAME | SEQUENTIAL
 """Measures that depend on the terms; all others are those of the file."""
 
-_WORSE_WHEN_LARGER = frozenset({RecipientTerm.LOSS, RecipientTerm.GAIN})
+_WORSE_WHEN_LARGER = frozenset(
+    {
+        RecipientTerm.LOSS,
+        RecipientTerm.GAIN,
+        RecipientTerm.PRIOR,
+        RecipientTerm.DISCOUNT,
+        RecipientTerm.CONFIRMATION,
+    }
+)
 
 
 def with_terms(recipient: Recipient, terms: Mapping[RecipientTerm, float]) -> Recipient:
     """The recipient with some terms set, each within its range."""
     stakes = {term.value: value for term, value in terms.items() if term in _STAKES}
-    planned = {term.value: value for term, value in terms.items() if term not in _STAKES}
+    planned: dict[str, float] = {term.value: value for term, value in terms.items() if term not in _STAKES}
     if RecipientTerm.DETECTION in terms:
         del planned[RecipientTerm.DETECTION.value]
         planned["detection_intercept"] = float(logit(terms[RecipientTerm.DETECTION]))
+    if RecipientTerm.MAX_PENALTIES in terms:
+        planned["max_penalties"] = round(terms[RecipientTerm.MAX_PENALTIES])
     adversary = recipient.adversary or AdversaryTerms()
     return recipient.model_copy(
         update={
@@ -137,13 +150,16 @@ def is_monotone(term: RecipientTerm, measure: Measure, profile: AdversaryProfile
     plan; so does the set of states in which the adversary goes on. The number of fines does not depend on either. A
     higher probability of detection lowers the worth of the plan, and with it the set of records attacked. But where
     penalties are limited it also exhausts them sooner; the adversary then continues without further fines, so the
-    number of exploits may rise. A higher prior makes success likelier and, without a register, adds candidates.
+    number of exploits may rise. A higher prior makes success likelier
+    and, without a register, adds candidates among the same people (``tasks.adversary.rounding``); but where access
+    costs something, one who only guesses the groups may hope for fewer candidates at a lower prior. A higher discount
+    or confirmation, and fewer penalties, never lower the worth of any state: each goes on wherever it did before.
     """
     if measure not in SEQUENTIAL and not (planned and measure in GAME):
         return True
     if term in _DETECTIONS:
         return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
-    return term is not RecipientTerm.PRIOR
+    return term is not RecipientTerm.PRIOR or profile.access_cost == 0
 
 
 def check_deterrence(recipient: Recipient, terms: Collection[RecipientTerm]) -> None:

@@ -210,11 +210,12 @@ def gate_intervals(fact: UncertaintyFact | None) -> dict[Measure, tuple[Interval
 
 def _certain(release: UncertainRelease) -> bool | None:
     monotone = [release.monotone(measure) for measure in release.measures]
+    worst, best = release.extremes
     at_worst, at_best = (
-        [passes(gate, figure) for gate, figure in zip(release.gates, release.figures(terms), strict=True)]
-        for terms in release.extremes
+        [passes(gate, figure) for gate, figure in zip(release.gates, figures, strict=True)]
+        for figures in (release.bound(worst, release.ranging), release.figures(best))
     )
-    if all(monotone) and all(at_worst):
+    if all(at_worst):
         return True
     if any(known and not good for known, good in zip(monotone, at_best, strict=True)):
         return False

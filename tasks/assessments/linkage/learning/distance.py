@@ -4,11 +4,20 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+import scipy
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
-from tasks.assessments.linkage.files import Files, Positions, Scale, cheapest_credit, known_positions, nearest_credit
+from tasks.assessments.linkage.files import (
+    NEAREST,
+    Files,
+    Positions,
+    Scale,
+    cheapest_credit,
+    known_positions,
+    nearest_credit,
+)
 from tasks.assessments.linkage.learning.comparisons import Components, Pairs, distances, pairs_of
-from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, Kind, matrix_of
+from tasks.assessments.linkage.learning.family import ADDITIVE, MATRICES, Kind, features, matrix_of
 from tasks.core.errors import ParameterError
 
 _NEGATIVE = -1e-9
@@ -75,9 +84,28 @@ class LearnedDistance:
         pairs = pairs.only(np.sort(known_positions(records, len(pairs.own), "records to link")))
         return linkage(self.credit(pairs), int(pairs.counts.sum()))
 
+    def link_near(self, given: Files, records: Positions) -> Linkage:
+        """Link records of files that hold everybody; without coordinates, to one of the ``NEAREST`` by the shares."""
+        if self.coordinates is not None:
+            return self.link(given, records)
+        pairs = pairs_of(given, self.kind).only(records)
+        points = pairs.points
+        if points is None:
+            raise ValueError("link_near needs files")
+        root = np.sqrt(list(self.attribute_shares.values()))
+        tree, count = scipy.spatial.cKDTree(points.rows * root), min(NEAREST, len(points.rows))
+        near = np.asarray(tree.query(pairs.original * root, k=np.arange(1, count + 1), workers=-1)[1], dtype=np.intp)
+        compared = pairs.compared(self.kind, np.repeat(np.arange(len(records)), count), near.ravel())
+        cost = (features(self.kind, compared) @ self.parameters).reshape(near.shape)
+        credit = np.zeros(len(records))
+        for who in np.flatnonzero((near == pairs.own[:, None]).any(axis=1)):
+            own = int(np.flatnonzero(near[who] == pairs.own[who])[0])
+            credit[who] = cheapest_credit(cost[who][None], own, points.counts[near[who]])[0]
+        return linkage(credit, int(points.counts.sum()))
+
     def credit(self, pairs: Pairs) -> Floats:
         """1/size of the tie of nearest masked records that holds a record's own, 0 where it does not."""
-        coordinates = self._coordinates()
+        coordinates = self.coordinates
         if coordinates is not None and pairs.points is not None:
             masked = (pairs.points.rows @ coordinates)[pairs.points.of]
             return nearest_credit(pairs.original @ coordinates, masked, pairs.points.first[pairs.own])
@@ -86,7 +114,8 @@ class LearnedDistance:
             credit[part] = cheapest_credit(apart, pairs.own[part], pairs.counts)
         return credit
 
-    def _coordinates(self) -> Floats | None:
+    @property
+    def coordinates(self) -> Floats | None:
         """A matrix that turns records into points whose Euclidean distance it is; None where there is none."""
         if self.kind not in ADDITIVE | MATRICES:
             return None

@@ -1,0 +1,121 @@
+"""Withholding released columns, or answering for them: those behind the closed gates of a blocked release."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from tasks.assessments.attribute.assessment import disclosed_records
+from tasks.assessments.columns.whole_row import telling
+from tasks.assessments.linkage.holdings import known_numbers
+from tasks.assessments.registry import ATTRIBUTE
+from tasks.core.errors import DataError, RequestError
+from tasks.decision.explain.estimates import TooManyAttacks
+from tasks.decision.explain.levers import ACCEPTED, attribute_path
+from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
+from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Trial
+from tasks.request.model import Measure, Role, ValueType
+
+_OTHERS = "Gates are closed that no column is behind."
+_ANSWERED = "What the whole released row leaves closes a gate then."
+_IN_VAIN = "Withheld, alone or all together, they leave the verdict as it is."
+
+
+def column_changes(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
+    """Results of withholding each column behind the closed gates, or else as few of them as it takes, and of an excuse.
+
+    None where the release passes, nothing is released, or no closed gate is on a column.
+    """
+    if trial.passes or not now.figures:
+        return []
+    behind = {measure: tuple(_at_fault(trial, now, measure, limit)) for measure, limit in _closed(now)}
+    names = tuple(dict.fromkeys(name for found in behind.values() for name in found))
+    results: list[Flip | NoFlip] = []
+    if names and not all(behind.values()):
+        results = [_unchanged(trial, names, "role", _OTHERS)]
+    elif names:
+        alone = [name for name in names if all(name in found for found in behind.values())]
+        try:
+            results = _withheld(trial, names, alone)
+        except TooManyAttacks:
+            results = [_unchanged(trial, names, "role", TOO_MANY_ATTACKS)]
+    if behind.keys() == {Measure.COLUMNS_UNPLACED}:
+        unplaced = trial.candidates.columns(trial.candidate).unplaced
+        results.append(_accepted(trial, [one.name for one in unplaced]))
+    return results
+
+
+def _closed(now: Judgement) -> Iterator[tuple[Measure, float]]:
+    """Closed gates that judge a measured figure, with their thresholds."""
+    for gate in now.gates:
+        if not gate.passed and gate.measured is not None and gate.comparison != "is":
+            yield Measure(gate.id), gate.threshold
+
+
+def _at_fault(trial: Trial, now: Judgement, measure: Measure, threshold: float) -> Iterator[str]:
+    """Released columns that a closed gate is on; dates left out, whose parts would have to be read anew."""
+    request, candidate = trial.request, trial.candidate
+    columns = trial.candidates.columns(candidate)
+    found: Iterable[str] = ()
+    if measure is Measure.COLUMNS_UNPLACED:
+        found = (one.name for one in columns.unplaced)
+    elif columns.whole_row.get(measure.value) == now.figures[measure]:
+        found = (name for names, _ in telling(columns, request.quasi_identifiers) for name in names)
+    elif measure in ATTRIBUTE.gate_measures:
+        found = disclosed_records(candidate, measure, threshold)[1]
+    elif measure is Measure.LINKED_MASKED:
+        found = known_numbers(request)
+    for name in found:
+        if name in request.as_they_are and request.attributes[name].type is not ValueType.DATE:
+            yield name
+
+
+def _withheld(trial: Trial, names: Sequence[str], alone: Sequence[str]) -> list[Flip | NoFlip]:
+    """Each column that may help ``alone``, or else as few of all as were found to be enough."""
+    flips = [flip for name in alone if (flip := _withholding(trial, [name]))]
+    if flips:
+        return [*flips]
+    together = _withholding(trial, names) if len(names) > 1 else None
+    if together is None:
+        return [_unchanged(trial, names, "role", _IN_VAIN)]
+    needed = list(names)
+    with suppress(TooManyAttacks):
+        for name in names:
+            fewer = [one for one in needed if one != name]
+            if len(fewer) > 1 and (flip := _withholding(trial, fewer)):
+                needed, together = fewer, flip
+    return [together]
+
+
+def _withholding(trial: Trial, names: Sequence[str]) -> Flip | None:
+    """The change of withholding some columns; None where it does not change the verdict, or other terms need them."""
+    listed = " and ".join(names)
+    return _tried(trial, names, "role", f"role{'s' if len(names) > 1 else ''} of {listed}", Role.DIRECT.value)
+
+
+def _accepted(trial: Trial, names: Sequence[str]) -> Flip | NoFlip:
+    found = _tried(trial, names, "excused", f"who accepts the release of {' and '.join(names)}", ACCEPTED)
+    return found or _unchanged(trial, names, "excused", _ANSWERED)
+
+
+def _tried(trial: Trial, names: Sequence[str], key: str, lever: str, needed: str) -> Flip | None:
+    trial.progress(lever)
+    changes = (
+        *trial.renewal,
+        *(TermChange(attribute_path(name, key), _now(trial, name, key), needed) for name in names),
+    )
+    try:
+        if not trial.reversed(trial.judge(changes, exact=False)):
+            return None
+        judgement = trial.judge(changes)
+    except (DataError, RequestError):
+        return None
+    return Flip(lever, changes, judgement) if trial.reversed(judgement) else None
+
+
+def _now(trial: Trial, name: str, key: str) -> str:
+    return trial.request.attributes[name].role.value if key == "role" else "nobody"
+
+
+def _unchanged(trial: Trial, names: Sequence[str], key: str, why: str) -> NoFlip:
+    lever = {"role": "role", "excused": "who accepts the release"}[key]
+    now = _now(trial, names[0], key)
+    return NoFlip(f"{lever} of {', '.join(names)}", attribute_path(names[0], key), now, now, now, why)

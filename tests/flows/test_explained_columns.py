@@ -1,0 +1,68 @@
+"""``releasegate explain`` where released columns close the gates: the column to withhold, or to answer for."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tasks.decision.record import Verdict
+from tests.support.world import COLUMNS, World, drawn_rows, make_world
+
+EXCUSE = {"excused": {"by": "Dana Whitfield", "because": "Recipients have it from us already."}}
+COLUMN: dict[str, Any] = {"role": "insensitive", "type": "integer", "known_probability": 0}
+WITHHELD = {"role": "direct identifier", "type": "integer", "known_probability": None, "excused": None}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """With a column that tells the age, and one that tells the sex."""
+    made, draw = make_world(tmp_path / "world"), np.random.default_rng(3)
+    rows = [
+        row | {"year-born": str(1990 - int(row["age"])), "mark": str(int(row["sex"] == "F") * draw.integers(1, 4))}
+        for row in drawn_rows()
+    ]
+    made.write_rows(rows, (*COLUMNS, "year-born", "mark"))
+    return made
+
+
+def explained(world: World, engine: Any, releasegate: Any, **attributes: Any) -> dict[str, Any]:
+    """The explanation of a blocked release; names are written as the request's are read."""
+    world.ask(attributes={name.replace("_", "-"): terms for name, terms in attributes.items()})
+    outcome = world.run(engine)
+    assert outcome.records[0].decision is Verdict.BLOCKED
+    found = releasegate("explain", outcome.release_id, "--workspace", world.workspace.root, "--json")
+    (one,) = found.document["recipients"]
+    assert not one["fixed"]
+    return dict(one)
+
+
+def changes(flip: dict[str, Any]) -> dict[str, str]:
+    return {one["where"]: one["needed"] for one in flip["changes"]}
+
+
+def test_the_column_that_undoes_a_generalization_is_named(world: World, engine: Any, releasegate: Any) -> None:
+    """Excused, the year of birth leaves classes by age, which the gates judge; withheld, the file passes."""
+    found = explained(world, engine, releasegate, year_born=COLUMN | EXCUSE, mark=WITHHELD)
+    assert changes(found["smallest"]) == {'attributes["year-born"].role': "direct identifier"}
+    world.ask(attributes={"year-born": WITHHELD, "mark": WITHHELD})
+    assert world.run(engine).records[0].decision is Verdict.APPROVED
+
+
+def test_an_unplaced_column_is_withheld_or_answered_for(world: World, engine: Any, releasegate: Any) -> None:
+    """The mark says whether somebody is 40 or older, as the released groups do, so that an excuse is enough."""
+    world.write_rows(
+        [row | {"mark": str(int(int(row["age"]) >= 40)), "year-born": "0"} for row in drawn_rows()],
+        (*COLUMNS, "year-born", "mark"),
+    )
+    found = explained(world, engine, releasegate, mark=COLUMN, year_born=WITHHELD)
+    assert changes(found["smallest"]) == {"attributes.mark.role": "direct identifier"}
+    assert {"attributes.mark.excused": "{by, because}"} in map(changes, found["flips"])
+
+
+def test_as_few_columns_as_it_takes_are_withheld(world: World, engine: Any, releasegate: Any) -> None:
+    found = explained(world, engine, releasegate, year_born=COLUMN, mark=COLUMN)
+    assert changes(found["smallest"]) == {
+        'attributes["year-born"].role': "direct identifier",
+        "attributes.mark.role": "direct identifier",
+    }
