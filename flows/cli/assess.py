@@ -42,6 +42,7 @@ from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.candidate.groups import collected_groups
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
+from tasks.decoys.prospect import SAMPLES
 from tasks.generalization.paper_searches import search_games
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
@@ -99,6 +100,9 @@ def assess(
             show_default=False,
         ),
     ] = None,
+    samples: Annotated[
+        int, typer.Option(help="Random samples of the population that decoys find room in.", min=0, max=1000)
+    ] = SAMPLES,
     record: Annotated[
         int | None,
         typer.Option(
@@ -136,8 +140,9 @@ def assess(
     ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
     associations, clusters, classifiers, and risk against utility of each masking.
 
-    ``decoys`` shows what room the data have for decoys, how many recipients can have some, what it costs each copy,
-    what recipients would learn who compare copies, and whether decoys could be distinguished from real classes.
+    ``decoys`` shows what room the data have for decoys, with its spread over random samples of the population, how many
+    recipients can have some, what it costs each copy, what recipients would learn who compare copies, and whether
+    decoys could be distinguished from real classes.
 
     With ``--algorithm`` one algorithm of the method's paper runs instead: a search of the game record by record, a
     solution of the plan beside another solver's, or a learned distance on the people it was learned from and on others;
@@ -167,7 +172,7 @@ def assess(
     chosen = [one for one in recipients if recipient in (None, one.id)]
     blocks: list[Block] = []
     if method is AssessedMethod.DECOYS:
-        document, blocks = assess_decoys(source, [one.id for one in chosen])
+        document, blocks = assess_decoys(source, [one.id for one in chosen], samples)
     else:
         assessed = _assessed(method, source, top, algorithm)
         if record is not None:

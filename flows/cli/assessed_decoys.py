@@ -13,7 +13,19 @@ from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.decoy_facts import DecoyFact, DetectabilityFact
 from tasks.decoys.planning import copies_to_mark
-from tasks.decoys.prospect import RatioCost, Room, Supported, ratio_costs, room_table, supported
+from tasks.decoys.prospect import (
+    QUANTILES,
+    SAMPLES,
+    RatioCost,
+    Room,
+    SampledRoom,
+    Spread,
+    Supported,
+    ratio_costs,
+    room_table,
+    sampled_rooms,
+    supported,
+)
 from tasks.decoys.stage import plant
 from tasks.request.model import DecoyTerms, ReleaseRequest
 
@@ -22,7 +34,9 @@ _NO_RELEASE = "0" * 64
 NOTE = "drawn with randomness of its own; a release has other decoys"
 
 
-def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[str, Any], list[Block]]:
+def assess_decoys(
+    source: CandidateSource, chosen: Sequence[str], samples: int = SAMPLES
+) -> tuple[dict[str, Any], list[Block]]:
     """What decoys a release could have: worked out for all recipients together, shown of the chosen ones.
 
     Raises
@@ -37,6 +51,7 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
     with_terms = [one for one in copies_to_mark(candidates) if one.classes]
     each = with_terms[0].classes
     room = room_table(candidates[0], with_terms[0].band)
+    sampled = sampled_rooms(candidates[0], with_terms[0].band, generator_of_its_own("samples"), samples)
     paid = ratio_costs(candidates, generator_of_its_own)
     refused, facts = "", dict[str, DecoyFact]()
     try:
@@ -56,6 +71,7 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
         "refused": refused,
         "without_copy": without_copy,
         "room": [{**asdict(row), "recipients": row.in_band // each} for row in room],
+        "samples": [asdict(row) for row in sampled],
         "costs": [asdict(cost) for cost in paid],
         "recipients": {
             one.recipient: {
@@ -80,6 +96,9 @@ def assess_decoys(source: CandidateSource, chosen: Sequence[str]) -> tuple[dict[
     none = [name for name in chosen if name not in classes]
     blocks = [
         *_room_table(room, each, request),
+        *_sample_table(sampled, samples),
+        *_factor_table(room),
+        *_size_table(room),
         *_cost_table(paid, len(with_terms)),
         *(_supported(", ".join(names), classes[names[0]], able[names[0]], request) for names in alike),
         *(_line(f"{name} has no copy: {why}") for name, why in without_copy.items()),
@@ -134,6 +153,51 @@ def _room_table(room: Sequence[Room], each: int, request: ReleaseRequest) -> lis
         f"levels of {', '.join(request.quasi_identifiers)} at the optimum by Loss; near k: classes of k to 1.1 k; "
         "minLink: fewest people a class links to; paper's: its candidates; strict: those without any record; band: "
         f"cells without any record in the band of risk factors; recipients: at {each} decoy classes each",
+    )
+
+
+def _sample_table(sampled: Sequence[SampledRoom], samples: int) -> list[Block]:
+    def shown(one: Spread) -> str:
+        return f"{one.mean:,.0f} ({one.deviation:,.0f})"
+
+    rows = (
+        (
+            str(row.k),
+            numbers.percent(row.suppression_limit),
+            *map(shown, (row.least_linked, row.published, row.published_people, row.classes, row.close_to_minimum)),
+        )
+        for row in sampled
+    )
+    headings = "k", "limit", "minLink", "paper's", "their people", "classes", "near k"
+    return table(
+        f"The same in {samples} random samples of the population, as large as the data: mean (standard deviation)",
+        [f">{heading}" for heading in headings],
+        rows,
+        "Tables 4 and 5 of the paper for these data",
+    )
+
+
+def _factor_table(room: Sequence[Room]) -> list[Block]:
+    rows = (
+        (str(row.k), numbers.percent(row.suppression_limit), *(f"{factor:,.2f}" for factor in row.factors))
+        for row in room
+        if row.factors
+    )
+    return table(
+        "Risk multiplication factors of the paper's candidates, by the share of them that have a lower one",
+        [">k", ">limit", *(f">{numbers.percent(share)}" for share in QUANTILES)],
+        rows,
+        "Figure 2 of the paper; a band above 1 places such decoys; a holder of the population can tell them",
+    )
+
+
+def _size_table(room: Sequence[Room]) -> list[Block]:
+    rows = ((str(row.k), numbers.percent(row.suppression_limit), *map(_count, row.sizes)) for row in room)
+    return table(
+        "Released classes by size, in multiples of k",
+        [">k", ">limit", *(f">{number}k" for number in range(1, len(room[0].sizes) if room else 1)), ">10k+"],
+        rows,
+        "Figure 3 of the paper for these data: 1k has k to 2k - 1 records",
     )
 
 

@@ -97,6 +97,8 @@ class AssignmentProblem:
     """Real classes, one table a generalization; no cell occurs twice in one."""
     offers: tuple[Offer, ...]
     axes: tuple[Lineage, ...] = field(repr=False)
+    by_people: bool = True
+    """Whether bins go by the people linked too; not where some offer has decoys riskier than any real class."""
 
     @cached_property
     def real(self) -> ClassTable:
@@ -127,7 +129,9 @@ class AssignmentProblem:
     def bins(self) -> tuple[list[Rows], list[Rows]]:
         """Bin of each class of each file, and of each offer's classes; numbered through over all of them."""
         tables = [*self.files, *[offer.classes for offer in self.offers]]
-        parts = np.split(looks(joined(tables)), np.cumsum([len(table) for table in tables])[:-1])
+        parts = np.split(
+            looks(joined(tables), by_people=self.by_people), np.cumsum([len(table) for table in tables])[:-1]
+        )
         return parts[: len(self.files)], parts[len(self.files) :]
 
     def removed_for(self, kept: Rows) -> Flags:

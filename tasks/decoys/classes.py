@@ -77,12 +77,12 @@ def half_octaves(people: Counts) -> NDArray[np.int64]:
     return np.frexp(square)[1].astype(np.int64) - 1
 
 
-def looks(table: ClassTable) -> Rows:
-    """Number of each class's bin: as many records, and people linked within a half-octave.
+def looks(table: ClassTable, *, by_people: bool = True) -> Rows:
+    """Number of each class's bin: as many records, and people linked within a half-octave unless by records alone.
 
     A holder of the population can count the people of every class; so close together, counts distinguish no decoy.
     """
-    values = np.column_stack([table.records, half_octaves(table.people)])
+    values = np.column_stack([table.records, half_octaves(table.people) if by_people else table.records])
     return np.unique(values, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
 
 

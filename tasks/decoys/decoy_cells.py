@@ -19,6 +19,9 @@ an intruder with the population sees of it, the odds of a cross-fitted classifie
 Sugiyama, Suzuki & Kanamori 2012, chapter 4). Cells are drawn without replacement by these weights (the exponential race
 of Efraimidis & Spirakis 2006, in its Gumbel form).
 
+Riskier decoys than any real class, the paper's own, are a choice: a band from 1 up. No real class links to as few
+people, so they are like real classes in size alone, and who has the population can tell them; so the record says.
+
 The assignment matches decoys with real classes of their bin (``tasks.decoys.classes.looks``). So a cell is offered in
 the size of a real class of its own half-octave, drawn among those that its people suffice for, and no bin gets more
 cells than it has real classes for. As many cells are offered as are asked for: with more the assignment would save
@@ -53,6 +56,11 @@ class RiskBand:
     minimum: float
     """Above 0; both ends belong to the band."""
     maximum: float
+
+    @property
+    def blends(self) -> bool:
+        """Whether decoys link to as many people as real classes do; from 1 up they are like real ones in size alone."""
+        return self.minimum < 1
 
     def holds(self, factors: Floats) -> Flags:
         """Whether each factor lies in the band; a rounding error at its ends does not matter."""
@@ -136,7 +144,7 @@ def ranked(
     """
     usable = cells.usable if barred is None else cells.usable & ~barred
     inside = np.flatnonzero(usable & cells.in_band(band))
-    eligible = inside[_Bins(cells, ratio).fit(inside)]
+    eligible = inside[_Bins(cells, ratio, by_people=band.blends).fit(inside)]
     if len(eligible) == 0:
         raise _nothing_to_offer(cells, int(usable.sum()), len(inside), ratio)
     keys = log_likeness(cells, eligible, generator) + generator.gumbel(size=len(eligible))
@@ -171,13 +179,21 @@ def boosting() -> HistGradientBoostingClassifier:
     )
 
 
-def offered(cells: DecoyCells, ordered: Rows, generator: np.random.Generator, *, most: int, ratio: int) -> ClassTable:
+def offered(
+    cells: DecoyCells,
+    ordered: Rows,
+    generator: np.random.Generator,
+    *,
+    most: int,
+    ratio: int,
+    by_people: bool = True,
+) -> ClassTable:
     """The first cells of an order that can be had together, `most` at most, each in the size of a real class like it.
 
     `ratio` is the number of kept classes a decoy, t, from 1. The classes come in an order that reveals nothing; no two
     share people.
     """
-    bins, release = _Bins(cells, ratio), cells.release
+    bins, release = _Bins(cells, ratio, by_people=by_people), cells.release
     spans = [release.spans[axis] for axis in range(cells.cells.shape[1])]
     middles = np.column_stack([span[0][cells.cells[ordered, axis]] for axis, span in enumerate(spans)])
     halves = np.column_stack([span[1][cells.cells[ordered, axis]] for axis, span in enumerate(spans)]) / 2
@@ -200,12 +216,12 @@ def offered(cells: DecoyCells, ordered: Rows, generator: np.random.Generator, *,
 
 
 class _Bins:
-    """Sizes of the real classes of each half-octave, and how many decoys there are still real classes for."""
+    """Sizes of the real classes of each half-octave, or of all, and for how many decoys real classes are left."""
 
-    def __init__(self, cells: DecoyCells, ratio: int) -> None:
-        self._pool, self._octave = cells.pool, half_octaves(cells.people)
+    def __init__(self, cells: DecoyCells, ratio: int, *, by_people: bool) -> None:
+        self._pool, self._octave = cells.pool, half_octaves(cells.people) * by_people
         self._sizes: dict[int, tuple[Counts, Counts, Counts]] = {}
-        octaves = half_octaves(cells.real.people)
+        octaves = half_octaves(cells.real.people) * by_people
         for octave in np.unique(octaves).tolist():
             sizes, classes = np.unique(cells.real.records[octaves == octave], return_counts=True)
             enough = classes >= ratio

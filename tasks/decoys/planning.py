@@ -135,15 +135,16 @@ def plan(
     demands = [Demand(names.index(one.offer), one.classes) for one in marked]
     seat = max(marked, key=lambda one: one.classes)
     demands += [Demand(names.index(seat.offer), seat.classes)] * policy.seats
+    blend = all(band.blends for _, band in names)
     tables, offers = [release.classes for release in forms.values()], list[Offer]()
     for number, (form, band) in enumerate(names):
         cells = find_decoy_cells(forms[form], minimum)
         barred = of_others(cells, [*tables, *[offer.classes for offer in offers]], axes)
         order = ranked(cells, band, generator, ratio=policy.kept_per_decoy, barred=barred)
         most = sum(one.decoys for one in demands if one.offer == number)
-        made = offered(cells, order, generator, most=most, ratio=policy.kept_per_decoy)
+        made = offered(cells, order, generator, most=most, ratio=policy.kept_per_decoy, by_people=band.blends)
         offers.append(Offer(files.index(form), made))
-    problem = AssignmentProblem(tuple(tables), tuple(offers), tuple(axes))
+    problem = AssignmentProblem(tuple(tables), tuple(offers), tuple(axes), by_people=blend)
     budget = missing_limit(copies, policy)
     found = assign(problem, demands, policy.kept_per_decoy, generator, budget=budget)
     made_plan = DecoyPlan(problem, found, tuple(one.recipient for one in marked), tuple(demands), files)

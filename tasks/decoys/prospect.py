@@ -4,8 +4,9 @@ Nothing here is a release's own: its decoys differ from those of a release under
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,10 +21,17 @@ from tasks.generalization.count_index import CountIndex
 from tasks.generalization.kanonymity.optimum import search
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
+from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Tuples
 from tasks.request.model import DecoyPolicy
 
-MINIMA = (3, 5, 10, 15)
-LIMITS = (0.0, 0.01, 0.05)
+MINIMA = (2, 5, 10, 20, 50)
+LIMITS = (0.0, 0.02, 0.05, 0.1, 0.15)
+QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+"""Shares of the candidates below the risk factors that are given."""
+SAMPLES = 5
+_SIZES = 10
+"""Multiples of k that class sizes are counted in."""
 RATIOS = (1, 2, 4)
 """Kept classes a decoy, t, that costs are worked out for."""
 
@@ -58,6 +66,33 @@ class Room:
     in_band: int
     """Cells without any original record, of k people or more, whose risk factor lies in the band."""
     in_band_people: int
+    factors: tuple[float, ...]
+    """Risk multiplication factors of the paper's candidates at ``QUANTILES``, its Figure 2; empty without any."""
+    sizes: tuple[int, ...]
+    """Released classes of k to 2k − 1 records, of 2k to 3k − 1, … and the last of 10k or more, its Figure 3."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation of one figure over samples."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class SampledRoom:
+    """Room in uniform samples of the population, as many people as the data have records; the paper's own trials."""
+
+    k: int
+    suppression_limit: float
+    samples: int
+    """Samples that the setting could be met in."""
+    least_linked: Spread
+    published: Spread
+    published_people: Spread
+    classes: Spread
+    close_to_minimum: Spread
 
 
 @dataclass(frozen=True)
@@ -85,8 +120,38 @@ def room_table(candidate: Candidate, band: RiskBand) -> tuple[Room, ...]:
 
     Settings that no generalization meets are left out.
     """
-    index, rows = candidate.index, []
-    codes = index.data.codes[candidate.prepared.tuple_of_record]
+    return _rooms(candidate.index, candidate.index.data.codes[candidate.prepared.tuple_of_record], band)
+
+
+def sampled_rooms(
+    candidate: Candidate, band: RiskBand, generator: np.random.Generator, samples: int = SAMPLES
+) -> tuple[SampledRoom, ...]:
+    """Tables 4 and 5 with their spread: room in random samples of the population, each of as many as the data hold."""
+    index, found = candidate.index, defaultdict[tuple[int, float], list[Room]](list)
+    people = index.population
+    size = min(len(candidate.prepared.tuple_of_record), people.total)
+    for _ in range(samples):
+        counts = generator.multivariate_hypergeometric(people.counts, size, method="marginals")
+        drawn = counts > 0
+        data = Tuples(people.codes[drawn], counts[drawn].astype(np.int64), people.keys[drawn])
+        for room in _rooms(replace(index, data=data), np.repeat(data.codes, data.counts, axis=0), band):
+            found[room.k, room.suppression_limit].append(room)
+    return tuple(
+        SampledRoom(k, limit, len(rooms), *(_spread(rooms, name) for name in _SPREAD))
+        for (k, limit), rooms in sorted(found.items())
+    )
+
+
+_SPREAD = "least_linked", "published", "published_people", "classes", "close_to_minimum"
+
+
+def _spread(rooms: Sequence[Room], name: str) -> Spread:
+    values = [getattr(room, name) or 0 for room in rooms]
+    return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+
+
+def _rooms(index: CountIndex, codes: Codes, band: RiskBand) -> tuple[Room, ...]:
+    rows = []
     for k in MINIMA:
         for limit in LIMITS:
             try:
@@ -110,6 +175,7 @@ def room_at(index: CountIndex, levels: Sequence[int], k: int, band: RiskBand, su
     linked = people[released & (people > 0)]
     least = int(linked.min(initial=np.iinfo(np.int64).max))
     candidates = (people >= k) & (people < least) & bool(len(linked))
+    riskier = people[candidates & ~released]
     in_band = empty & (people >= k) & band.holds(least / np.maximum(people, 1)) & bool(len(linked))
     return Room(
         k=k,
@@ -126,6 +192,8 @@ def room_at(index: CountIndex, levels: Sequence[int], k: int, band: RiskBand, su
         riskier_people=int(people[candidates & empty].sum()),
         in_band=int(in_band.sum()),
         in_band_people=int(people[in_band].sum()),
+        factors=tuple(np.quantile(least / riskier, QUANTILES).tolist()) if len(riskier) else (),
+        sizes=tuple(np.bincount(np.minimum(records[released] // k, _SIZES) - 1, minlength=_SIZES).tolist()),
     )
 
 
@@ -145,7 +213,9 @@ def supported(candidates: Sequence[Candidate], one: CopyToMark, generator: np.ra
 
     def offer(recipients: int) -> np.ndarray:
         most = recipients * one.classes
-        return offered(cells, order, np.random.default_rng(seed), most=most, ratio=ratio).records
+        return offered(
+            cells, order, np.random.default_rng(seed), most=most, ratio=ratio, by_people=one.band.blends
+        ).records
 
     def affordable(recipients: int) -> bool:
         sizes = offer(recipients)

@@ -155,7 +155,7 @@ class _Planting:
             order = ranked(cells, one.band, generator, ratio=manifest.ratio, barred=barred)
         except ParameterError:
             return None
-        table = offered(cells, order, generator, most=most, ratio=manifest.ratio)
+        table = offered(cells, order, generator, most=most, ratio=manifest.ratio, by_people=one.band.blends)
         if min(len(table), len(one.release.classes)) < LEAST_DECOYS:
             return None
         real, common = self.real(one), self.first.request.policy.decoys.common_from

@@ -4,7 +4,7 @@ Columns are seen as categories: codes, values that recur, what is missing, and o
 date counts by its weekday, month and year too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -23,6 +23,8 @@ _FEW = 0.2
 """Different values, as a share of the records, below which each is a category; of others those that many have."""
 _SPARSE = 0.2
 """Runs of a column along a growing number, as a share of those by chance, below which it has thresholds there."""
+_BY_CHANCE = 10
+"""Records expected by chance from which on their absence is none."""
 _CALENDAR = ("weekday of ", "month of ", "year of ")
 
 
@@ -184,7 +186,30 @@ class NeverTogether:
         numbers = self.categories.numbers(columns, self.pair)
         one, other = (numbers[name] for name in self.pair)
         unseen = ~np.isin(one * self.categories.size(self.pair[1]) + other, self.seen)
-        return np.asarray(unseen & (self.telling[0][one] | self.telling[1][other]))
+        # A category beyond those that any real record has is told by no pair.
+        first, second = (
+            flags[np.minimum(number, len(flags) - 1)] & (number < len(flags))
+            for flags, number in zip(self.telling, (one, other), strict=True)
+        )
+        return np.asarray(unseen & (first | second))
+
+    def mended(
+        self, columns: Columns, drawn: Collection[str], generator: np.random.Generator
+    ) -> tuple[str, Column] | None:
+        """One of the two columns, if any is drawn, with values that are seen together in place of broken ones."""
+        wrong = self.broken(columns)
+        change = next((name for name in self.pair[::-1] if name in drawn), None)
+        if change is None or not wrong.any():
+            return None
+        size, values, own = self.categories.size(self.pair[1]), self.categories.values[change], columns[change].copy()
+        parts = dict(zip(self.pair, (self.seen // size, self.seen % size), strict=True))
+        other = self.pair[0] if change == self.pair[1] else self.pair[1]
+        held = self.categories.numbers(columns, [other])[other]
+        for row in np.flatnonzero(wrong).tolist():
+            possible = parts[change][(parts[other] == held[row]) & (parts[change] < len(values))]
+            if len(possible):
+                own[row] = values[generator.choice(possible)]
+        return change, own
 
 
 def _key(numbers: dict[str, Numbers], names: Sequence[str], categories: Categories) -> Numbers:
@@ -233,18 +258,20 @@ def dependencies(columns: Columns, kinds: Kinds, given: Columns) -> Iterator[Dep
         if (one in drawn or other in drawn) and source(one) != source(other):
             seen, count = np.unique(numbers[one] * categories.size(other) + numbers[other], return_counts=True)
             parts = seen // categories.size(other), seen % categories.size(other)
-            first, second = (
-                _telling(part, categories.size(name), count) for part, name in zip(parts, (one, other), strict=True)
-            )
+            first, second = _telling(*parts, count), _telling(*parts[::-1], count)
             if first.any() or second.any():
                 yield NeverTogether((one, other), categories, seen, (first, second))
 
 
-def _telling(part: Numbers, size: int, count: Numbers) -> Flags:
-    """Categories of which few enough records have a pair that is seen once (Good 1953)."""
-    records = np.bincount(part, weights=count, minlength=size)
-    once = np.bincount(part, weights=count == 1, minlength=size)
-    return np.asarray((records >= LEAST_RECORDS) & (once <= EXCEPTIONS * records))
+def _telling(part: Numbers, other: Numbers, count: Numbers) -> Flags:
+    """Categories that are never with some others, of which by chance they would be with several.
+
+    Few of their records have a pair that is seen once (Good 1953), so that few further ones would have one not seen.
+    """
+    records, once = np.bincount(part, weights=count), np.bincount(part, weights=count == 1)
+    shares = np.bincount(other, weights=count) / count.sum()
+    unseen = records * (1 - np.bincount(part, weights=shares[other]))
+    return np.asarray((unseen >= _BY_CHANCE) & (once <= EXCEPTIONS * records))
 
 
 def _majority(keys: Numbers, own: Numbers) -> tuple[Numbers, Numbers]:

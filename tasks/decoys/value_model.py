@@ -50,6 +50,8 @@ _DRAWS = 100
 """Times that a record is drawn before the columns are held to have nothing to offer but copies."""
 _PAIRED_DRAWS = 20
 """Number of these draws in which a pair of values that no real record has counts as well."""
+_MENDED_DRAWS = 25
+"""Draws after which values that are never together are replaced by some that are."""
 _UNLIKE_DRAWS = 60
 """Draws in which missing values unlike all real records' count."""
 _NUMBERS: Kinds = MappingProxyType({})
@@ -96,6 +98,11 @@ def draw_values(
                 known = {name: column[pending] for name, column in {**rules.given, **drawn}.items()}
                 values = drawn[model.name][pending] = follow[model.name].fill(known, generator)
             features += _seen_as(values, model.kind, model.values)
+        if number >= _MENDED_DRAWS:
+            known = {name: column[pending] for name, column in {**rules.given, **drawn}.items()}
+            for name, column in rules.mended(known, generator).items():
+                if name in drawn:
+                    drawn[name][pending] = column
         now = {name: column[pending] for name, column in drawn.items()}
         shared = np.array([real[vector] for vector in _vectors(now)])
         again = (shared > 0) & (shared < (common_from or np.inf))

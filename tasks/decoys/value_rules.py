@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tasks.decoys.classes import Flags, Floats
 from tasks.decoys.formula_search import formulas
-from tasks.decoys.value_dependencies import Dependency, Threshold, dependencies
+from tasks.decoys.value_dependencies import Dependency, NeverTogether, Threshold, dependencies
 from tasks.decoys.value_formulas import LEAST_RECORDS, Column, Columns, Formula, Kinds
 from tasks.decoys.value_grid import ValueKind, weekdays
 
@@ -57,6 +57,16 @@ class Rules:
     """Those by which columns are filled in, at most one a column, each after those of its inputs."""
     given: Columns = field(default_factory=dict, repr=False)
     """Released groups of the decoys, which are not drawn."""
+
+    def mended(self, columns: dict[str, Column], generator: np.random.Generator) -> dict[str, Column]:
+        """Drawn records, their groups among them, with values that are seen together, and what follows from those."""
+        drawn = [name for name in columns if name not in self.given and name not in {fill.name for fill in self.fills}]
+        for rule in self.every:
+            changed = rule.mended(columns, drawn, generator) if isinstance(rule, NeverTogether) else None
+            columns = columns | dict([changed]) if changed else columns
+        for fill in self.fills:
+            columns = columns | {fill.name: fill.fill(columns, generator)}
+        return columns
 
     def broken(self, columns: Columns) -> Flags:
         """Whether each record breaks some rule."""

@@ -262,6 +262,7 @@ class Measure(StrEnum):
     SEQUENTIAL_MEAN = "sequential.mean_risk"
     SEQUENTIAL_ATTACKED = "sequential.attacked_share"
     SEQUENTIAL_EXPECTED = "sequential.expected_reidentifications"
+    SEQUENTIAL_LOSS = "sequential.expected_loss"
     COMBINED_MAXIMUM = "combined.maximum"
     COMBINED_QUANTILE = "combined.quantile"
     COMBINED_ABOVE = "combined.share_above"
@@ -293,6 +294,7 @@ _SHARES = frozenset(Measure) - {
     Measure.SMALLEST_CLASS,
     Measure.PUBLISHER_PAYOFF,
     Measure.SEQUENTIAL_EXPECTED,
+    Measure.SEQUENTIAL_LOSS,
     Measure.COLUMNS_UNPLACED,
     Measure.COMBINED_MAXIMUM,
     Measure.COMBINED_QUANTILE,

@@ -238,8 +238,10 @@ def _within_range(name: str, term: UncertainTerm) -> bool:
 class DecoyTerms(RequestPart):
     """Decoy records in this recipient's copy (Antonatos et al. 2019).
 
-    A risk factor is the release's highest risk over the decoy's: a decoy with a factor above 1 links to fewer people
-    than any real class, which is visible to anyone who holds the population.
+    A risk factor is the decoy's risk over the release's highest risk: a decoy with a factor above 1 links to fewer
+    people than any real class, which is visible to anyone who holds the population. A minimum of 1 or more is the
+    paper's own mechanism: decoys that an attacker tries first. They are like real classes in size alone, so that the
+    detectability is near 1 and `policy.decoys.maximum_detectability` has to accept it.
     """
 
     classes: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Decoy classes in the recipient's copy.")

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import ParameterError
+from tasks.decoys.classes import joined, lineages
+from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.decoy_cells import RiskBand
 from tasks.decoys.linked_release import missing_tuples
 from tasks.decoys.planning import CopyToMark, DecoyPlan, missing_limit, plan
+from tests.support.decoy_grid import TREES, grid
 from tests.support.planted import AXES, COARSE, FINE, RECORDS, asks, policy, release
 
 UNIVERSITY = asks("university", 0)
@@ -179,3 +182,21 @@ def test_tuples_of_missing_classes() -> None:
     suppressed = release(FINE, few, minimum=2)
     everything = missing_tuples(suppressed, np.ones(len(suppressed.classes), dtype=bool))
     assert suppressed.data.codes[~everything].tolist() == [[0, 0]]
+
+
+def test_decoys_riskier_than_any_real_class_can_be_chosen_and_are_seen_with_the_population() -> None:
+    """The paper's own mechanism, factors of 1 to 108: without the population the plan holds, with it all are told."""
+    made = grid()
+    band = RiskBand(1.01, 108)
+    asked = [CopyToMark(name, "alike", made, 2, band) for name in ("clinic", "registry")]
+    found = plan(asked, lineages(TREES), policy(kept_per_decoy=2), 1, np.random.default_rng(1))
+    least, held = int(made.classes.people.min()), []
+    for number, one in enumerate(asked):
+        decoys, kept = found.decoys(number), made.classes.take(found.found.shares[number].kept)
+        assert (decoys.people < least).all()
+        assert sorted(kept.records.tolist()) == sorted(2 * decoys.records.tolist())
+        real = made.classes.take(~found.missing(one))
+        held.append(MarkedCopy(joined([real, decoys]), np.arange(len(real) + 2) >= len(real)))
+    together = collusion(held, lineages(TREES), np.random.default_rng(1))[1]
+    assert together.worst == pytest.approx(1 / 3)
+    assert together.worst_informed == 1

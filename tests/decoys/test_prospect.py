@@ -12,7 +12,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.decoy_cells import RiskBand
 from tasks.decoys.planning import axes_of, copies_to_mark, minimum_class, plan
-from tasks.decoys.prospect import LIMITS, MINIMA, ratio_costs, room_table, supported
+from tasks.decoys.prospect import LIMITS, MINIMA, ratio_costs, room_table, sampled_rooms, supported
 from tasks.request.model import DecoyPolicy
 from tests.support.decoyed_copies import copies, generators
 from tests.support.decoyed_world import POLICY, STAKES, population_rows, with_decoys
@@ -63,8 +63,29 @@ def test_room_is_what_counting_the_groups_gives() -> None:
         assert row.least_linked == least
         assert row.close_to_minimum == sum(k <= records[cell] <= k + -(-k // 10) for cell in released)
         assert row.riskier == sum(k <= count < least for count in empty)
+        factors = sorted(least / count for cell, count in linked.items() if cell not in released and k <= count < least)
+        assert (
+            (row.factors[0], row.factors[-1]) == pytest.approx((factors[0], factors[-1]))
+            if factors
+            else not row.factors
+        )
+        assert row.sizes == tuple(
+            sum(min(records[cell] // k, 10) == multiple for cell in released) for multiple in range(1, 11)
+        )
         assert row.in_band == sum(count >= k and 0.1 <= least / count <= 1 for count in empty)
     assert all(row.suppressed_records <= row.suppression_limit * 900 for row in rows)
+
+
+def test_samples_of_the_population_spread_around_what_each_gives() -> None:
+    """As many people as there are records, drawn without replacement; the same generator gives the same figures."""
+    one = held()[0]
+    rows = sampled_rooms(one, BAND, np.random.default_rng(1), 6)
+    assert rows == sampled_rooms(one, BAND, np.random.default_rng(1), 6)
+    assert {(row.k, row.suppression_limit) for row in rows} <= set(product(MINIMA, LIMITS))
+    assert all(row.samples == 6 and row.classes.mean > 0 for row in rows)
+    assert any(row.classes.deviation > 0 for row in rows)
+    by_k = {row.k: row.least_linked.mean for row in rows if row.suppression_limit == 0.15}
+    assert by_k[2] < by_k[5] < by_k[50]
 
 
 def test_settings_that_cannot_be_met_are_left_out() -> None:
@@ -74,7 +95,7 @@ def test_settings_that_cannot_be_met_are_left_out() -> None:
         whole,
         prepared=replace(whole.prepared, tuple_of_record=whole.prepared.tuple_of_record[rows]),
     )
-    assert {row.k for row in room_table(few, BAND)} == {3}
+    assert {row.k for row in room_table(few, BAND)} == {2}
 
 
 def test_costs_are_those_of_the_plan() -> None:

@@ -35,8 +35,13 @@ def test_for_programs(decoyed: World, releasegate: Any) -> None:
     assert (told.code, document["method"], document["ok"]) == (0, "decoys", True)
     assert (document["terms_assumed"], document["refused"]) == (False, "")
     assert {(row["k"], row["suppression_limit"]) for row in document["room"]} == {
-        (k, limit) for k in (3, 5, 10, 15) for limit in (0, 0.01, 0.05)
+        (k, limit) for k in (2, 5, 10, 20, 50) for limit in (0, 0.02, 0.05, 0.1, 0.15)
     }
+    for row in document["room"]:
+        assert sum(row["sizes"]) == row["classes"]
+        assert row["factors"] == sorted(row["factors"])
+        assert all(factor > 1 for factor in row["factors"])
+    assert all(row["samples"] == 5 and row["classes"]["deviation"] >= 0 for row in document["samples"])
     assert all(row["recipients"] == row["in_band"] // 2 for row in document["room"])
     assert [cost["ratio"] for cost in document["costs"]] == [1, 2, 4]
     assert all(cost["proven"] and cost["why_not"] == "" for cost in document["costs"])
@@ -57,6 +62,9 @@ def test_for_people(decoyed: World, releasegate: Any) -> None:
     assert (told.code, told.err) == (0, "")
     for part in (
         "Room that k-anonymous releases leave for decoys",
+        "The same in 5 random samples of the population, as large as the data: mean (standard deviation)",
+        "Risk multiplication factors of the paper's candidates, by the share of them that have a lower one",
+        "Released classes by size, in multiples of k",
         "Records that the worst-off of the copies misses, 2 with decoys",
         "clinic, registry: ",
         "recipients of this generalization could have 2 decoy classes each at t = 1",

@@ -66,3 +66,21 @@ def test_as_few_columns_as_it_takes_are_withheld(world: World, engine: Any, rele
         'attributes["year-born"].role': "direct identifier",
         "attributes.mark.role": "direct identifier",
     }
+
+
+def test_what_tells_a_column_that_has_to_be_withheld_is_withheld_with_it(
+    world: World, engine: Any, releasegate: Any
+) -> None:
+    """Visits link people by numbers; where they are withheld, the label would tell them."""
+    rows = [
+        row | {"visits": str(1000 + number // 4), "mark": f"label {number // 4}", "year-born": "0"}
+        for number, row in enumerate(drawn_rows())
+    ]
+    world.write_rows(rows, (*COLUMNS, "year-born", "mark"))
+    label = {"role": "insensitive", "known_probability": 0}
+    found = explained(
+        world, engine, releasegate, visits=COLUMN | {"known_probability": None}, mark=label, year_born=WITHHELD
+    )
+    assert changes(found["smallest"]) == dict.fromkeys(
+        ("attributes.visits.role", "attributes.mark.role"), "direct identifier"
+    )

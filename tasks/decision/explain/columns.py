@@ -1,19 +1,24 @@
 """Withholding released columns, or answering for them: those behind the closed gates of a blocked release."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tasks.assessments.attribute.assessment import disclosed_records
+from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.columns.whole_row import telling
 from tasks.assessments.linkage.holdings import known_numbers
-from tasks.assessments.registry import ATTRIBUTE
-from tasks.core.errors import DataError, RequestError
+from tasks.assessments.registry import ATTRIBUTE, SINGLING_OUT
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import DataError, RequestError, StageFailed
+from tasks.decision.explain import levers
 from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import ACCEPTED, attribute_path
 from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Trial
+from tasks.microdata.coded import knowable_columns
 from tasks.request.model import Measure, Role, ValueType
 
+_ROUNDS = 3
 _OTHERS = "Gates are closed that no column is behind."
 _ANSWERED = "What the whole released row leaves closes a gate then."
 _IN_VAIN = "Withheld, alone or all together, they leave the verdict as it is."
@@ -26,8 +31,8 @@ def column_changes(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
     """
     if trial.passes or not now.figures:
         return []
-    behind = {measure: tuple(_at_fault(trial, now, measure, limit)) for measure, limit in _closed(now)}
-    names = tuple(dict.fromkeys(name for found in behind.values() for name in found))
+    behind = _behind(trial, now, ())
+    names = _all_of(behind)
     results: list[Flip | NoFlip] = []
     if names and not all(behind.values()):
         results = [_unchanged(trial, names, "role", _OTHERS)]
@@ -50,10 +55,25 @@ def _closed(now: Judgement) -> Iterator[tuple[Measure, float]]:
             yield Measure(gate.id), gate.threshold
 
 
-def _at_fault(trial: Trial, now: Judgement, measure: Measure, threshold: float) -> Iterator[str]:
-    """Released columns that a closed gate is on; dates left out, whose parts would have to be read anew."""
-    request, candidate = trial.request, trial.candidate
+def _behind(trial: Trial, now: Judgement, gone: Sequence[str]) -> dict[Measure, tuple[str, ...]]:
+    """Columns behind each closed gate where some are withheld, as ``now`` has been judged."""
+    request = levers.apply(trial.request, _changes(trial, gone, "role", Role.DIRECT.value))
+    candidate = trial.candidates.of(request, request.recipient(trial.recipient.id))
     columns = trial.candidates.columns(candidate)
+    return {
+        measure: tuple(_at_fault(candidate, columns, now, measure, threshold)) for measure, threshold in _closed(now)
+    }
+
+
+def _all_of(behind: Mapping[Measure, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for found in behind.values() for name in found))
+
+
+def _at_fault(
+    candidate: Candidate, columns: ColumnsFact, now: Judgement, measure: Measure, threshold: float
+) -> Iterator[str]:
+    """Released columns that a closed gate is on; dates left out, whose parts would have to be read anew."""
+    request = candidate.request
     found: Iterable[str] = ()
     if measure is Measure.COLUMNS_UNPLACED:
         found = (one.name for one in columns.unplaced)
@@ -63,6 +83,8 @@ def _at_fault(trial: Trial, now: Judgement, measure: Measure, threshold: float) 
         found = disclosed_records(candidate, measure, threshold)[1]
     elif measure is Measure.LINKED_MASKED:
         found = known_numbers(request)
+    elif measure in SINGLING_OUT.gate_measures:
+        found = knowable_columns(request)
     for name in found:
         if name in request.as_they_are and request.attributes[name].type is not ValueType.DATE:
             yield name
@@ -73,16 +95,32 @@ def _withheld(trial: Trial, names: Sequence[str], alone: Sequence[str]) -> list[
     flips = [flip for name in alone if (flip := _withholding(trial, [name]))]
     if flips:
         return [*flips]
-    together = _withholding(trial, names) if len(names) > 1 else None
+    together, needed = _enough(trial, list(names))
     if together is None:
         return [_unchanged(trial, names, "role", _IN_VAIN)]
-    needed = list(names)
     with suppress(TooManyAttacks):
-        for name in names:
+        for name in tuple(needed):
             fewer = [one for one in needed if one != name]
             if len(fewer) > 1 and (flip := _withholding(trial, fewer)):
                 needed, together = fewer, flip
     return [together]
+
+
+def _enough(trial: Trial, names: list[str]) -> tuple[Flip | None, list[str]]:
+    """The change of withholding some columns, and then those that gates are on where they are withheld."""
+    for _ in range(_ROUNDS):
+        if len(names) > 1 and (flip := _withholding(trial, names)):
+            return flip, names
+        try:
+            left = trial.judge((*trial.renewal, *_changes(trial, names, "role", Role.DIRECT.value)))
+            behind = _behind(trial, left, names)
+        except (DataError, RequestError, StageFailed):
+            break
+        more = [name for name in _all_of(behind) if name not in names]
+        if not more or not all(behind.values()):
+            break
+        names = [*names, *more]
+    return None, names
 
 
 def _withholding(trial: Trial, names: Sequence[str]) -> Flip | None:
@@ -98,10 +136,7 @@ def _accepted(trial: Trial, names: Sequence[str]) -> Flip | NoFlip:
 
 def _tried(trial: Trial, names: Sequence[str], key: str, lever: str, needed: str) -> Flip | None:
     trial.progress(lever)
-    changes = (
-        *trial.renewal,
-        *(TermChange(attribute_path(name, key), _now(trial, name, key), needed) for name in names),
-    )
+    changes = (*trial.renewal, *_changes(trial, names, key, needed))
     try:
         if not trial.reversed(trial.judge(changes, exact=False)):
             return None
@@ -109,6 +144,10 @@ def _tried(trial: Trial, names: Sequence[str], key: str, lever: str, needed: str
     except (DataError, RequestError):
         return None
     return Flip(lever, changes, judgement) if trial.reversed(judgement) else None
+
+
+def _changes(trial: Trial, names: Sequence[str], key: str, needed: str) -> tuple[TermChange, ...]:
+    return tuple(TermChange(attribute_path(name, key), _now(trial, name, key), needed) for name in names)
 
 
 def _now(trial: Trial, name: str, key: str) -> str:
