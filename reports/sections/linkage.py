@@ -120,7 +120,9 @@ def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
         "file alone, an informed one also the rule of generalization, the maskings and their parameters, and neither "
         "what was drawn at random."
     )
+    further = {name for one in fact.attacks for name in one.attributes} - set(fact.known)
     yield said(
+        f"Attacks by numbers alone also use {', '.join(sorted(further))}, which may be known." if further else None,
         "Attacks by groups take the records whose groups hold the known values, all alike, the nearest by distances "
         "on the hierarchies, or those that fewest people of the population match.",
         "Attacks by masked numbers take the nearest record by standardized distance, or weigh agreement attribute by "
@@ -219,7 +221,8 @@ def _used(view: FileView, fact: LinkageFact, used: set[str]) -> str:
         "masked attributes": set(view.masked),
     }
     words = [name for name, members in kinds.items() if used == members]
-    return words[0] if words else ", ".join(name for name in fact.known if name in used)
+    rest = sorted(used.difference(fact.known))
+    return words[0] if words else ", ".join([*(name for name in fact.known if name in used), *rest])
 
 
 def _summary(view: FileView, fact: LinkageFact) -> str:

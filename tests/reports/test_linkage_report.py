@@ -126,6 +126,14 @@ class TestSection:
         text = section(changed(attacks=(trained, *others)))
         assert "78% (73.68–81.78%) of those it was learned from" in text
 
+    def test_numbers_that_may_be_known_are_named(self) -> None:
+        one, *others = linkage_records.linkage().attacks
+        beyond = one.model_copy(update={"id": "numbers-clear", "attributes": ("bill", "dose")})
+        text = section(changed(attacks=(one, beyond, *others)))
+        assert "Attacks by numbers alone also use bill, dose, which may be known." in text
+        assert "by bill, dose" in text
+        assert "which may be known" not in section(records.approved())
+
     def test_weaker_intruders_are_shown_and_not_judged(self) -> None:
         assert "Intruders who know less" not in section(records.approved())
         figure = linkage_records.linkage().learned[0].in_sample

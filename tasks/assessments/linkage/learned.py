@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from tasks.assessments.linkage.attempts import Attacks
-from tasks.assessments.linkage.facts import LearnedFact, link_figure
+from tasks.assessments.linkage.facts import LearnedFact, LinkFigure, link_figure
 from tasks.assessments.linkage.families import FEWEST_LEARNED_FROM, drawn_people, half_of, mixed_components
 from tasks.assessments.linkage.figure import Floats, Linkage
 from tasks.assessments.linkage.files import Files, Positions
@@ -83,6 +83,7 @@ class _Taught:
     teachers: Positions
     generator: np.random.Generator
     weights: dict[int, Floats] = field(default_factory=dict)
+    equal: list[LinkFigure] = field(default_factory=list)
 
     def linked(self, kind: Kind, made: list[LearnedFact]) -> Linkage:
         """Learn a distance, and link people whom it was not learned from; ParameterError if it cannot be learned."""
@@ -94,14 +95,16 @@ class _Taught:
         tried = [(np.setdiff1d(self.people, self.drawn[self.teachers]), learned[0])]
         if small:
             tried = [(self.drawn[rest], learned[0]), (self.drawn[self.teachers], learned[1])]
-        equal = replace(learned[0], kind=Kind.ARITHMETIC_MEAN, parameters=np.ones(len(given.names)))
+        if not self.equal:
+            equal = replace(learned[0], kind=Kind.ARITHMETIC_MEAN, parameters=np.ones(len(given.names)))
+            self.equal.append(link_figure(self._link([(who, equal) for who, _ in trained])))
         found = self._link(tried)
         made.append(
             LearnedFact(
                 kind=kind.value,
                 alone=self.alone,
                 people=len(self.teachers),
-                equal=link_figure(self._link([(who, equal) for who, _ in trained])),
+                equal=self.equal[0],
                 in_sample=link_figure(self._link(trained)),
                 out_of_sample=link_figure(found),
                 shares=learned[0].attribute_shares,

@@ -49,6 +49,21 @@ def test_links_by_hand() -> None:
     assert both.expected_correct == 3
 
 
+def test_only_records_of_the_own_class_are_compared() -> None:
+    """a and c are of one class, b is alone: a is nearest to a, b to its own, c to both of its class alike."""
+    alone = mixed_linkage(mixed_files(ALL, PART, None, np.array([0, 1, 0])))
+    assert alone.expected_correct == pytest.approx(1 + 1 + 1 / 2)
+    numbers = mixed_linkage(mixed_files(ALL, PART, files_to_link(*NUMBERS), np.array([0, 1, 0])))
+    assert numbers.expected_correct == 3
+
+
+def test_another_distance_chooses_among_the_nearest() -> None:
+    """The sum of the components as a distance of its own links the same; one of the letters alone as letters do."""
+    files = mixed_files(ALL, PART, files_to_link(*NUMBERS))
+    assert mixed_linkage(files, [1, 1], lambda apart: apart.sum(axis=1)) == mixed_linkage(files)
+    assert mixed_linkage(files, [1, 1], lambda apart: apart[:, 0]) == mixed_linkage(files, [1, 0])
+
+
 def test_links_among_matching_groups_by_hand() -> None:
     """a is in a, ab and *, b in ab and *, c in * alone; the number then decides, rightly for a and wrongly for b."""
     assert mixed_linkage(mixed_files(ALL, PART, None, matching=True)).expected_correct == pytest.approx(
