@@ -92,6 +92,13 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         ),
         "note",
     )
+    hidden = view.cells.hides(after.attacked_records) or view.cells.hides(view.released - after.attacked_records)
+    if fact.expected_loss is not None:
+        loss = HIDDEN if hidden else numbers.amount(fact.expected_loss)
+        yield Paragraph(
+            f"Times the publisher's loss for each re-identification, the risk judged is an expected loss of {loss} "
+            "units of the stakes (eq. 1)."
+        )
     yield Paragraph(threshold_text(view, fact))
     yield _patience(view, fact)
     yield _group_chart(view, fact)

@@ -69,6 +69,9 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.SEQUENTIAL_EXPECTED: MeasureText(
             "Expected re-identifications by a sequential adversary", "records", Scale.COUNT, counts_people=True
         ),
+        Measure.SEQUENTIAL_LOSS: MeasureText(
+            "Publisher's expected loss by a sequential adversary", "money", Scale.MONEY, counts_people=True
+        ),
         Measure.COMBINED_MAXIMUM: MeasureText(
             "Highest combined score of identity and attributes", "score", Scale.SCORE
         ),

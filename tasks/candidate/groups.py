@@ -4,7 +4,7 @@ A released cell stands for the people whose own cell it is (the effective group)
 rules out the others. Of them the external data list those in the register or, without one, the share of the prior.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,22 @@ def collected_groups(table: CountIndex, prior: float) -> Groups:
     people = np.where(place >= 0, table.population.counts[place], 0)
     listed = None if table.listed is None else np.where(place >= 0, table.listed[place], 0)
     return groups(table, people, listed, table.data.counts, prior)
+
+
+def collected_profile(recipient: Recipient, table: CountIndex) -> AdversaryProfile:
+    """The recipient as an adversary against the records as collected: the prior is that of their own groups.
+
+    A declared prior below what the register implies of them is not refused here: groups that do not leave deter nobody.
+    """
+    declared = derive_profile(recipient).profile
+    groups = collected_groups(table, declared.prior)
+    if table.listed is None:
+        return declared
+    people = np.rint(groups.densities * table.population.total).astype(np.int64)
+    stated = recipient.adversary and recipient.adversary.prior
+    undeclared = recipient.model_copy(update={"adversary": None})
+    share = derive_profile(undeclared, *densest(people, groups.candidates)).profile.prior
+    return replace(declared, prior=max(share, stated or 0.0))
 
 
 def released_groups(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], prior: float) -> Groups:

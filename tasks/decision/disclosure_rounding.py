@@ -182,6 +182,7 @@ _RULES: dict[str, Rule] = {
             "risk.game.division",
             "risk.sequential.residual",
             "risk.sequential.patience",
+            "risk.sequential.expected_loss",
             "risk.sequential.baseline_maximum",
             "risk.sequential.baseline_attacked_share",
             "risk.sequential.group_sizes",

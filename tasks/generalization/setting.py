@@ -62,18 +62,20 @@ def payoffs_of(recipient: Recipient) -> Payoffs:
 
 
 def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
-    """The recipient's side of the game: its stakes, or its plan where the policy names a sequential adversary.
+    """The recipient as gates judge it: its stakes, or its plan where the policy names a sequential adversary.
 
-    The plan is the risk stage's but for a prior left to the register: groups are not made yet, so the game takes the
-    largest that a register can give. ``people`` are those of the population. Raises ParameterError if a term of a
-    sequential adversary is outside its range.
+    Whatever the policy says of what the recipient knows (``adversary_belief``, which chooses the file), access counts
+    as paid for the whole file, the strongest of the beliefs. The plan is the risk stage's but for a prior left to the
+    register: groups are not made yet, so the largest that a register can give is taken. ``people`` are those of the
+    population. Raises ParameterError if a term of a sequential adversary is outside its range.
     """
-    policy, stakes = request.policy.generalization, payoffs_of(recipient)
-    return stakes if policy.adversary == "one-shot" else planning_follower(request, recipient, people)
+    if request.policy.generalization.adversary == "one-shot":
+        return payoffs_of(recipient)
+    return replace(planning_follower(request, recipient, people), belief=Belief.SUNK)
 
 
 def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> SequentialFollower:
-    """The recipient as a sequential adversary, whichever adversary the policy names; errors as of ``own_follower``.
+    """The recipient as a sequential adversary in the game, whichever the policy names; errors as of ``own_follower``.
 
     Where the policy does not say what the recipient knows of groups, access is paid for the whole file.
     """
@@ -84,10 +86,14 @@ def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int
 
 def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
     """The follower in the game of the recipient, or of all who share its representation; see ``own_follower``."""
-    sharing = request.sharing(recipient)
+    sharing, planned = request.sharing(recipient), request.policy.generalization.adversary != "one-shot"
+
+    def member(one: Recipient) -> Follower:
+        return planning_follower(request, one, people) if planned else payoffs_of(one)
+
     if not sharing:
-        return own_follower(request, recipient, people)
-    members = [own_follower(request, one, people) for one, _ in sharing]
+        return member(recipient)
+    members = [member(one) for one, _ in sharing]
     if request.policy.generalization.shared is not None and request.policy.generalization.shared.types is not None:
         return SharedFollower.types(members, [weight for _, weight in sharing])
     return SharedFollower.together(members)

@@ -95,7 +95,7 @@ def held_together(
         informed = transparent_risk(found.people, found.effective, found.records, follower)
         profile = derive_profile(holder, *densest(found.effective, found.listed)).profile
         planned = judged_belief(profile, groups(table, found.effective, found.listed, found.records, profile.prior))
-        own = risk_figures(residual, informed) | sequential_figures((planned,))
+        own = risk_figures(residual, informed) | sequential_figures((planned,), holder.stakes.loss)
         figures = worst(own, [figures] if figures else [])
     return figures, found
 

@@ -262,6 +262,7 @@ class Measure(StrEnum):
     SEQUENTIAL_MEAN = "sequential.mean_risk"
     SEQUENTIAL_ATTACKED = "sequential.attacked_share"
     SEQUENTIAL_EXPECTED = "sequential.expected_reidentifications"
+    SEQUENTIAL_LOSS = "sequential.expected_loss"
     COMBINED_MAXIMUM = "combined.maximum"
     COMBINED_QUANTILE = "combined.quantile"
     COMBINED_ABOVE = "combined.share_above"
@@ -293,6 +294,7 @@ _SHARES = frozenset(Measure) - {
     Measure.SMALLEST_CLASS,
     Measure.PUBLISHER_PAYOFF,
     Measure.SEQUENTIAL_EXPECTED,
+    Measure.SEQUENTIAL_LOSS,
     Measure.COLUMNS_UNPLACED,
     Measure.COMBINED_MAXIMUM,
     Measure.COMBINED_QUANTILE,
@@ -445,6 +447,11 @@ class LinkagePolicy(RequestPart):
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
     )
     learned: bool = Field(default=True, description="Whether the intruder learns which attributes identify people.")
+    p_at_most: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="Upper bound of the p of rank swapping, of an intruder who does not know p. Shown beside the "
+        "intruder who does, whom the gates judge.",
+    )
 
 
 class SinglingOutPolicy(RequestPart):

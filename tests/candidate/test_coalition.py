@@ -203,7 +203,7 @@ def test_draws_of_uncertain_terms_are_judged_of_coalitions(tmp_path: Path) -> No
     told = {figure.measure: figure.declared for figure in found.figures}
     coalitions = coalitions_of(table, copy, kept, made.request, insurer)
     profile = recipient_profile(insurer, copy, kept).profile
-    alone = gate_figures(beliefs(profile, released_groups(table, copy, kept, profile.prior)))
+    alone = gate_figures(beliefs(profile, released_groups(table, copy, kept, profile.prior)), 60.0)
     scored = made.score(1)
     figures = scored.figures | worst(alone, sequential_by_coalition(table, coalitions, kept, insurer))
     assert told == pytest.approx({one: figures[Measure(one)] for one in judged})

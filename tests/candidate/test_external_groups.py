@@ -9,13 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.adversary.group_sizes import expected_listed
-from tasks.candidate.groups import Groups, collected_groups, groups, released_groups
+from tasks.candidate.groups import (
+    Groups,
+    collected_groups,
+    collected_profile,
+    groups,
+    recipient_profile,
+    released_groups,
+)
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.generalize import generalize
-from tasks.request.model import Method
+from tasks.request.model import AdversaryTerms, Method, ReleaseRequest
 from tests.support.examples import examples
 from tests.support.explaining import table
 from tests.support.slow import best_strategy, cell_of, informed
+from tests.support.tiny import tiny_document
 from tests.support.worlds import World, worlds
 
 LISTED = np.array([4, 0, 30, 40])
@@ -115,3 +123,16 @@ def test_candidates_are_the_listed_people_whose_own_cell_it_is(world: World, pri
     assert by_share.candidates.tolist() == [max(math.ceil(prior * max(number, 1) - 1e-9), 1) for number in people]
     assert by_share.densities.tolist() == pytest.approx([number / sum(world.people.values()) for number in people])
     assert by_share.records.tolist() == [world.records[values] for values in names]
+
+
+def test_before_has_the_prior_of_its_own_groups() -> None:
+    """Of ten people of the first group the register lists four, of a released group fewer; a declared prior stands."""
+    on = replace(table(), listed=np.array([4, 0, 3, 4]))
+    recipient = ReleaseRequest.model_validate(tiny_document()).recipients[0]
+    assert collected_profile(recipient, on).prior == 0.4
+    assert recipient_profile(recipient, played(on), np.full(4, True)).profile.prior == pytest.approx(4 / 30)
+    declared = recipient.model_copy(update={"adversary": AdversaryTerms(prior=0.6)})
+    assert collected_profile(declared, on).prior == 0.6
+    lower = recipient.model_copy(update={"adversary": AdversaryTerms(prior=0.2)})
+    assert collected_profile(lower, on).prior == 0.4
+    assert collected_profile(lower, table()).prior == 0.2

@@ -495,6 +495,6 @@ def test_judged_as_the_stage_plans(
         profile = recipient_profile(who, played, kept).profile
     except ParameterError:
         assume(False)  # a prior below the register's
-    stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)))
+    stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)), who.stakes.loss)
     figures = candidates(of).judge(request, who.id, TODAY).figures
     assert {measure: figures[measure] for measure in stage} == stage

@@ -173,7 +173,7 @@ def _figures(
     planned = judged_belief(profile, groups(candidate.index, people, listed, records, profile.prior))
     figures = {
         **risk_figures(seen, informed),
-        **sequential_figures((planned,)),
+        **sequential_figures((planned,), candidate.recipient.stakes.loss),
         **_combined(candidate, left, np.minimum(records / people, 1.0)[kind]),
     }
     if np.array_equal(made.people[candidate.released], made.effective[candidate.released]):

@@ -50,7 +50,15 @@ from tasks.assessments.sequential.facts import (
 )
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
-from tasks.candidate.groups import Floats, Groups, attack_on, collected_groups, recipient_profile, released_groups
+from tasks.candidate.groups import (
+    Floats,
+    Groups,
+    attack_on,
+    collected_groups,
+    collected_profile,
+    recipient_profile,
+    released_groups,
+)
 from tasks.core.errors import ParameterError
 from tasks.core.fact import Bin
 from tasks.generalization.count_index import CountIndex, Generalization
@@ -150,7 +158,13 @@ _EDGES = (0, *(step * 10**power for power in range(17) for step in (1, 2, 5)))
 
 
 def plan(
-    table: CountIndex, played: Generalization, kept: NDArray[np.bool_], derived: DerivedProfile, external: ExternalFact
+    table: CountIndex,
+    played: Generalization,
+    kept: NDArray[np.bool_],
+    derived: DerivedProfile,
+    external: ExternalFact,
+    *,
+    collected: AdversaryProfile | None = None,
 ) -> SequentialFact:
     """The sequential adversary's risk for a generalization.
 
@@ -162,9 +176,12 @@ def plan(
         Whether a tuple's records are released.
     derived : DerivedProfile
     external : ExternalFact
+    collected : AdversaryProfile, optional
+        The adversary against the groups as collected, whose prior is their own; the derived one where not given.
     """
     profile = derived.profile
-    before = collected_groups(table, profile.prior)
+    earlier = collected or profile
+    before = collected_groups(table, earlier.prior)
     after = released_groups(table, played, kept, profile.prior)
     known, linked = thresholds(profile)
     sizes = after.candidates
@@ -177,7 +194,7 @@ def plan(
         exhausted_below=exhausted_below(profile, linked),
         smallest_group=int(sizes.min()),
         largest_group=int(sizes.max()),
-        initial=beliefs(profile, before),
+        initial=beliefs(earlier, before),
         residual=beliefs(profile, after),
         judged=JUDGED,
         baseline_maximum=float(baseline.max()),
@@ -221,14 +238,15 @@ def judged_risks(profile: AdversaryProfile, groups: Groups) -> Floats:
     return risks if risks.any() and is_accessed(profile, groups) else np.zeros_like(risks)
 
 
-def gate_figures(residual: tuple[BeliefFact, ...]) -> dict[Measure, float]:
-    """Gate figures: those of the file-wide adversary."""
+def gate_figures(residual: tuple[BeliefFact, ...], loss: float) -> dict[Measure, float]:
+    """Gate figures: those of the file-wide adversary; ``loss``, L, is the publisher's for each re-identification."""
     (judged,) = (one for one in residual if one.belief == JUDGED)
     return {
         Measure.SEQUENTIAL_MAXIMUM: judged.maximum_risk,
         Measure.SEQUENTIAL_MEAN: judged.mean_risk,
         Measure.SEQUENTIAL_ATTACKED: judged.attacked_share,
         Measure.SEQUENTIAL_EXPECTED: judged.expected_reidentifications,
+        Measure.SEQUENTIAL_LOSS: loss * judged.expected_reidentifications,
     }
 
 
@@ -345,7 +363,7 @@ def sequential_by_coalition(
     for coalition in coalitions:
         profile = recipient_profile(recipient, coalition.copy, kept).profile
         groups = released_groups(table, coalition.copy, kept, profile.prior)
-        found.append(gate_figures((judged_belief(profile, groups),)))
+        found.append(gate_figures((judged_belief(profile, groups),), recipient.stakes.loss))
     return tuple(found)
 
 
@@ -360,12 +378,18 @@ class SequentialAssessment(Assessment[SequentialFact]):
         """Plan of the sequential adversary; the fact is of the copy alone."""
         derived = candidate.adversary
         external = external_fact(candidate.request, candidate.prepared, derived.profile.prior)
-        alone = plan(candidate.index, candidate.generalization, candidate.released, derived, external)
+        collected = collected_profile(candidate.recipient, candidate.index)
+        alone = plan(
+            candidate.index, candidate.generalization, candidate.released, derived, external, collected=collected
+        )
         pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
-        return Finding(alone, worst(gate_figures(alone.residual), pooled))
+        own = gate_figures(alone.residual, candidate.recipient.stakes.loss)
+        fact = alone.model_copy(update={"expected_loss": own[Measure.SEQUENTIAL_LOSS]})
+        return Finding(fact, worst(own, pooled))
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone."""
-        alone = gate_figures((judged_belief(candidate.adversary.profile, candidate.groups),))
+        belief = judged_belief(candidate.adversary.profile, candidate.groups)
+        alone = gate_figures((belief,), candidate.recipient.stakes.loss)
         pooled = sequential_by_coalition(candidate.index, candidate.coalitions, candidate.released, candidate.recipient)
         return worst(alone, pooled)

@@ -106,6 +106,9 @@ class SequentialFact(Fact):
     initial: tuple[BeliefFact, ...]
     residual: tuple[BeliefFact, ...]
     judged: str = Field(description="The belief whose figures the gates judge: the worst.")
+    expected_loss: float | None = Field(
+        default=None, description="P_reid × L (eq. 1) over the released records, judged; in the currency of the stakes."
+    )
     baseline_maximum: float = Field(description="Risk from an adversary who makes one attempt a record (eq. 7).")
     baseline_attacked_share: float
     group_sizes: tuple[Bin, ...] = Field(description="Released records by number of candidates.")

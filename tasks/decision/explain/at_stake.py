@@ -47,7 +47,7 @@ _FAMILIES = {
     "linkage",
     "singling_out",
 }
-_ATTACKED = {"attacked_share", "expected_reidentifications"}
+_ATTACKED = {"attacked_share", "expected_reidentifications", "expected_loss"}
 RISKS = frozenset(one for one in Measure if one.value.partition(".")[0] in _FAMILIES) | {Measure.SMALLEST_CLASS}
 """Measures of risk; the others say what the file is worth."""
 BY_CLASS = RISKS - {Measure.LINKED_MASKED}

@@ -71,7 +71,7 @@ def _columns(candidate: Candidate) -> Key:
 
 _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
     (IDENTITY, lambda candidate: candidate.payoffs),
-    (SEQUENTIAL, lambda candidate: candidate.adversary.profile),
+    (SEQUENTIAL, lambda candidate: (candidate.adversary.profile, candidate.recipient.stakes.loss)),
     (COMBINED, _columns),
     (ATTRIBUTE, _columns),
     (SINGLING_OUT, _columns),

@@ -75,6 +75,24 @@ def test_who_plans_has_the_profile_of_the_risk_stage(tmp_path: Path, belief: Bel
     assert follower_of(request, recipient, PEOPLE) == expected
 
 
+@pytest.mark.parametrize("belief", Belief)
+def test_gates_judge_the_strongest_belief_whatever_the_game_takes(tmp_path: Path, belief: Belief) -> None:
+    """Access at 100 a record deters one who pays for each, and the file is made for that one."""
+
+    def dear(document: dict[str, Any]) -> None:
+        document["recipients"][0]["adversary"] = {"access_cost": 30}
+
+    request = tiny_request(tmp_path, PLANS, *against(("adversary_belief", belief.value)), dear).request
+    recipient = request.recipients[0]
+    game, judged = follower_of(request, recipient, PEOPLE), own_follower(request, recipient, PEOPLE)
+    assert isinstance(judged, SequentialFollower)
+    assert judged.belief is Belief.SUNK
+    sizes = np.arange(1, PEOPLE + 1)
+    assert (judged.reidentified(sizes) >= game.reidentified(sizes)).all()
+    if belief is Belief.KNOWN:
+        assert judged.attacked(sizes).sum() > game.attacked(sizes).sum()
+
+
 def test_recipients_who_share_are_one_follower(tmp_path: Path) -> None:
     other = beside(stakes={"benefit": 30, "loss": 20, "cost": 1})
     both = [Payoffs(90, 60, 60, 10), Payoffs(30, 20, 20, 1)]

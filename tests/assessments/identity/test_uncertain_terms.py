@@ -97,7 +97,7 @@ def changed(term: Term, *, planned: bool = False, **terms: object) -> frozenset[
 def test_what_a_term_can_change() -> None:
     assert changed(Term.BENEFIT) == {Measure.PUBLISHER_PAYOFF}
     assert Measure.SEQUENTIAL_MAXIMUM in changed(Term.LOSS)
-    assert changed(Term.LOSS, gain=30.0) == {Measure.PUBLISHER_PAYOFF}
+    assert changed(Term.LOSS, gain=30.0) == {Measure.PUBLISHER_PAYOFF, Measure.SEQUENTIAL_LOSS}
     assert Measure.TRANSPARENT_ATTACKED in changed(Term.GAIN, gain=30.0)
     declared = {"gain": 5.0, "exploit_cost": 6.0}
     assert Measure.SEQUENTIAL_MAXIMUM not in changed(Term.COST, adversary=declared)

@@ -94,9 +94,9 @@ def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any], adversa
     external = external_fact(request, prepared(people, ()), derived.profile.prior)
     payoffs = own_follower(request, recipient, people.population.total)
     expected = score(people, played, request, recipient, dict.fromkeys(request.attributes, 4)).figures
-    expected |= gate_figures(plan(people, played, kept, derived, external).residual)
+    expected |= gate_figures(plan(people, played, kept, derived, external).residual, recipient.stakes.loss)
     file = file_groups(people, played, kept)
-    found = file.game_figures(payoffs) | file.sequential_figures(derived.profile)
+    found = file.game_figures(payoffs) | file.sequential_figures(derived.profile, recipient.stakes.loss)
     assert found == pytest.approx({measure: expected[measure] for measure in DEPENDENT})
 
 

@@ -104,12 +104,13 @@ def test_the_released_records_are_safe_one_by_one_and_not_together() -> None:
     known, unknown, shared = found.residual
     assert figures(known) == figures(unknown) == (0, 0, 0, 0, 0, 0)
     assert figures(shared) == pytest.approx((1 / 2, 3 / 8, 3 / 4, 3, 3 / 2, 9 / 4))
-    assert gate_figures(found.residual) == pytest.approx(
+    assert gate_figures(found.residual, 60.0) == pytest.approx(
         {
             Measure.SEQUENTIAL_MAXIMUM: 1 / 2,
             Measure.SEQUENTIAL_MEAN: 3 / 8,
             Measure.SEQUENTIAL_ATTACKED: 3 / 4,
             Measure.SEQUENTIAL_EXPECTED: 3 / 2,
+            Measure.SEQUENTIAL_LOSS: 90,
         }
     )
 
@@ -185,7 +186,7 @@ def test_a_release_of_which_nobody_is_listed() -> None:
     register = dataclasses.replace(table((ROWS,), PEOPLE, {("a",): 1, ("b",): 2}), listed=np.array([0, 0, 3, 5]))
     found = planned(adversary(access_cost=0), on=register, kept=(True, True))
     assert (found.smallest_group, found.largest_group) == (0, 0)
-    assert set(gate_figures(found.residual).values()) == {0}
+    assert set(gate_figures(found.residual, 60.0).values()) == {0}
     assert sum(one.records for one in found.group_sizes) == 3
     assert [one.needed for one in found.deterrents] == [0, 0, 0, 0]
     assert found.baseline_maximum == 0
@@ -193,8 +194,8 @@ def test_a_release_of_which_nobody_is_listed() -> None:
 
 def test_figures_of_gates_are_those_of_the_judged_belief_wherever_it_stands() -> None:
     residual = beliefs(adversary(), some([1, 3, 4], [0.3] * 3))
-    assert gate_figures(tuple(reversed(residual))) == gate_figures(residual)
-    assert gate_figures(residual)[Measure.SEQUENTIAL_ATTACKED] == pytest.approx(2 / 3)
+    assert gate_figures(tuple(reversed(residual)), 60.0) == gate_figures(residual, 60.0)
+    assert gate_figures(residual, 60.0)[Measure.SEQUENTIAL_ATTACKED] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

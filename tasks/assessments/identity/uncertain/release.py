@@ -78,7 +78,7 @@ class FileGroups:
             Measure.PUBLISHER_PAYOFF: follower.benefit * self.kept + float(self.records @ charged / self.total),
         }
 
-    def sequential_figures(self, profile: AdversaryProfile) -> dict[Measure, float]:
+    def sequential_figures(self, profile: AdversaryProfile, loss: float) -> dict[Measure, float]:
         """Figures that depend on the sequential adversary.
 
         Raises
@@ -92,6 +92,7 @@ class FileGroups:
             Measure.SEQUENTIAL_MEAN: float(self.records @ risks / released),
             Measure.SEQUENTIAL_ATTACKED: float(self.records[risks > 0].sum() / released),
             Measure.SEQUENTIAL_EXPECTED: float(self.records @ risks),
+            Measure.SEQUENTIAL_LOSS: loss * float(self.records @ risks),
         }
 
     def _risks(self, profile: AdversaryProfile) -> Floats:
@@ -244,7 +245,8 @@ class UncertainRelease:
                     found |= file.game_figures(follower)
             if SEQUENTIAL & found.keys():
                 with suppress(ParameterError):
-                    found |= file.sequential_figures(_ranged(derive_profile(recipient, *densest).profile, reach))
+                    profile = _ranged(derive_profile(recipient, *densest).profile, reach)
+                    found |= file.sequential_figures(profile, recipient.stakes.loss)
             figures.append([found[measure] for measure in self.measures])
         worst: list[float] = ((np.array(figures) * self._signs).max(axis=0) * self._signs).tolist()
         return worst

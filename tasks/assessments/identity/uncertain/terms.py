@@ -69,7 +69,13 @@ _DETECTIONS = frozenset({RecipientTerm.DETECTION, RecipientTerm.DETECTION_SLOPE}
 GAME = frozenset({Measure.TRANSPARENT_ATTACKED, Measure.TRANSPARENT_EXPECTED, Measure.PUBLISHER_PAYOFF})
 """Measures that depend on the adversary in the game."""
 SEQUENTIAL = frozenset(
-    {Measure.SEQUENTIAL_MAXIMUM, Measure.SEQUENTIAL_MEAN, Measure.SEQUENTIAL_ATTACKED, Measure.SEQUENTIAL_EXPECTED}
+    {
+        Measure.SEQUENTIAL_MAXIMUM,
+        Measure.SEQUENTIAL_MEAN,
+        Measure.SEQUENTIAL_ATTACKED,
+        Measure.SEQUENTIAL_EXPECTED,
+        Measure.SEQUENTIAL_LOSS,
+    }
 )
 """Measures that depend on the sequential adversary."""
 DEPENDENT = GAME | SEQUENTIAL
@@ -119,7 +125,7 @@ def influences(request: ReleaseRequest, recipient: Recipient, term: RecipientTer
     found = SEQUENTIAL if planned else frozenset()
     if planned if is_planned_against(request) else one_attempt:
         found |= GAME
-    return found | ({Measure.PUBLISHER_PAYOFF} if term is RecipientTerm.LOSS else frozenset())
+    return found | ({Measure.PUBLISHER_PAYOFF, Measure.SEQUENTIAL_LOSS} if term is RecipientTerm.LOSS else frozenset())
 
 
 def is_planned_against(request: ReleaseRequest) -> bool:
