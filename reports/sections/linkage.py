@@ -14,7 +14,7 @@ from reports.document import DASH, Block, Paragraph, Row, Table, lines, said, sm
 from reports.methods import method_text
 from reports.record_view import FileView
 from reports.smallcell import HIDDEN, SmallCellRule, counted
-from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure, PolicyLinkage
+from tasks.assessments.linkage.facts import AttackFact, LinkageFact, LinkFigure, PolicyLinkage, WeakerFact
 from tasks.core.errors import StageFailed
 from tasks.request.model import Role
 
@@ -150,9 +150,11 @@ def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
             "Intervals are score intervals (Wilson 1927). A certain match is a person left with one candidate, who is "
             "the right one. An attack that links no more than guessing does proves nothing: it may be the wrong "
             "attack.",
-            "Where a sample was attacked, the gates judge the upper end of the interval."
+            "Where a sample was attacked, the gates judge the upper end of the interval, but no more than one link for "
+            "each combination of the attributes' values, as collected or as released."
             if any(one.sampled for one in fact.attacks)
             else None,
+            "An attack that was not made counts as that many links." if fact.untried else None,
             text("Not made: ") + text("; ").join(untried) + "." if untried else None,
         ),
         "note",
@@ -174,6 +176,12 @@ def linkage(view: FileView, fact: LinkageFact) -> Iterator[Block]:
         )
     if fact.learned:
         yield from _learned(view, fact)
+    if fact.weaker:
+        yield Table(
+            "Intruders who know less, by masked numbers alone: shown, and not judged by the gates",
+            "Intruder 46 | People attacked 14r | Linked 12r | 95% interval 16r | Guessing 12r",
+            [_weaker_row(view, one) for one in fact.weaker],
+        )
     if fact.policies:
         yield from _policies(view, fact)
 
@@ -183,7 +191,10 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
     marks = ", ".join(words for kind, words in _STRONGEST.items() if strongest(fact, kind) == attack)
     used = _used(view, fact, set(attack.attributes))
     title = strong(f"{attack.title} ({marks})") if marks else attack.title
-    notes = "; ".join(part for part in (f"by {used}" if used else "", found.mark) if part)
+    taught = (
+        f"{link_text(attack.trained, view.cells).with_interval} of those it was learned from" if attack.trained else ""
+    )
+    notes = "; ".join(part for part in (f"by {used}" if used else "", taught, found.mark) if part)
     return (
         lines(title, small(notes) if notes else ""),
         f"{'sample' if attack.sampled else 'all'}, {view.cells.count(attack.figure.people)}",
@@ -192,6 +203,12 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
         found.baseline,
         found.certain,
     )
+
+
+def _weaker_row(view: FileView, one: WeakerFact) -> Row:
+    found = link_text(one.figure, view.cells)
+    title = lines(one.title, small(found.mark) if found.mark else "")
+    return (title, view.cells.count(one.figure.people), found.share, found.interval, found.baseline)
 
 
 def _used(view: FileView, fact: LinkageFact, used: set[str]) -> str:

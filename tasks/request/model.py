@@ -246,6 +246,19 @@ class ReleaseRequest(RequestPart):
             fix="name quasi-identifiers, sensitive or insensitive attributes",
         ),
         Rule(
+            "policy.linkage.p_at_most is at least the p of every rank swapping",
+            lambda one: _first(
+                (
+                    "policy.linkage.p_at_most",
+                    masking.p is not None and masking.p > (one.policy.linkage.p_at_most or 100),
+                )
+                for masking in one.masking
+                if masking.method is MaskingName.RANK_SWAPPING
+            ),
+            got="a smaller bound, by which some records would have no candidate",
+            fix="raise the bound, or remove it",
+        ),
+        Rule(
             "policy.utility.target names a column that is released",
             lambda one: one.policy.utility.target not in {None, *one.outbound},
             "policy.utility.target",

@@ -447,6 +447,11 @@ class LinkagePolicy(RequestPart):
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
     )
     learned: bool = Field(default=True, description="Whether the intruder learns which attributes identify people.")
+    p_at_most: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="Upper bound of the p of rank swapping, of an intruder who does not know p. Shown beside the "
+        "intruder who does, whom the gates judge.",
+    )
 
 
 class SinglingOutPolicy(RequestPart):
@@ -480,6 +485,11 @@ class DecoyPolicy(RequestPart):
 
     kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
         default=2, description="Real classes that one recipient alone keeps, for each of its decoy classes, t."
+    )
+    evasion_cost: Probability = Field(
+        default=0,
+        description="Least share of its records that a copy loses if recipients compare copies and drop what stands "
+        "alone, so that no trace names them; kept_per_decoy is raised as far as that needs.",
     )
     missing_limit: Probability = Field(
         default=0.02, description="Share of the released records that any one copy may miss for others' kept classes."

@@ -11,6 +11,7 @@ from tasks.request.model import (
     AdversaryTerms,
     CombinedPolicy,
     KAnonymity,
+    MaskingName,
     Measure,
     Method,
     Recipient,
@@ -186,6 +187,11 @@ def _of_linkage(request: ReleaseRequest) -> _Notes:
             unheld,
             f"masking ({unheld}) is not attacked; policy.linkage.known takes no intruder to hold these attributes, so "
             "that linkage.* says nothing of them",
+        ),
+        (
+            request.policy.linkage.p_at_most is not None
+            and all(one.method is not MaskingName.RANK_SWAPPING for one in request.masking),
+            "policy.linkage.p_at_most is not used; no masking is rank swapping",
         ),
         (unknown, f"masking ({unknown}) is not attacked; known_probability: 0 states that nobody knows these values"),
         (

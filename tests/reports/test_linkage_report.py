@@ -9,7 +9,7 @@ from reports.determination import charts as figures
 from reports.record_view import RecordView
 from reports.sections.linkage import FEW, GUESSING, link_text
 from reports.smallcell import HIDDEN, SmallCellRule
-from tasks.assessments.linkage.facts import LinkageFact, gate_figures, gate_intervals
+from tasks.assessments.linkage.facts import LinkageFact, WeakerFact, gate_figures, gate_intervals
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.record import DecisionRecord
@@ -119,6 +119,20 @@ class TestSection:
         fact = linkage_records.linkage().learned[0].model_copy(update={"out_of_sample": None})
         assert "too few people" in section(changed(learned=(fact,)))
         assert "Learned distances" not in section(changed(learned=()))
+
+    def test_attacks_of_learned_distances_show_both_figures(self) -> None:
+        one, *others = linkage_records.linkage().attacks
+        trained = one.model_copy(update={"trained": linkage_records.linkage().learned[0].in_sample})
+        text = section(changed(attacks=(trained, *others)))
+        assert "78% (73.68–81.78%) of those it was learned from" in text
+
+    def test_weaker_intruders_are_shown_and_not_judged(self) -> None:
+        assert "Intruders who know less" not in section(records.approved())
+        figure = linkage_records.linkage().learned[0].in_sample
+        few = WeakerFact(title="Holds 200 individuals alone", figure=figure)
+        text = section(changed(weaker=(few,)))
+        assert "shown, and not judged by the gates" in text
+        assert "Holds 200 individuals alone 400 78% 73.68–81.78%" in text
 
     def test_without_the_stage_there_is_one_line_that_says_so(self) -> None:
         record = records.changed(with_fact(None), not_assessed=())

@@ -26,6 +26,7 @@ from tasks.assessments.linkage.holdings import (
     linkable_release,
 )
 from tasks.assessments.linkage.learned import learned_attacks
+from tasks.assessments.linkage.weaker import weaker_intruders
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
@@ -82,6 +83,7 @@ def attack(
         left_out=() if known_numbers(request) else knowable_numbers(request),
         partial=() if quick else _partial(held, attacks, generator),
         learned=learned,
+        weaker=() if quick else weaker_intruders(alone, people, policy.p_at_most),
         policies=() if quick else _policies(candidate, methods),
     )
 

@@ -77,6 +77,13 @@ class LearnedFact(Fact):
     shares: dict[str, float] = Field(description="Share of the weight by attribute: which ones give people away.")
 
 
+class WeakerFact(Fact):
+    """Links by masked numbers alone of an intruder who knows less than the one whom gates judge."""
+
+    title: str
+    figure: LinkFigure
+
+
 class PolicyLinkage(Fact):
     """Gain of an intruder from knowing the rule, if the file were generalized by another method."""
 
@@ -112,6 +119,7 @@ class LinkageFact(Fact):
     )
     partial: tuple[PartialKnowledgeFact, ...] = ()
     learned: tuple[LearnedFact, ...] = ()
+    weaker: tuple[WeakerFact, ...] = ()
     policies: tuple[PolicyLinkage, ...] = ()
 
     def attack(self, attack_id: str) -> AttackFact:
