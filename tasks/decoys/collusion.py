@@ -64,7 +64,7 @@ def collusion(
                 worst=worst[3],
                 informed=mean[4],
                 worst_informed=worst[5],
-                evasion=np.floor(1000 * learned[:, 6].min()) / 1000 if size > 1 else 0.0,
+                evasion=np.floor(10_000 * learned[:, 6].min()) / 10_000 if size > 1 else 0.0,
             )
         )
     return tuple(found)
