@@ -138,6 +138,14 @@ def collusion(fact: DecoyFact) -> Iterator[Block]:
         "population 14r | Worst, with population 14r",
         rows,
     )
+    dropped = [one for one in fact.collusion if one.colluders > 1]
+    if dropped:
+        yield Paragraph(
+            "What a copy does not promise: recipients who compare and drop all that stands alone, decoys and kept "
+            "classes together, can pass on the rest, and no trace names them. The least that this costs "
+            f"{numbers.integer(dropped[0].colluders)} of them is {numbers.percent(dropped[0].evasion)} of the records "
+            "of the copy that they pass on (policy.decoys.evasion_cost). A recipient who acts alone cannot do it."
+        )
     highest = max(max(one.worst, one.worst_informed) for one in fact.collusion)
     if planned is None:
         yield Paragraph(f"The highest probability that any set reaches is {numbers.risk(highest)}.")

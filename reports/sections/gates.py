@@ -21,6 +21,9 @@ _TERMS = {
     "access_cost": "Cost of access",
     "link_cost": "Cost of a link",
     "exploit_cost": "Cost of an exploit",
+    "discount": "Discount γ",
+    "confirmation": "Recognition κ",
+    "max_penalties": "Most penalties",
 }
 
 

@@ -18,6 +18,9 @@ from tasks.adversary.decisions import exploits_after_access, linked_worth
 from tasks.adversary.exploiting import Integers, constant_cost, exploiting_among, table_ends, too_large
 from tasks.adversary.group_sizes import expected_candidates
 
+_FEW, _SMALL = 16, 4096
+"""A few small groups are solved by themselves, which takes less than a table up to them."""
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -40,8 +43,9 @@ def least_favourable(profile: AdversaryProfile, people: Integers) -> Attack:
 
     Raises ``ParameterError`` if the plan cannot be solved in reasonable time.
     """
-    if constant_cost(profile) is not None:
-        distinct, place = np.unique(people, return_inverse=True)
+    distinct, place = np.unique(people, return_inverse=True)
+    few = len(distinct) <= _FEW and distinct[-1:].max(initial=1) <= _SMALL
+    if few or constant_cost(profile) is not None:
         return _attack(profile, distinct).at(place.reshape(people.shape))
     table = _solved(profile, int(people.max(initial=1)))
     return table.at(np.where(people < len(table.worth), people, 0))

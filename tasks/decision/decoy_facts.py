@@ -50,6 +50,11 @@ class CollusionFact(Fact):
     worst: float = Field(description="The same where it is greatest.")
     informed: float = Field(description="The same for who also has the population, mean of the sets.")
     worst_informed: float
+    evasion: float = Field(
+        default=0.0,
+        description="Least share of a copy's records that such recipients lose who drop what stands alone; then no "
+        "trace names them.",
+    )
 
 
 class ChoiceFact(Fact):

@@ -9,6 +9,9 @@ n_d decoys and n_r real classes among them a suspect is a decoy with probability
 all its classes are suspects. An intruder who also has the population sorts suspects by what can be seen of them, their
 size and the people they link to, and names one where decoys are most frequent: no inference from size and linking does
 better, since it is granted the very shares that it would have to estimate.
+
+Colluders need not tell decoys from kept classes: who drops all that stands alone passes on a copy that no trace names.
+No marking of this kind prevents it; its price is the records of those classes, of which the least share is given.
 """
 
 from collections.abc import Sequence
@@ -61,6 +64,7 @@ def collusion(
                 worst=worst[3],
                 informed=mean[4],
                 worst_informed=worst[5],
+                evasion=np.floor(10_000 * learned[:, 6].min()) / 10_000 if size > 1 else 0.0,
             )
         )
     return tuple(found)
@@ -76,6 +80,8 @@ class _Classes:
     shared: Flags
     """Whether each recipient has a same-origin class in its copy, shape (n_patterns, n_recipients)."""
     number: NDArray[np.int64]
+    records: NDArray[np.int64]
+    """Records of each class."""
 
     @classmethod
     def of(cls, held: Sequence[MarkedCopy], axes: Sequence[Lineage]) -> "_Classes":
@@ -93,11 +99,15 @@ class _Classes:
         own[np.arange(len(owner)), owner] = False
         decoy = np.concatenate([copy.decoy for copy in held])
         table = np.column_stack([owner, looks(everything), decoy, own])
-        folded, counts = np.unique(table, axis=0, return_counts=True)
-        return cls(folded[:, 0], folded[:, 1], folded[:, 2].astype(bool), folded[:, 3:].astype(bool), counts)
+        folded, first, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
+        sizes, flags = everything.records[first], folded[:, 2:].astype(bool)
+        return cls(folded[:, 0], folded[:, 1], flags[:, 0], flags[:, 1:], counts, sizes)
 
     def learned(self, group: Rows) -> tuple[float, ...]:
-        """Decoys and real classes among a group's suspects; greatest P(decoy) of all, by owner, by bin, by both."""
+        """Decoys and real classes among a group's suspects; greatest P(decoy) of all, by owner, by bin, by both.
+
+        Last, the least share of the records of one of their copies that are suspects.
+        """
         suspect = np.isin(self.owner, group) & ~self.shared[:, group].any(axis=1)
         number, decoy = self.number[suspect], self.decoy[suspect]
         none, owner, look = np.zeros(len(number), dtype=np.intp), self.owner[suspect], self.look[suspect]
@@ -106,4 +116,6 @@ class _Classes:
             kind = np.unique(np.column_stack(kinds), axis=0, return_inverse=True)[1].ravel()
             of_kind = np.bincount(kind, weights=number)
             shares.append(float((np.bincount(kind, weights=number * decoy) / of_kind).max(initial=0.0)))
-        return (float(number[decoy].sum()), float(number[~decoy].sum()), *shares)
+        rows = self.number * self.records
+        lost = [rows[suspect & (self.owner == one)].sum() / rows[self.owner == one].sum() for one in group]
+        return (float(number[decoy].sum()), float(number[~decoy].sum()), *shares, float(min(lost)))

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tasks.candidate.candidate import Candidate
+from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand, Offer, assign
 from tasks.decoys.classes import ClassTable, Flags, Lineage, canonical_table, levels_of, lineages, of_same_origin
@@ -99,6 +99,16 @@ class DecoyPlan:
         """Decoy classes of a share."""
         return self.problem.offers[self.demands[share].offer].classes.take(self.found.shares[share].decoys)
 
+    def evasion(self, copies: Sequence[CopyToMark]) -> float:
+        """Least share of the records of a copy with decoys that stand alone beside another copy."""
+        shares = []
+        for number, one in enumerate(one for name in self.holders for one in copies if one.recipient == name):
+            real, kept = one.release.classes.records, self.found.shares[number].kept
+            alone = int(real[kept].sum() + self.decoys(number).records.sum())
+            rows = int(real[~self.missing(one)].sum() + self.decoys(number).records.sum())
+            shares.append(alone / rows)
+        return min(shares)
+
     def missing(self, copy: CopyToMark) -> Flags:
         """Whether each released class is missing from a copy, for what others keep."""
         starts, file = self.problem.starts, self.files.index(copy.form)
@@ -152,6 +162,38 @@ def plan(
         fix = "raise policy.decoys.missing_limit, or ask for fewer decoys or a lower kept_per_decoy"
         check_missing(one, made_plan.missing(one), budget, fix)
     return made_plan
+
+
+def costly_plan(
+    copies: Sequence[CopyToMark],
+    axes: Sequence[Lineage],
+    policy: DecoyPolicy,
+    minimum: int,
+    generators: Randomness,
+) -> tuple[DecoyPlan, int]:
+    """A plan with the fewest kept classes a decoy, from the policy's own, that evasion costs enough; and that number.
+
+    Raises as ``plan``; a ParameterError says what evasion costs at most where more kept classes cannot be had.
+    """
+    ratio, best = policy.kept_per_decoy, 0.0
+    while True:
+        try:
+            raised = policy.model_copy(update={"kept_per_decoy": ratio})
+            made = plan(copies, axes, raised, minimum, generators("plan"))
+        except ParameterError:
+            if ratio == policy.kept_per_decoy:
+                raise
+            raise ParameterError(
+                "decoys cannot be made as costly to evade as policy.decoys.evasion_cost asks",
+                where="policy.decoys.evasion_cost",
+                expected=f"at least {policy.evasion_cost:g} of the records of each copy with decoys",
+                got=f"at most {best:.4f}, with {ratio - 1} kept classes a decoy or fewer",
+                fix="lower evasion_cost, raise missing_limit, or ask for more decoy classes",
+            ) from None
+        best = made.evasion(copies)
+        if best >= policy.evasion_cost:
+            return made, ratio
+        ratio += 1
 
 
 def missing_limit(copies: Sequence[CopyToMark], policy: DecoyPolicy) -> int:

@@ -24,11 +24,11 @@ from tasks.decoys.planning import (
     axes_of,
     continued,
     copies_to_mark,
+    costly_plan,
     manifest_of,
     minimum_class,
     missing_limit,
     of_others,
-    plan,
 )
 from tasks.decoys.records import (
     ClassRecords,
@@ -71,8 +71,8 @@ def plant(
     policy, trees = work.first.request.policy.decoys, work.first.index.hierarchies
     choice = None
     if before is None:
-        made = plan(work.copies, work.axes, policy, work.minimum, generators("plan"))
-        manifest = manifest_of(made, policy.kept_per_decoy, release_id, trees, work.records_of(made))
+        made, ratio = costly_plan(work.copies, work.axes, policy, work.minimum, generators)
+        manifest = manifest_of(made, ratio, release_id, trees, work.records_of(made))
         missing = {one.recipient: made.missing(one) for one in work.copies}
         found = made.found
         choice = ChoiceFact(status=found.status, bound=found.bound, worst_missing=found.worst_missing)

@@ -486,6 +486,11 @@ class DecoyPolicy(RequestPart):
     kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
         default=2, description="Real classes that one recipient alone keeps, for each of its decoy classes, t."
     )
+    evasion_cost: Probability = Field(
+        default=0,
+        description="Least share of its records that a copy loses if recipients compare copies and drop what stands "
+        "alone, so that no trace names them; kept_per_decoy is raised as far as that needs.",
+    )
     missing_limit: Probability = Field(
         default=0.02, description="Share of the released records that any one copy may miss for others' kept classes."
     )

@@ -185,6 +185,21 @@ def test_a_cost_of_its_own_is_a_lever_of_its_own() -> None:
     assert EXPLOIT not in flips(explained(planned())), "else it is that of the stakes"
 
 
+def test_what_the_recipient_is_like_is_a_lever() -> None:
+    """A lower discount comes with a reason; patience, recognition and prior raise the risk, penalties lower it."""
+    agreement = {"penalty": 5, "detection_rate": 0.05, "ends_on_breach": False}
+    request = planned(agreement=agreement, max_penalties=2)
+    found = {flip.changes[-1].where: flip for flip in explained(request).flips}
+    own = f"{WHO}.adversary"
+    for name in ("prior", "discount", "confirmation"):
+        changes = found[f"{own}.{name}"].changes
+        assert changes[-1].needed < changes[-1].current  # type: ignore[operator]
+        assert verdict(request, changes)
+    assert [change.where for change in found[f"{own}.discount"].changes] == [f"{own}.because", f"{own}.discount"]
+    most = unturned(explained(request), f"{own}.max_penalties")
+    assert (most.current, most.searched_to) == (2, 200)
+
+
 def test_a_penalty_too_small_for_any_detection() -> None:
     """0.3 is less than 16/46 even where every attempt is noticed."""
     request = planned(agreement={"penalty": 0.3, "detection_rate": 0.01})
@@ -286,7 +301,7 @@ def test_no_game_is_played_for_a_deterrent() -> None:
     explain(request, request.recipients[1], plays, decision, lambda text: told.append((text, plays.games_solved)))
     said = [text for text, _ in told]
     first, last = said.index("minimum class size, downwards"), said.index("thresholds")
-    assert said[first + 1 : last] == [
+    assert [one for one in said[first + 1 : last] if "penalty" in one or "cost" in one] == [
         "penalty for an attempt that is noticed, the least that deters",
         "penalty for an attempt that is noticed, upwards",
         "cost of access to the external data, the least that deters",

@@ -272,7 +272,7 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
         if not known.any():
             return 0.0
         return profile.discount * max(float((values * groups.records).sum()) for values in (known, believed))
-    value = deterring_value(profile, term, sizes, records)
+    value = 0.0 if groups.people is not None else deterring_value(profile, term, sizes, records)
     # A few small groups often settle it; the larger ones take longer to solve.
     for some in (groups.smallest(), groups):
         if value is not None and is_attacked(with_term(profile, term, value), some):

@@ -137,7 +137,8 @@ def explain(
         results += column_changes(trial, renewed)
         maskings = _maskings(trial, renewed)
         switches, untried = _switches(trial)
-        results += [*_numbers(trial), *_deterrents(trial, renewed), *maskings, *_thresholds(trial, renewed)]
+        results += [*_numbers(trial), *_deterrents(trial, renewed), *_traits(trial, renewed)]
+        results += [*maskings, *_thresholds(trial, renewed)]
     results += untried
     return replace(
         unchanging,
@@ -216,6 +217,15 @@ def _deterrents(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
             why = "There is none that could be lowered."
         results += [lever.unchanged(why)] if why else _deterrent(trial, lever)
     return results
+
+
+def _traits(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
+    """Results of what the recipient is like: prior, discount, recognition and most penalties, in both directions."""
+    if not _deterring(trial):
+        return []
+    in_vain = _deterred_in_vain(now)
+    found = levers.traits(trial.request, trial.recipient, derive_profile(trial.recipient).profile)
+    return [one for lever in found for one in ([lever.unchanged(in_vain)] if in_vain else trial.searched(lever))]
 
 
 def _deterred_in_vain(now: Judgement) -> str:

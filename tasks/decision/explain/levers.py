@@ -26,6 +26,8 @@ from tasks.request.model import PARAMETER_OF, AdversaryTerms, Gate, Masking, Mea
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 """Factors on a present value, in which steps values are tried; their inverses downwards."""
 NOT_STATED = "none"
+REASON = "a reason"
+"""States that a discount below 1 takes a reason."""
 STATED_DETECTION = 0.01
 """Rate of detection that is stated with a penalty where the agreement names neither."""
 
@@ -34,6 +36,7 @@ _NEXT_TO_ZERO = 1e-4
 _STRENGTH_FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 _MOST_MONEY = 1e12
 _LARGEST_CLASS = 1_000_000
+_MOST_PENALTIES = 1000
 _ORDERS = 13
 _LEAST_LIKELY, _MOST_LIKELY = 1e-6, 0.9999
 _NO_PENALTY = "Being noticed deters nobody without a penalty, and there is none."
@@ -157,6 +160,30 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
     if declared.exploit_cost is not None:
         name = "cost of an attempt for the sequential adversary"
         found.append(Lever(name, f"{own}.exploit_cost", profile.exploit_cost, moved=Term.EXPLOIT_COST))
+    return tuple(found)
+
+
+def traits(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProfile) -> tuple[Lever, ...]:
+    """What the recipient is like: prior, patience, recognition, and penalties where the agreement goes on.
+
+    A discount below 1 comes with a reason, which the reviewers judge.
+    """
+    declared, place = recipient.adversary or AdversaryTerms(), f"{recipient_path(request, recipient)}.adversary"
+    reason = () if declared.because else (TermChange(f"{place}.because", NOT_STATED, REASON),)
+    found = [
+        Lever(
+            "prior π of the recipient",
+            f"{place}.prior",
+            profile.prior,
+            _LEAST_LIKELY,
+            _MOST_LIKELY,
+        ),
+        Lever("discount γ of the recipient", f"{place}.discount", profile.discount, 0.01, 1.0, stated=reason),
+        Lever("recognition κ of the recipient", f"{place}.confirmation", profile.confirmation, 0.01, 1.0),
+    ]
+    if profile.max_penalties is not None and not recipient.agreement.ends_on_breach:
+        name = "penalties after which detection costs nothing more"
+        found.append(Lever(name, f"{place}.max_penalties", profile.max_penalties, 1, _MOST_PENALTIES, True))
     return tuple(found)
 
 
