@@ -119,4 +119,4 @@ def is_possible(measure: Measure, figure: float | None) -> bool:
     scale = MEASURES[measure].scale
     if scale in (Scale.PROBABILITY, Scale.SHARE):
         return -_ROUNDING <= figure <= 1 + _ROUNDING
-    return scale is Scale.MONEY or figure >= 0
+    return measure is Measure.PUBLISHER_PAYOFF or figure >= 0

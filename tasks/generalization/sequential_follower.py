@@ -91,9 +91,14 @@ class SequentialFollower:
     @cached_property
     def safe_group(self) -> float:
         """Group size from which no record is attacked, whatever its size; infinite if there is none."""
-        if self.belief is not Belief.UNKNOWN and known_threshold(_as_known(self.profile, self.belief)) is None:
+        if self.belief is Belief.UNKNOWN:
+            return self._last_attacked() + 1.0
+        threshold = known_threshold(_as_known(self.profile, self.belief))
+        if threshold is None:
             return np.inf
-        return self._last_attacked() + 1.0
+        # A plan on known groups is the same in any population; a group past this one may be the first that is safe.
+        enough = max(self.population, int((threshold + 2) / self.profile.prior) + 3)
+        return replace(self, population=enough)._last_attacked() + 1.0
 
     def attacked(self, people: Counts) -> NDArray[np.bool_]:
         """Whether a record that ``people`` match is attacked: access is made and exploits follow."""

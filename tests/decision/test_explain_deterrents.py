@@ -369,7 +369,7 @@ def _few_steps(monkeypatch: pytest.MonkeyPatch) -> Any:
     exploiting._table.cache_clear()
 
 
-MANY = {("a",): 1000, ("b",): 2000, ("c",): 3000, ("d",): 4000}
+MANY = {("a",): 10_000, ("b",): 20_000, ("c",): 30_000, ("d",): 40_000}
 
 
 @pytest.mark.usefixtures("_few_steps")
@@ -382,7 +382,7 @@ def test_a_plan_that_cannot_be_solved_blocks() -> None:
     assert judgement.verdict is Verdict.BLOCKED
     assert judgement.failure == "the adversary's plan cannot be solved exactly in reasonable time"
     assert Measure.SEQUENTIAL_MAXIMUM not in judgement.figures
-    assert judgement.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 3000)
+    assert judgement.figures[Measure.TRANSPARENT_MAXIMUM] == pytest.approx(1 / 10_000)
     explanation = explained(request, of)
     assert explanation.verdict is Verdict.BLOCKED
     threshold = unturned(explanation, "policy.gates[2].at_most")
