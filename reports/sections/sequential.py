@@ -96,8 +96,8 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
     if fact.expected_loss is not None:
         loss = HIDDEN if hidden else numbers.amount(fact.expected_loss)
         yield Paragraph(
-            f"With the publisher's loss for each re-identification, the risk judged comes to an expected loss of {loss} "
-            "units of the stakes (eq. 1)."
+            f"With the publisher's loss for each re-identification, the risk judged comes to an expected loss of "
+            f"{loss} units of the stakes (eq. 1)."
         )
     yield Paragraph(threshold_text(view, fact))
     yield _patience(view, fact)
