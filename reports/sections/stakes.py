@@ -293,9 +293,9 @@ def _penalties(view: RecordView, fact: PenaltiesFact) -> Table:
 
     def is_own(point: PenaltyPoint) -> bool:
         """At the recipient's own penalty and other term, which may be of no effect without a penalty."""
-        pairs = [(point.penalty, fact.own.penalty)]
+        pairs: list[tuple[float | None, float | None]] = [(point.penalty, fact.own.penalty)]
         pairs += [(point.value, fact.own.value)] if fact.own.penalty or fact.term not in OF_PENALTY else []
-        return all(own is not None and math.isclose(one or 0, own, rel_tol=1e-5) for one, own in pairs)
+        return all(None not in (one, own) and math.isclose(one or 0, own or 0, rel_tol=1e-5) for one, own in pairs)
 
     def cell(point: PenaltyPoint) -> str:
         safe = "none is safe" if point.safe_group is None else f"from {numbers.integer(int(point.safe_group))} people"
