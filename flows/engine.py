@@ -58,6 +58,8 @@ _ASKED_FIRST = ("/events", "/flows", "/flow_runs", "/admin", "/csrf-token")
 _BRIEF = {
     "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    # Stages are recorded many at a time, and at the end, in place of three transactions each.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT__SERVER_EPHEMERAL": "1",
 }
 """Settings of a server that runs for one command."""
