@@ -1,8 +1,9 @@
-"""Other stakes, fines and detection: what the method would do under other terms, with its charts."""
+"""Other stakes and fines: what the method would do under other terms, with its charts."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ from tasks.assessments.identity.facts import (
     StakesFact,
     StakesMap,
 )
+from tasks.request.penalty_grid import OF_PENALTY
 
 _STAKES = {
     "benefit": "the benefit V",
@@ -46,6 +48,28 @@ _STAKES = {
     "cost": "the cost c of an attempt",
 }
 _AXES = {"benefit": "benefit V, units", "loss": "loss L (and gain G), units", "cost": "cost of an attempt c, units"}
+
+
+class _Varied(NamedTuple):
+    """Words for the term that the columns of a map of penalties vary."""
+
+    heading: str
+    columns: str
+    with_value: str
+    """Before its value, after the penalty."""
+
+
+_VARIED = {
+    "detection": _Varied(
+        "detection", "probabilities that the first attempt is detected", "that is due with probability"
+    ),
+    "discount": _Varied("patience", "discounts γ of the recipient", "and a discount γ of"),
+    "confirmation": _Varied("recognition", "probabilities κ that a right match is recognized", "and a κ of"),
+    "prior": _Varied("prior", "priors π of the recipient", "and a prior π of"),
+    "max_penalties": _Varied(
+        "their number", "numbers n_f of penalties after which detection costs nothing more", "and an n_f of"
+    ),
+}
 _JUDGED = {"attacked_share": "the share worth attacking", "regret": "the payoff"}
 _REACHES = {
     "attacked_share": "This file: records worth attacking",
@@ -103,7 +127,7 @@ def other_stakes(view: RecordView) -> Iterator[Block]:
             else None,
         )
     if game.penalties:
-        yield Heading("Effect of fines and detection", 4)
+        yield Heading(f"Effect of fines and {_VARIED[game.penalties.term].heading}", 4)
         yield (
             "A sequential adversary weighs a fine against what an attempt may bring (section 12.1). Where the "
             "agreement deters them, smaller groups are safe and the same method can release more detail. "
@@ -193,7 +217,8 @@ def _factor(value: float) -> str:
 
 
 def fines(view: RecordView, fact: PenaltiesFact) -> str:
-    """Effect of fines and detection, from the least of the grid to the most, and under the recipient's own."""
+    """Effect of fines and the other term, from the first pair of the map to the last, and under the recipient's own."""
+    needless = fact.term in OF_PENALTY
 
     def answered(point: PenaltyPoint) -> str:
         """The publisher's payoff at a point, and whom the recipient does not attack there."""
@@ -206,14 +231,14 @@ def fines(view: RecordView, fact: PenaltiesFact) -> str:
         return f"{safe}, and the best file pays {_payoff(view, point)} units per record"
 
     def terms(point: PenaltyPoint) -> str:
-        fine, chance = numbers.setting(point.penalty), numbers.setting(point.detection)
-        return f"a penalty of {fine} that is due with probability {chance}"
+        value = "no limit" if point.value is None else numbers.setting(point.value)
+        return f"a penalty of {numbers.setting(point.penalty)} {_VARIED[fact.term].with_value} {value}"
 
     own = f"with {terms(fact.own)}" if fact.own.penalty else "which name no penalty"
     return said(
         f"Under the recipient's own terms, {own}, {answered(fact.own)}.",
         *(
-            f"{f'With {terms(point)}' if point.penalty else 'Without a penalty'}, {answered(point)}."
+            f"{'Without a penalty' if needless and not point.penalty else f'With {terms(point)}'}, {answered(point)}."
             for point in dict.fromkeys((fact.points[0], fact.points[-1]))
         ),
     )
@@ -267,10 +292,10 @@ def _penalties(view: RecordView, fact: PenaltiesFact) -> Table:
     some, title = any(point.attacked_share for point in fact.points), method_text(fact.method).title
 
     def is_own(point: PenaltyPoint) -> bool:
-        """At the recipient's own penalty and, where there is one, its detection."""
-        pairs = [(point.penalty, fact.own.penalty)]
-        pairs += [(point.detection, fact.own.detection)] if fact.own.penalty else []
-        return all(math.isclose(one, own, rel_tol=1e-5) for one, own in pairs)
+        """At the recipient's own penalty and other term, which may be of no effect without a penalty."""
+        pairs: list[tuple[float | None, float | None]] = [(point.penalty, fact.own.penalty)]
+        pairs += [(point.value, fact.own.value)] if fact.own.penalty or fact.term not in OF_PENALTY else []
+        return all(None not in (one, own) and math.isclose(one or 0, own or 0, rel_tol=1e-5) for one, own in pairs)
 
     def cell(point: PenaltyPoint) -> str:
         safe = "none is safe" if point.safe_group is None else f"from {numbers.integer(int(point.safe_group))} people"
@@ -284,12 +309,12 @@ def _penalties(view: RecordView, fact: PenaltiesFact) -> Table:
     own = "; bold at the recipient's own terms" if any(map(is_own, fact.points)) else ""
     also = ", and records attacked and information kept" if some else ""
     return _grid(
-        f"{title} against a sequential adversary, under other penalties (rows) and probabilities that the first "
-        "attempt is detected (columns), answered with the best file for each: the publisher's payoff in units per "
+        f"{title} against a sequential adversary, under other penalties (rows) and {_VARIED[fact.term].columns} "
+        "(columns), answered with the best file for each: the publisher's payoff in units per "
         f"record that came in{own}; below, the people who match a record from which on no attempt is made{also}. All "
-        f"other terms stay; {games} all cells.",
+        f"other terms stay; {games} all cells. Gates go by the recipient's own terms.",
         "Penalty, units",
-        [numbers.tick(chance) for chance in fact.detections],
+        [numbers.tick(value) for value in fact.values],
         [numbers.tick(fine) for fine in fact.penalties],
         [cell(point) for point in fact.points],
     )

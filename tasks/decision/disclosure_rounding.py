@@ -201,8 +201,8 @@ _RULES: dict[str, Rule] = {
     # Terms are the request's, weights the policy's, and draws are counted, not rows.
     "risk.game.frontier.points": _all(upward, "benefit", "loss", "gain"),
     "risk.game.sharing": _all(upward, "recipients"),
-    "risk.game.penalties.points": _all(upward, "penalty", "detection", "safe_group"),
-    "risk.game.penalties.own": _all(upward, "penalty", "detection", "safe_group"),
+    "risk.game.penalties.points": _all(upward, "penalty", "value", "safe_group"),
+    "risk.game.penalties.own": _all(upward, "penalty", "value", "safe_group"),
     "risk.game.budget": lambda fact: {**_up(fact), "limits": tuple(map(_limit, fact["limits"]))},
     "risk.game.k_anonymity": _fields(value=upward, value_before_lifting=upward),
     "risk.uncertainty.figures": _fields(declared=_up, expectation=_up, quantiles=_up, guaranteed=_up),

@@ -41,6 +41,7 @@ from tasks.request.part import (
     Text,
     first_repeated,
 )
+from tasks.request.penalty_grid import PenaltyGrid
 from tasks.request.policy import (
     DEFAULT_GATES,
     LARGER_IS_BETTER,
@@ -58,7 +59,6 @@ from tasks.request.policy import (
     LinkagePolicy,
     Measure,
     PatternName,
-    PenaltyGrid,
     Policy,
     ReassessmentPolicy,
     ReviewPolicy,
@@ -202,6 +202,29 @@ class ReleaseRequest(RequestPart):
                 else None
             ),
             fix="declare under “uncertain” what is known of the recipient's terms, or remove the gate",
+        ),
+        Rule(
+            "a map over priors has no register, which says how many of a group it lists",
+            lambda one: (
+                one.external_data is not None
+                and (grid := one.policy.sensitivity.penalties) is not None
+                and grid.priors is not None
+            ),
+            "policy.sensitivity.penalties.priors",
+            got="priors beside external_data",
+            fix="vary another term, or remove the register",
+        ),
+        Rule(
+            "a map of penalties without detections takes detection from the agreement",
+            lambda one: (
+                _first(
+                    (f"recipients.{place}.agreement.detection_rate", who.agreement.detection_rate is None)
+                    for place, who in enumerate(one.recipients)
+                )
+                if (grid := one.policy.sensitivity.penalties) is not None and grid.needs_detection
+                else None
+            ),
+            fix="state penalty and detection_rate in the agreement, or vary detections",
         ),
         Rule(
             "a request that continues a version supersedes that version, and no other release",

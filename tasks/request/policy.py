@@ -3,14 +3,13 @@
 import math
 import re
 from enum import StrEnum
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from tasks.core.people import PERSON_ID, may_be_same_person
 from tasks.request.part import (
-    Cost,
     EachOnce,
     Identifier,
     OpenProbability,
@@ -22,6 +21,7 @@ from tasks.request.part import (
     first_repeated,
     listed,
 )
+from tasks.request.penalty_grid import PenaltyGrid
 from tasks.request.recipient import Method
 
 _SUM = 1e-9
@@ -590,34 +590,6 @@ class ReassessmentPolicy(RequestPart):
     )
 
 
-class PenaltyGrid(RequestPart):
-    """Penalties and probabilities of detection for which the game is played against a sequential adversary."""
-
-    penalties: tuple[Cost, ...] = Field(
-        min_length=1, max_length=6, description="Penalties for a detected attempt, ascending."
-    )
-    detections: tuple[OpenProbability, ...] = Field(
-        min_length=1, max_length=6, description="Probabilities that the first attempt is detected, ascending."
-    )
-
-    rules: ClassVar[tuple[Rule["PenaltyGrid"], ...]] = (
-        Rule(
-            "penalties ascend, each value once",
-            lambda one: any(left >= right for left, right in pairwise(one.penalties)),
-            "penalties",
-            got="a value that is not above the one before it",
-            fix="give each value once, the smallest first",
-        ),
-        Rule(
-            "detections ascend, each value once",
-            lambda one: any(left >= right for left, right in pairwise(one.detections)),
-            "detections",
-            got="a value that is not above the one before it",
-            fix="give each value once, the smallest first",
-        ),
-    )
-
-
 class SensitivityPolicy(RequestPart):
     """Other stakes and penalties to assess, tolerated changes, and draws of uncertain terms."""
 
@@ -633,7 +605,7 @@ class SensitivityPolicy(RequestPart):
         default=0.01, description="Tolerated change of the mean generalization intensity GI."
     )
     penalties: PenaltyGrid | None = Field(
-        default=None, description="Penalties and detection probabilities to play the game for; null for no such map."
+        default=None, description="Penalties, and values of one other term, to play the game for; null for no such map."
     )
     draws: Literal[64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384] = Field(
         default=1024, description="Number of sets of uncertain terms that are drawn and assessed."
@@ -641,8 +613,8 @@ class SensitivityPolicy(RequestPart):
 
     @property
     def pairs(self) -> int:
-        """Pairs of a penalty and a probability of detection that the game is played for."""
-        return 0 if self.penalties is None else len(self.penalties.penalties) * len(self.penalties.detections)
+        """Pairs of a penalty and a value of the other term that the game is played for."""
+        return 0 if self.penalties is None else len(self.penalties.penalties) * len(self.penalties.values)
 
 
 class Policy(RequestPart):
@@ -700,7 +672,7 @@ class Policy(RequestPart):
             lambda one: one.generalization.budget is not None and one.sensitivity.pairs > _PAIRS_UNDER_BUDGET,
             "sensitivity.penalties",
             got=lambda one: f"{one.sensitivity.pairs} pairs",
-            fix="name fewer penalties or detections, as 3 and 3, or remove the budget",
+            fix="name fewer penalties or values of the other term, as 3 and 3, or remove the budget",
         ),
     )
 

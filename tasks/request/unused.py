@@ -66,6 +66,11 @@ def _of_columns_and_recipients(request: ReleaseRequest) -> _Notes:
             "delivery_format" in request.model_fields_set and all(one.delivery_format for one in request.recipients),
             "delivery_format is not used; every recipient has its own",
         ),
+        (
+            (grid := request.policy.sensitivity.penalties) is not None and grid.is_idle and grid.varied,
+            f"policy.sensitivity.penalties ({_listed(grid.varied if grid else ())}) changes nothing; the map has no "
+            "penalty above 0",
+        ),
         *chain.from_iterable(_of_recipient(one) for one in request.recipients),
     ]
 

@@ -60,7 +60,7 @@ def _penalties() -> list[Row]:
         found = penalty_map(table, rule, follower, grid)
         spent = time.process_time() - started
         for point in found.points:
-            named = f"{method.value}: penalty {point.penalty:,g}, detection {point.detection:g}"
+            named = f"{method.value}: penalty {point.penalty:,g}, detection {point.value:g}"
             rows.append(Row(figure=named, ours=round(point.publisher_payoff or 0.0, 2)))
         rows.append(Row(figure=f"{method.value}: {found.games} games", ours=spent, unit="s"))
     return rows

@@ -50,8 +50,8 @@ def test_points_are_those_of_the_map() -> None:
     recipient = request.recipient("institute")
     found = penalties_fact(people, request, recipient, GRID)
     assert [point.penalty for point in found.points] == [0, 0, 1000, 1000, 100_000, 100_000]
-    assert [point.detection for point in found.points] == [0.001, 0.1] * 3
-    assert (found.own.penalty, found.own.detection) == (1000, 0.1)
+    assert [point.value for point in found.points] == [0.001, 0.1] * 3
+    assert (found.own.penalty, found.own.value) == (1000, 0.1)
     assert found.own == found.points[3]
     assert found.belief == "access shared"
 
@@ -124,6 +124,25 @@ def test_what_fines_buy_in_words() -> None:
     )
 
 
+def test_other_terms_than_detection_are_named() -> None:
+    agreement, record = {**FINED, "ends_on_breach": False}, records.approved()
+    request = asked(method="no-attack-partition", agreement=agreement)
+    for columns, heading, words in (
+        ({"discounts": (0.5, 1)}, "patience", "with a penalty of 1,000 and a discount γ of 1"),
+        ({"confirmations": (0.5, 1)}, "recognition", "with a penalty of 1,000 and a κ of 1"),
+        ({"priors": (0.5, 0.99)}, "prior", "with a penalty of 1,000 and a prior π of 0.99"),
+        ({"max_penalties": (1, 2)}, "their number", "with a penalty of 1,000 and an n_f of no limit"),
+    ):
+        asked_for = PenaltyGrid.model_validate({"penalties": (0, 1000), **columns})
+        found = penalties_fact(table(), request, request.recipient("institute"), asked_for)
+        assert words in fines(RecordView(record), found)
+        shown = penalties(record, found)
+        bold = [cell.startswith("<b>") for row in shown.rows for cell in row[1:]]
+        assert bold == [False, False, False, found.own.value is not None]
+        assert f"Effect of fines and {heading}" in determination_html(told(found))
+    assert "Without a penalty, " in fines(RecordView(record), found), "n_f is of no effect"
+
+
 def test_the_determination_prints_them() -> None:
     html = determination_html(told(fact("basic", FINED)))
     assert "Effect of fines and detection" in texts.sections(html)["transparency"]
@@ -152,7 +171,7 @@ def test_a_copy_with_decoys_gives_no_exact_figure() -> None:
     assert after is not None
     assert after.penalties == before.penalties
     assert (after.own.publisher_payoff, after.own.safe_group) == (98.8, 1234)
-    names = PenaltyPoint.model_fields.keys() - {"penalty", "detection", "safe_group"}
+    names = PenaltyPoint.model_fields.keys() - {"penalty", "value", "safe_group"}
     for old, new in zip(before.points, after.points, strict=True):
-        assert (old.penalty, old.detection, old.safe_group) == (new.penalty, new.detection, new.safe_group)
+        assert (old.penalty, old.value, old.safe_group) == (new.penalty, new.value, new.safe_group)
         assert all(getattr(new, name) == upward(getattr(old, name)) for name in names)

@@ -128,11 +128,41 @@ def test_draws_are_a_power_of_two() -> None:
         {"penalties": [0, 10], "detections": [0.1, 1]},
         {"penalties": [-1, 10], "detections": [0.1]},
         {"penalties": list(range(7)), "detections": [0.1]},
+        {"penalties": [0, 10], "detections": [0.1], "discounts": [0.9]},
+        {"penalties": [0, 10], "discounts": [0.9, 1.1]},
+        {"penalties": [0, 10], "confirmations": [0, 1]},
+        {"penalties": [0, 10], "priors": [0.5, 1]},
+        {"penalties": [0, 10], "max_penalties": [1, 1.5]},
+        {"penalties": [0, 10], "max_penalties": [2, 1]},
     ],
 )
 def test_fines_and_detection_ascend_within_their_ranges(grid: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         SensitivityPolicy.model_validate({"penalties": grid})
+
+
+def _mapped(**grid: list[float]) -> dict[str, Any]:
+    found = tiny_document()
+    found["policy"]["sensitivity"] = {"penalties": {"penalties": [0, 10], **grid}}
+    return found
+
+
+def test_a_map_over_the_prior_does_not_contradict_a_register() -> None:
+    found = _mapped(priors=[0.5])
+    found["recipients"][0]["agreement"].update(penalty=10, detection_rate=0.1)
+    ReleaseRequest.model_validate(found)
+    found["external_data"] = {"path": "register.csv", "source": "a register"}
+    with pytest.raises(ValidationError, match="a map over priors has no register"):
+        ReleaseRequest.model_validate(found)
+
+
+def test_a_map_of_penalties_that_nobody_detects_is_refused() -> None:
+    found = _mapped(discounts=[0.9, 1])
+    with pytest.raises(ValidationError, match="takes detection from the agreement"):
+        ReleaseRequest.model_validate(found)
+    found["recipients"][0]["agreement"].update(penalty=10, detection_rate=0.1)
+    ReleaseRequest.model_validate(found)
+    ReleaseRequest.model_validate(_mapped(detections=[0.1]))
 
 
 def test_fines_out_of_order_are_explained(tmp_path: Path) -> None:

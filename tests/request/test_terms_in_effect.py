@@ -77,7 +77,10 @@ ALWAYS = {
     "policy.singling_out": "decides what is searched",
     "policy.utility": "decides what is measured",
     "policy.sensitivity.points": "asks for a map",
-    "policy.sensitivity.penalties": "asks for a map",
+    "policy.sensitivity.penalties.penalties": "asks for a map",
+    "policy.sensitivity.penalties.discounts": "asks for a map",
+    "policy.sensitivity.penalties.confirmations": "asks for a map",
+    "policy.sensitivity.penalties.priors": "asks for a map; refused beside a register",
     "policy.validation": "validates",
     "policy.presence": "decides a default gate, and what an intruder knows",
     "policy.risk_threshold": "counted and printed",
@@ -109,6 +112,10 @@ def generalization(**terms: object) -> Change:
 
 def no_secret(document: dict[str, Any]) -> None:
     document["attributes"]["diagnosis"] = {"role": "insensitive", "known_probability": 0}
+
+
+def mapped(**values: list[float]) -> Change:
+    return changed("policy", "sensitivity", to={"penalties": {"penalties": [0], **values}})
 
 
 FINE = {"penalty": 100.0, "detection_rate": 0.5}
@@ -159,6 +166,8 @@ SILENT: dict[str, tuple[Change, ...]] = {
     "policy.sensitivity.regret": (changed("policy", "sensitivity", to={"regret": 0.1}),),
     "policy.sensitivity.generalization": (changed("policy", "sensitivity", to={"generalization": 0.1}),),
     "policy.sensitivity.draws": (changed("policy", "sensitivity", to={"draws": 64}),),
+    "policy.sensitivity.penalties.detections": (mapped(detections=[0.1, 0.2]),),
+    "policy.sensitivity.penalties.max_penalties": (mapped(max_penalties=[1, 2]),),
     "policy.review.required": (changed("policy", "review", to={"required": 2}),),
     "policy.review.reviewers": (changed("policy", "review", to={"reviewers": ["A. Reviewer"]}),),
     "policy.review.officers": (changed("policy", "review", to={"officers": ["An Officer"]}),),

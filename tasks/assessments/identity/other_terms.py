@@ -1,4 +1,4 @@
-"""A recipient's file made again under other terms: other stakes, and other fines and detection.
+"""A recipient's file made again under other terms: other stakes, and other fines with one more term.
 
 The recipient's method is solved again at each point of a grid, on the cubes that are counted already.
 
@@ -10,9 +10,9 @@ every payoff that is compared and changes no choice (but of payoffs that differ 
 game serves all V. Safe Harbor and k-anonymity by itself depend on no stakes. All other methods need a game a point, and
 have a coarser grid for it; so have all where k-anonymity follows the method or the file has a budget.
 
-**Penalties**: the value of fines and detection with one recipient, who is a sequential adversary. Deterred by the
-agreement, the recipient leaves smaller groups alone, and records can be released in more detail. Points at which the
-recipient does the same at every group size are one game.
+**Penalties**: the value of fines, over detection or another term of one recipient, who is a sequential adversary.
+Deterred by the agreement, the recipient leaves smaller groups alone, and records can be released in more detail. Points
+at which the recipient does the same at every group size are one game.
 """
 
 from collections.abc import Hashable
@@ -20,8 +20,8 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 
 import numpy as np
-from scipy.special import expit, logit
 
+from tasks.adversary.planning.deterrence import Term, Trait, term_value, with_term
 from tasks.assessments.identity.facts import FrontierFact, FrontierPoint, PenaltiesFact, PenaltyPoint
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
@@ -146,7 +146,7 @@ def frontier(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -
 def penalties_fact(
     table: CountIndex, request: ReleaseRequest, recipient: Recipient, grid: PenaltyGrid
 ) -> PenaltiesFact:
-    """Solve the recipient's method against a sequential adversary, at each penalty and each detection of a grid.
+    """Solve the recipient's method against a sequential adversary, at each pair of a grid.
 
     The adversary is sequential even where the policy names another for the file's own game. It is this recipient alone
     even where several share one representation: the map shows the value of an agreement with this recipient.
@@ -169,10 +169,11 @@ def penalties_fact(
 
 
 def penalty_map(table: CountIndex, rule: FileRule, follower: SequentialFollower, grid: PenaltyGrid) -> PenaltiesFact:
-    """Apply a rule at every pair of penalty and detection, which replace the follower's own; errors as above."""
+    """Apply a rule at every pair of penalty and other term, which replace the follower's own; errors as above."""
     games: dict[Hashable, Generalization | None] = {}
+    varied = Term.DETECTION if grid.term == Term.DETECTION else Trait(grid.term)
 
-    def point(penalty: float, detection: float, adversary: SequentialFollower) -> PenaltyPoint:
+    def point(penalty: float, value: float, adversary: SequentialFollower) -> PenaltyPoint:
         key = _game(adversary, rule.method)
         if key not in games:
             games[key] = rule.apply(table, adversary)
@@ -181,23 +182,26 @@ def penalty_map(table: CountIndex, rule: FileRule, follower: SequentialFollower,
         figures = {name: None if means is None else six_digits(getattr(means, name)) for name in names}
         safe = adversary.safe_group
         known = six_digits(safe) if np.isfinite(safe) else None
-        return PenaltyPoint(penalty=penalty, detection=detection, safe_group=known, **figures)
+        shown = value if np.isfinite(value) else None
+        return PenaltyPoint(penalty=penalty, value=shown, safe_group=known, **figures)
 
     profile = follower.profile
-    detection = float(expit(profile.detection_intercept))
-    own = point(profile.penalty, six_digits(detection), follower)
+    own = point(profile.penalty, six_digits(term_value(profile, varied)), follower)
     points = []
-    for fine, chance in product(grid.penalties, grid.detections):
-        moved = replace(profile, penalty=float(fine), detection_intercept=float(logit(chance)))
-        points.append(point(fine, chance, replace(follower, profile=moved)))
-    return PenaltiesFact(
-        method=rule.method.value,
-        belief=follower.belief.value,
-        penalties=grid.penalties,
-        detections=grid.detections,
-        points=tuple(points),
-        own=own,
-        games=len(games),
+    for fine, value in product(grid.penalties, grid.values):
+        moved = with_term(with_term(profile, Term.PENALTY, fine), varied, value)
+        points.append(point(fine, value, replace(follower, profile=moved)))
+    return PenaltiesFact.model_validate(
+        {
+            "method": rule.method.value,
+            "term": grid.term,
+            "belief": follower.belief.value,
+            "penalties": grid.penalties,
+            "values": grid.values,
+            "points": points,
+            "own": own,
+            "games": len(games),
+        }
     )
 
 
