@@ -6,6 +6,8 @@
 BIN = .venv/bin
 # Tests start many processes, which should find the modules compiled, whatever the environment says.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
+# A worker that a hanging test has ended is not started again: it would run the same test.
+PARALLEL = -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 READY = .venv/.ready
 
 help:
@@ -41,10 +43,10 @@ demo: setup
 	@$(BIN)/releasegate release examples/adult-tn/request.yaml --enrol --workspace build/demo || [ $$? -eq 3 ]
 
 test: setup
-	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(PYTEST) $(PARALLEL) -m "not slow"
 
 test-all: setup
-	RELEASEGATE_FULL_TESTS=1 $(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder
+	RELEASEGATE_FULL_TESTS=1 $(PYTEST) $(PARALLEL)
 
 golden: setup
 	@$(BIN)/python -m tests.golden

@@ -1,6 +1,9 @@
 """The order of the tests, and how many random examples each property is tried on."""
 
 import tests.support.arithmetic  # noqa: F401  # isort: skip
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from hypothesis import settings
 
@@ -9,9 +12,27 @@ from tests.support.examples import examples
 _LONG = ("tests/service/", "tests/flows/", "tests/docs/", "tests/web/", "tests/golden/")
 """Modules that start commands, servers or a browser: first, so that workers end at about the same time."""
 
-settings.register_profile("releasegate", max_examples=examples(100), deadline=None)
+_LIMIT = pytest.StashKey[Any]()
+
+# The same examples on each run; `--hypothesis-profile search` looks for new ones.
+settings.register_profile("releasegate", max_examples=examples(100), deadline=None, derandomize=True)
+settings.register_profile("search", max_examples=examples(100), deadline=None)
 settings.load_profile("releasegate")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((n for n, long in enumerate(_LONG) if item.nodeid.startswith(long)), len(_LONG)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> None:
+    """Keep the limit of a test for its teardown."""
+    item.stash[_LIMIT] = settings
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Limit the teardown too: a test that fails loses its limit, and may hang where it is taken down."""
+    if _LIMIT in item.stash:
+        item.config.hook.pytest_timeout_set_timer(item=item, settings=item.stash[_LIMIT])
+    return (yield)

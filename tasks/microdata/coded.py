@@ -18,6 +18,13 @@ from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueT
 
 UNKNOWN = 0.0
 KNOWN = 1.0
+_SPACE, _MONEY = "[\\s\u00a0\u202f\"'(]*", "[%$\u20ac\u00a3\u00a5)]*"
+_NUMERAL = (
+    f"{_SPACE}{_MONEY}{_SPACE}[+\u2212-]?{_SPACE}"
+    "[0-9][0-9.,'\u2019_\\s\u00a0\u202f]*(?:[eE][+-]?[0-9]+)?"
+    f"{_MONEY}{_SPACE}{_MONEY}"
+)
+_MOSTLY_NUMERALS = 0.9
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,8 @@ class Prepared:
     """Further columns that are counted or weighed: for the combined score, record linkage and k-anonymity."""
     register: Register | None = None
     """The external register; None where the request names none."""
+    numerals: tuple[str, ...] = ()
+    """Released columns of text that hold numbers."""
     withheld: dict[str, Codes] = field(default_factory=dict)
     """Codes by record of the withheld direct identifiers that many records share, and of the parts of withheld dates.
     """
@@ -88,6 +97,16 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
 def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:
     """Outbound columns that may be known of a person: all but those of which the request states a probability of 0."""
     return tuple(name for name in request.outbound if request.attributes[name].known_probability != UNKNOWN)
+
+
+def holds_numbers(levels: pd.Index) -> bool:
+    """Whether nine in ten of a column's distinct values are numbers, in any notation: quoted, grouped, with a currency.
+
+    What a column is called does not make it less identifying, so neither does its being typed as text.
+    """
+    return (
+        len(levels) > 0 and float(pd.Series(levels, dtype="string").str.fullmatch(_NUMERAL).mean()) >= _MOSTLY_NUMERALS
+    )
 
 
 def presumed_columns(request: ReleaseRequest) -> tuple[str, ...]:

@@ -52,8 +52,10 @@ def port() -> Iterator[int]:
     line = [sys.executable, "-c", SERVER]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        yield int(server.stdout.readline())
-        server.terminate()
+        try:
+            yield int(server.stdout.readline())
+        finally:
+            server.kill()
 
 
 @pytest.fixture
@@ -101,7 +103,9 @@ def test_a_request_has_a_time_to_be_complete(port: int, stack: ExitStack) -> Non
     kept = begun(port, stack, HALF + b"\r\n")
     answer = b""
     while b"healthy" not in answer:  # head and body may come one after the other
-        answer += kept.recv(4096)
+        more = kept.recv(4096)
+        assert more, "the connection was closed before it was answered"
+        answer += more
     assert answer.startswith(b"HTTP/1.1 200")
     kept.sendall(HALF)  # the second request of a connection
     started = time.monotonic()
