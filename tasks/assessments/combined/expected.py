@@ -84,7 +84,7 @@ def expected_of_rows(
     fixed = [one * (not ranges) for one, ranges in zip(heaviest, open_to, strict=True)]
     whole = sum((own[column] for own, column in zip(fixed, codes.T, strict=True)), np.zeros(len(codes)))
     part, ranging = learned(fixed), []
-    for place in np.flatnonzero(open_to):
+    for place in np.flatnonzero(open_to).tolist():
         alone = [np.full(len(one), float(other == place)) for other, one in enumerate(heaviest)]
         ends = (one[place][codes[:, place]] for one in (heaviest, lightest))
         ranging.append((learned(alone), *ends))
