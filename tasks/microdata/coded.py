@@ -146,10 +146,18 @@ def coded_rows(
 
 
 def value_weights(
-    request: ReleaseRequest, prepared: Prepared, names: Sequence[str], codes: NDArray[np.integer]
+    request: ReleaseRequest,
+    prepared: Prepared,
+    names: Sequence[str],
+    codes: NDArray[np.integer],
+    *,
+    lightest: bool = False,
 ) -> tuple[NDArray[np.float64], ...]:
-    """Sensitivity of each value of the columns that ``coded_rows`` has coded; of quasi-identifiers, of each group."""
-    groups = group_sensitivities(request, prepared.hierarchies)
+    """Sensitivity of each value of the columns that ``coded_rows`` has coded; of quasi-identifiers, of each group.
+
+    ``lightest``: of each group the least weight of a value, in place of the greatest.
+    """
+    groups = group_sensitivities(request, prepared.hierarchies, lightest=lightest)
     return tuple(
         prepared.columns[name].weights
         if name not in request.quasi_identifiers
@@ -167,22 +175,27 @@ def _weights_on_axis(hierarchy: Hierarchy, given: SensitivityWeights | None, len
     return weights
 
 
-def group_sensitivities(request: ReleaseRequest, hierarchies: Mapping[str, Hierarchy]) -> dict[str, SensitivityWeights]:
+def group_sensitivities(
+    request: ReleaseRequest, hierarchies: Mapping[str, Hierarchy], *, lightest: bool = False
+) -> dict[str, SensitivityWeights]:
     """Weights of the groups of the quasi-identifiers that are sensitive too, by label.
 
     A group weighs as much as the heaviest of its values, and nothing where it is all of them: an upper bound on what
     the group tells. (Orooji & Knapp 2019 weigh an occupation, which they count as known too, and release no groups.)
+    As the lightest of them it bounds from below what a share is taken of.
     """
-    found = {}
+    found, extreme = {}, min if lightest else max
     for name, hierarchy in hierarchies.items():
         given = request.attributes[name].sensitivity
         if given is not None:
-            values: dict[str, float] = dict.fromkeys(hierarchy.axis_labels, 0.0)
+            values: dict[str, float] = {}
             for level, labels in enumerate(hierarchy.labels[:-1]):
                 for leaf, group in zip(hierarchy.labels[0], hierarchy.groups[:, level], strict=True):
                     weight = given.values.get(leaf, given.default)
-                    values[labels[group]] = max(values[labels[group]], weight)
-            found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=max(values.values()))
+                    values[labels[group]] = extreme(values.get(labels[group], weight), weight)
+            values = dict.fromkeys(hierarchy.axis_labels, 0.0) | values
+            default = extreme(values.values())
+            found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=default)
     return found
 
 
