@@ -14,7 +14,7 @@ from reports.document import Block, text
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
-from tasks.assessments.linkage.holdings import held_attributes
+from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
@@ -84,7 +84,7 @@ def check(
         ],
         "unplaced": [one.name for one in checked.columns.unplaced],
         "unreviewed": list(loaded.with_role(Role.UNREVIEWED)),
-        "known": list(held_attributes(loaded)),
+        "known": list(known_attributes(loaded, prepared)),
         "notes": list(checked.notes),
     }
     code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
@@ -108,6 +108,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             *_unreviewed_notes(loaded.request),
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
+            *_numeral_notes(prepared),
             *_misfit_notes(prepared),
             *_class_notes(loaded.request, prepared),
             *_decoy_notes(loaded.request, frame),
@@ -124,6 +125,14 @@ def _closed(checked: CheckedRequest) -> bool:
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
     if unreviewed := request.with_role(Role.UNREVIEWED):
         yield f"withheld, because nobody has reviewed them: {', '.join(unreviewed)}; give each a role to release it"
+
+
+def _numeral_notes(prepared: Prepared) -> Iterator[str]:
+    if prepared.numerals:
+        yield (
+            f"columns of text that hold numbers are attacked as numbers: {', '.join(prepared.numerals)}; state their "
+            "type, or known_probability: 0 if nobody can know them"
+        )
 
 
 def _misfit_notes(prepared: Prepared) -> Iterator[str]:
@@ -185,7 +194,7 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"assumed known to an attacker: {', '.join(held_attributes(request))}\n"
+    yield f"assumed known to an attacker: {', '.join(known_attributes(request, prepared))}\n"
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
     for found in failed:

@@ -74,7 +74,7 @@ def test_agrees_with_a_direct_sum(profile, people, records):
     sizes = np.array([size for _, size in records])
     expected = np.array([direct(profile, density, people) for density in densities])
     found = expected_linked_values(profile, densities, people)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-280)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-200)
     worth = profile.discount * expected
     decided = np.abs(worth - profile.access_cost) > 1e-10 * profile.access_cost
     risk = np.where(worth > profile.access_cost, sink_probability(profile, sizes), 0)
@@ -116,7 +116,7 @@ def test_densities_of_every_order_in_one_call(people):
     expected = [values[sizes] @ binom.pmf(sizes, people, max(density, 1e-200)) for density in densities]
     found = expected_values(values, densities, people)
     usual = densities > 1e-199
-    np.testing.assert_allclose(found[usual], np.array(expected)[usual], rtol=1e-11, atol=1e-280)
+    np.testing.assert_allclose(found[usual], np.array(expected)[usual], rtol=1e-11, atol=1e-200)
     np.testing.assert_allclose(found[~usual], 5000 * people * densities[~usual], rtol=1e-12)
 
 

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.decisions import access_pays
-from tasks.adversary.exploiting import LARGEST_SIZE
+from tasks.adversary.exploiting import LARGEST_SIZE, WORTHWHILE
 from tasks.adversary.fmdp import (
     baseline_risk,
-    expected_linked_values,
     exploits_made,
     known_threshold,
     reidentification_probability,
@@ -54,6 +53,7 @@ from tasks.candidate.groups import (
     Floats,
     Groups,
     attack_on,
+    believed_worth,
     collected_groups,
     collected_profile,
     recipient_profile,
@@ -267,11 +267,10 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
     if len(sizes) == 0:
         return 0.0
     if term is Term.ACCESS_COST:
-        believed = expected_linked_values(profile, groups.densities, groups.external_size)
         known = attack_on(profile, groups).worth
         if not known.any():
             return 0.0
-        return profile.discount * max(float((values * groups.records).sum()) for values in (known, believed))
+        return profile.discount * max(float(known @ groups.records), believed_worth(profile, groups))
     value = 0.0 if groups.people is not None else deterring_value(profile, term, sizes, records)
     # A few small groups often settle it; the larger ones take longer to solve.
     for some in (groups.smallest(), groups):
@@ -312,8 +311,8 @@ def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
     known = attack_on(profile, groups).worth
     if pays_together(profile, known, groups.records):
         return True
-    believed = expected_linked_values(profile, groups.densities, groups.external_size)
-    return pays_together(profile, believed, groups.records)
+    threshold = profile.access_cost / (profile.discount * WORTHWHILE)
+    return pays_together(profile, believed_worth(profile, groups, threshold))
 
 
 def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
