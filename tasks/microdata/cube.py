@@ -209,7 +209,7 @@ class NodeCounts:
                 self._groups.append([axis])
             self._tables.append((offsets, levels))
 
-    def leaves(self, codes: Codes) -> Codes:
+    def leaves(self, codes: Codes) -> NDArray[np.integer]:
         """Leaf codes as ``count`` takes them, one column a tuple."""
         if isinstance(self.cube, SparseCube):
             return codes.T
@@ -221,10 +221,10 @@ class NodeCounts:
             rows[row] = leaf * table.shape[1]
         return rows
 
-    def count(self, leaves: Codes, nodes: NDArray[np.intp]) -> Counts:
+    def count(self, leaves: NDArray[np.integer], nodes: NDArray[np.intp]) -> Counts:
         """People in the cell of each tuple at its node."""
         if isinstance(self.cube, SparseCube):
-            return self.cube.count(cells_at(leaves.T, self.lattice.nodes[nodes], self.hierarchies))
+            return self.cube.count(cells_at(leaves.T.astype(np.int32), self.lattice.nodes[nodes], self.hierarchies))
         places = np.zeros(len(nodes), dtype=np.int64)
         for leaf, (table, level) in zip(leaves, self._tables, strict=True):
             places += table.take(leaf + level.take(nodes))
