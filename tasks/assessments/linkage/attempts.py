@@ -109,7 +109,8 @@ class Attacks:
                 attributes=attributes,
                 sampled=sampled,
                 figure=link_figure(linkage),
-                most=self.held.most_linked(attributes) if sampled and not self.hasty else 1.0,
+                bound=linkage.bound,
+                most=self.held.most_linked(attributes) if (sampled or linkage.bound) and not self.hasty else 1.0,
             )
         )
 

@@ -313,7 +313,6 @@ def test_an_attack_that_cannot_be_made_is_named_with_its_reason(
     one = release(masking("rank-swapping", "visits", p=80), records=300, changes=[known("visits")])
     before = gate_figures(one.attacked(quick=True))
     monkeypatch.setattr("tasks.assessments.linkage.informed.joint_linkage", fails)
-    monkeypatch.setattr("tasks.assessments.linkage.informed.near_linkage", fails)
     fact = one.attacked(quick=True)
     (untried,) = fact.untried
     assert (untried.id, untried.knows, "too much" in untried.reason) == ("numbers-joint", "informed", True)
