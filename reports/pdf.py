@@ -4,8 +4,10 @@ The fonts are the DejaVu files that matplotlib ships. The versions of Pango and 
 the digest of the decision record is a report's identity, and the hash of its PDF belongs to one environment.
 """
 
+import ctypes.util
 import logging
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -121,7 +123,8 @@ def prepare_renderer() -> None:
 def _style() -> tuple[Any, Any, Any]:
     """The renderer with fonts and style sheet, which are read once a process; native libraries are loaded here."""
     try:
-        import weasyprint  # noqa: PLC0415
+        with _named_libraries():
+            import weasyprint  # noqa: PLC0415
         from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415
     except OSError:
         raise StageFailed(
@@ -136,6 +139,22 @@ def _style() -> tuple[Any, Any, Any]:
     fonts, files = FontConfiguration(), {name: (folder / name).read_bytes() for name in _FONTS}
     sheet = (TEMPLATES / "print.css").read_text(encoding="utf-8")
     return weasyprint, fonts, weasyprint.CSS(string=sheet, url_fetcher=_fetcher(files), font_config=fonts)
+
+
+@contextmanager
+def _named_libraries() -> Iterator[None]:
+    """Let native libraries on Linux be found by their names alone.
+
+    The renderer tries each library under the names that it has on other systems first, and Python looks for those with
+    the help of compilers: dozens of processes.
+    """
+    find = ctypes.util.find_library
+    if sys.platform == "linux":
+        ctypes.util.find_library = lambda name: None  # noqa: ARG005
+    try:
+        yield
+    finally:
+        ctypes.util.find_library = find
 
 
 def _fetcher(assets: Mapping[str, bytes]) -> Any:
