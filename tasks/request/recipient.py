@@ -298,6 +298,21 @@ def _unagreed(recipient: "Recipient") -> str | None:
     return next((f"adversary.{name}" for name, more in beyond.items() if more), None)
 
 
+def _beyond_agreement(recipient: "Recipient") -> str | None:
+    """The first uncertain term that is judged to deter more than the agreement states; None where none is."""
+    judged, agreed = recipient.judged_highest, recipient.agreement
+    stated = {"penalty": agreed.penalty or 0, "detection": agreed.detection_rate or 0}
+    stated |= {
+        "detection_slope": agreed.detection_slope or 0,
+        "max_penalties": 1 if agreed.ends_on_breach else math.inf,
+    }
+    declared = stated["penalty"] if recipient.adversary is None else recipient.adversary.penalty
+    if not judged.get("penalty", stated["penalty"] if declared is None else declared):
+        return None
+    beyond = (name for name, limit in stated.items() if judged.get(name, -math.inf) > limit + abs(limit) * _ROUNDED)
+    return next((f"uncertain.{name}" for name in beyond), None)
+
+
 class Recipient(RequestPart):
     """Organization that is to receive a copy, with its purpose and terms."""
 
@@ -322,6 +337,12 @@ class Recipient(RequestPart):
     encrypt_to: Annotated[tuple[PublicKey, ...], EachOnce] = Field(
         default=(), min_length=1, description="Public keys; the holder of any one of them can read the file."
     )
+
+    @property
+    def judged_highest(self) -> dict[str, float]:
+        """Largest value of each uncertain term that deters, as judged: a range's least, a distribution's greatest."""
+        given = self.uncertain.given if self.uncertain else {}
+        return {name: term.ends[0 if term.kind == "between" else 1] for name, term in given.items()}
 
     rules: ClassVar[tuple[Rule["Recipient"], ...]] = (
         Rule(
@@ -349,6 +370,13 @@ class Recipient(RequestPart):
             "uncertain",
             got="one of them alone",
             fix="declare the other in the agreement, or make it uncertain too",
+        ),
+        Rule(
+            "what may deter the recipient is stated in its agreement",
+            _beyond_agreement,
+            got="values above what the agreement states",
+            fix="end a distribution at the agreement's penalty, detection_rate or detection_slope, and at 1 for "
+            "max_penalties unless ends_on_breach is false; or give a range from there, of which that end is judged",
         ),
     )
 

@@ -135,12 +135,15 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
     own, agreement = f"{place}.adversary", f"{place}.agreement"
     # The adversary's own penalty where it is declared, which may only lower the agreement's; likewise its detection.
     is_own = declared.penalty is not None
+    # What is uncertain may not deter beyond the agreement, which is lowered as far as that goes.
+    least = recipient.judged_highest
     rate = TermChange(f"{agreement}.detection_rate", NOT_STATED, STATED_DETECTION)
     found = [
         Lever(
             "penalty for an attempt that is noticed",
             f"{own if is_own else agreement}.penalty",
             profile.penalty,
+            0.0 if is_own else least.get("penalty", 0.0),
             highest=agreed.penalty or 0.0 if is_own else _MOST_MONEY,
             stated=() if is_own or agreed.penalty is not None else (rate,),
             moved=Term.PENALTY,
@@ -149,7 +152,7 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
             "probability that an attempt is noticed" + ("" if intercept is None else ", in log odds"),
             f"{agreement}.detection_rate" if intercept is None else f"{own}.detection_intercept",
             agreed.detection_rate or 0.0 if intercept is None else term_value(profile, Term.DETECTION),
-            _LEAST_LIKELY,
+            max(_LEAST_LIKELY, least.get("detection", 0.0) if intercept is None else 0.0),
             _MOST_LIKELY if intercept is None else agreed.detection_rate or 0.0,
             log_odds=intercept,
             moved=Term.DETECTION,
