@@ -12,7 +12,9 @@ from tasks.adversary.consulting import consulted, freed
 from tasks.adversary.decisions import linked_worth
 from tasks.adversary.fmdp import known_threshold, sink_probability
 from tasks.adversary.rounding import least_favourable
-from tests.reference.several_resources import Planner
+from tasks.assessments.sequential.assessment import judged_risks
+from tasks.candidate.groups import Groups, within_reach
+from tests.reference.several_resources import FilePlanner, Planner
 from tests.support.adversary_profiles import CASE_STUDY, profiles
 from tests.support.examples import examples
 
@@ -102,3 +104,61 @@ def test_thresholds_are_of_people() -> None:
     assert (profile.discount * worth > 100)[threshold - 2]
     assert not (profile.discount * worth > 100)[threshold - 1 :].any()
     assert sink_probability(profile, threshold - 1) == pytest.approx(0.75, abs=0.02)
+
+
+def groups_of(people: np.ndarray, records: np.ndarray) -> Groups:
+    return Groups(people, people / 1000, records, 700, people, 1000)
+
+
+@st.composite
+def of_four(draw: st.DrawFn) -> AdversaryProfile:
+    """Two resources that list whole numbers of four people, so that no share is rounded."""
+    first, second = draw(st.sampled_from([(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 1)]))
+    likely, less = sorted((draw(st.floats(0.2, 0.99)), draw(st.floats(0.2, 0.99))), reverse=True)
+    profile = draw(profiles(max_penalties=st.sampled_from([None, 1])))
+    costs = [draw(st.floats(0, 1)) * profile.gain * scale for scale in (0.2, 1.0)]
+    tiers = [(first / 4, likely * first / 4), (second / 4, less * second / 4)]
+    return replace(
+        profile,
+        access_cost=costs[0],
+        prior=tiers[0][1] + tiers[1][1],
+        resources=tuple(Resource(cost, (tier,)) for cost, tier in zip(costs, tiers, strict=True)),
+        discount=1.0,
+        link_cost=0.0,
+    )
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(profile=of_four())
+def test_no_plan_for_a_file_finds_more_than_is_judged(profile: AdversaryProfile) -> None:
+    """Of two records, each resource paid once for both, bought and tried in whatever order and after any outcome."""
+    _, found = FilePlanner(profile, (4, 4)).start()
+    judged = judged_risks(profile, groups_of(np.array([4]), np.array([2])))
+    assert 2 * judged[0] >= found - 1e-9
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(profile=consulting(most=2), cost=st.floats(0, 1e5), cheaper=st.floats(0, 1))
+def test_the_judged_risk_never_falls_with_more_or_cheaper_resources(
+    profile: AdversaryProfile, cost: float, cheaper: float
+) -> None:
+    share, prior = profile.resources[-1].candidates[-1]
+    assume(profile.prior + prior / 2 < 0.99)
+    more = (*profile.resources, Resource(cost, ((share / 2, prior / 2),)))
+    least = (*profile.resources, Resource(cost * cheaper, ((share / 2, prior / 2),)))
+    profiles_ = [profile, *(replace(profile, resources=one, prior=profile.prior + prior / 2) for one in (more, least))]
+    few, many, most = (judged_risks(one, groups_of(PEOPLE, np.full(len(PEOPLE), 3))) for one in profiles_)
+    assert (few <= many + 1e-9).all()
+    assert (many <= most + 1e-9).all()
+
+
+def test_what_can_pay_for_a_file_by_hand() -> None:
+    """The second resource is worth 22.5/0.6 = 37.5 of each record for whom the first has failed; of ten, 375."""
+    terms = dict.fromkeys(("penalty", "link_cost", "detection_intercept", "detection_slope"), 0.0)
+    reached = {}
+    for cost in (374.0, 375.0):
+        resources = (Resource(0.0, ((0.2, 0.4),)), Resource(cost, ((0.3, 0.3),)))
+        profile = AdversaryProfile(gain=100, access_cost=0, exploit_cost=5, prior=0.7, resources=resources, **terms)
+        found = groups_of(np.array([10]), np.array([10]))
+        reached[cost] = len(within_reach(profile, found).resources), float(judged_risks(profile, found)[0])
+    assert reached == {374.0: (2, pytest.approx(0.7)), 375.0: (1, 0.4)}

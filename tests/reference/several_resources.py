@@ -62,3 +62,51 @@ class Planner:
         later = [(1 - right) * (caught * one + (1 - caught) * other) for one, other in zip(paid, free, strict=True)]
         at_once = right * profile.gain - caught * fined * profile.penalty
         return profile.discount * (at_once + later[0]) - profile.exploit_cost, right + later[1]
+
+
+class FilePlanner:
+    """The best plan for all records of a small file, who share each resource; no discount and no cost of links."""
+
+    def __init__(self, profile: AdversaryProfile, people: tuple[int, ...]) -> None:
+        self.profile = profile
+        self.costs = (profile.access_cost, *(one.access_cost for one in profile.resources[1:]))
+        self.of_record = [Planner(profile, one) for one in people]
+        self.state = cache(self._state)
+
+    def start(self) -> tuple[float, float]:
+        """Worth of the file before any access, and the expected number of re-identifications."""
+        tried = (0,) * len(self.of_record[0].weights)
+        return self.state(0, ((tried, 0),) * len(self.of_record))
+
+    def _state(self, opened: int, records: tuple[tuple[tuple[int, ...], int] | None, ...]) -> tuple[float, float]:
+        """Resources paid for; of each record what is tried and the penalties paid, None where it is found."""
+        choices = [(0.0, 0.0)]
+        if opened < len(self.costs):
+            worth, found = self.state(opened + 1, records)
+            choices.append((worth - self.costs[opened], found))
+        for place, (record, one) in enumerate(zip(records, self.of_record, strict=True)):
+            for tier, number in enumerate(record[0] if record else ()):
+                if record and one.of_resource[tier] < opened and number < one.listed[tier]:
+                    choices.append(self._exploit(opened, records, place, tier))
+        best = max(choices, key=lambda choice: choice[0])
+        return best if best[0] > _TIE * self.profile.gain else (0.0, 0.0)
+
+    def _exploit(self, opened: int, records: tuple, place: int, tier: int) -> tuple[float, float]:  # type: ignore[type-arg]
+        profile, one, (tried, fines) = self.profile, self.of_record[place], records[place]
+        gone = sum(number * weight for number, weight in zip(tried, one.weights, strict=True))
+        first, then = min(gone, 1.0), min(gone + one.weights[tier], 1.0)
+        left = 1 - profile.confirmation * first
+        right = profile.confirmation * (then - first) / left if left > _TIE else 0.0
+        caught = float(profile.detection(sum(tried)))
+        fined = profile.max_penalties is None or fines < profile.max_penalties
+        after = (*tried[:tier], tried[tier] + 1, *tried[tier + 1 :])
+        worth, found = right * profile.gain - caught * fined * profile.penalty - profile.exploit_cost, right
+        for chance, record in (
+            (right, None),
+            ((1 - right) * caught, (after, fines + fined)),
+            ((1 - right) * (1 - caught), (after, fines)),
+        ):
+            if chance > 0:
+                later = self.state(opened, (*records[:place], record, *records[place + 1 :]))
+                worth, found = worth + chance * later[0], found + chance * later[1]
+        return worth, found
