@@ -50,7 +50,8 @@ def assess_decoys(
     request = candidates[0].request
     chosen = [name for name in chosen if name not in without_copy]
     copies = copies_to_mark(candidates)
-    with_terms, crowded = [one for one in copies if one.classes], list(crowding(copies))
+    with_terms = [one for one in copies if one.classes]
+    crowded = list(crowding([one for one in copies if one.recipient in chosen]))
     each = with_terms[0].classes
     room = room_table(candidates[0], with_terms[0].band)
     sampled = sampled_rooms(candidates[0], with_terms[0].band, generator_of_its_own("samples"), samples)
