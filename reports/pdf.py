@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import threading
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ def write_pdf(
                 attachments=embedded,
                 stylesheets=[style],
                 font_config=fonts,
-                finisher=_one_reference_each,
+                finisher=_finish,
             )
         except FatalURLFetchingError:
             raise StageFailed(
@@ -208,9 +209,14 @@ def _failures() -> Iterator[list[str]]:
         logger.disabled = before[1]
 
 
-def _one_reference_each(_document: object, pdf: Any) -> None:
-    """Name each attachment once in the catalog: the renderer lists those of the document twice."""
+def _finish(_document: object, pdf: Any) -> None:
+    """Name each attachment once, and compress each stream once: the renderer does both twice or more."""
     if "AF" in pdf.catalog:
         once = list(dict.fromkeys(pdf.catalog["AF"]))
         pdf.catalog["AF"].clear()
         pdf.catalog["AF"].extend(once)
+    for one in pdf.objects:
+        if getattr(one, "compress", False):
+            one.compress, extra, one.extra = False, one.extra, {}
+            content = one.data.partition(b"\nstream\n")[2].removesuffix(b"\nendstream")
+            one.stream, one.extra = [zlib.compress(content, 9)], {**extra, "Filter": "/FlateDecode"}
