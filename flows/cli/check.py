@@ -112,6 +112,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             *_misfit_notes(prepared),
             *_class_notes(loaded.request, prepared),
             *_decoy_notes(loaded.request, frame),
+            *_crowd_notes(loaded.request, prepared),
         )
         return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes)
 
@@ -173,6 +174,20 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
         refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))
     except ParameterError as error:
         yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
+
+
+def _crowd_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    if not any(recipient.decoys for recipient in request.recipients):
+        return
+    from tasks.decoys.scarcity import crowded_copies  # noqa: PLC0415  imports scikit-learn
+
+    for one in crowded_copies(request, prepared):
+        yield (
+            f"the least class of a copy ({', '.join(one.recipients)}) links to about {one.people:,} people; of cells "
+            f"with as many one in {round(1 / max(one.empty, 1e-9)):,} holds no record, as a decoy's must: decoys in "
+            "such copies, and in finer ones beside them, are likely to be too few, or detected. “assess decoys” "
+            "measures it; allow smaller classes, or release to these recipients apart"
+        )
 
 
 def _shown(checked: CheckedRequest) -> Iterator[Block]:

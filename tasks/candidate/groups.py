@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.consulting import alike, consulted, freed
+from tasks.adversary.decisions import access_pays
 from tasks.adversary.fmdp import expected_linked_values, exploits_made, linked_values, sink_probability
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
 from tasks.adversary.profile import DerivedProfile, derive_profile
@@ -138,9 +140,27 @@ def attack_on(profile: AdversaryProfile, groups: Groups) -> Attack:
 def believed_worth(profile: AdversaryProfile, groups: Groups, threshold: float | None = None) -> float:
     """W of all records, expected by one who only believes the groups binomial; ``threshold`` as of the bound."""
     densities, records = groups.densities, groups.records
+    if profile.resources:
+        return max(believed_worth(one, groups, threshold) for one in alike(profile))
     if groups.people is None:
         return float(records @ expected_linked_values(profile, densities, groups.external_size))
     return least_favourable_belief(profile, densities, records, groups.population, threshold)
+
+
+def within_reach(profile: AdversaryProfile, groups: Groups) -> AdversaryProfile:
+    """The adversary who attacks a whole file, whose resources are each paid once: those that may be, and then free.
+
+    An upper bound. A resource is paid for only where what it may bring, of all records if none has been found yet and
+    nothing more is fined, exceeds its cost; whoever need not pay tries no fewer candidates.
+    """
+    if len(profile.resources) < 2 or groups.people is None:
+        return profile
+    opened = consulted(freed(profile), groups.people).opened
+    for place, one in enumerate(profile.resources[1:], start=1):
+        worth = np.maximum(profile.discount * opened[place] - profile.link_cost, 0.0)
+        if not access_pays(replace(profile, access_cost=one.access_cost), np.asarray(worth @ groups.records)):
+            return freed(profile, place)
+    return freed(profile)
 
 
 def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:

@@ -521,3 +521,14 @@ def test_judged_as_the_stage_plans(
     stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)), who.stakes.loss)
     figures = candidates(of).judge(request, who.id, TODAY).figures
     assert {measure: figures[measure] for measure in stage} == stage
+
+
+def test_a_fee_for_the_first_of_several_resources() -> None:
+    """It is a term of that resource; the prior, which all of them have together, is none."""
+    roll = {"source": "a roll", "candidates": [{"people": 0.5}]}
+    broker = {"source": "a broker", "access_cost": 3.0, "candidates": [{"people": 0.3, "prior": 0.2}]}
+    request = asked(gates=GATES, agreement=NO_LIMIT, adversary={"resources": [roll, broker]})
+    found = explained(request)
+    flip = flips(found)["recipients[1].adversary.resources[0].access_cost"]
+    assert verdict(request, flip.changes)
+    assert not [one for one in (*found.flips, *found.no_flips) if one.lever.startswith("prior")]

@@ -158,7 +158,12 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
             moved=Term.DETECTION,
             unable="" if profile.penalty > 0 else _NO_PENALTY,
         ),
-        Lever("cost of access to the external data", f"{own}.access_cost", profile.access_cost, moved=Term.ACCESS_COST),
+        Lever(
+            "cost of access to the external data",
+            f"{own}.resources[0].access_cost" if declared.resources else f"{own}.access_cost",
+            profile.access_cost,
+            moved=Term.ACCESS_COST,
+        ),
     ]
     if declared.exploit_cost is not None:
         name = "cost of an attempt for the sequential adversary"
@@ -173,14 +178,9 @@ def traits(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProf
     """
     declared, place = recipient.adversary or AdversaryTerms(), f"{recipient_path(request, recipient)}.adversary"
     reason = () if declared.because else (TermChange(f"{place}.because", NOT_STATED, REASON),)
+    prior = Lever("prior π of the recipient", f"{place}.prior", profile.prior, _LEAST_LIKELY, _MOST_LIKELY)
     found = [
-        Lever(
-            "prior π of the recipient",
-            f"{place}.prior",
-            profile.prior,
-            _LEAST_LIKELY,
-            _MOST_LIKELY,
-        ),
+        *(() if declared.resources else (prior,)),
         Lever("discount γ of the recipient", f"{place}.discount", profile.discount, 0.01, 1.0, stated=reason),
         Lever("recognition κ of the recipient", f"{place}.confirmation", profile.confirmation, 0.01, 1.0),
     ]

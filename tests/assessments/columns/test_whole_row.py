@@ -236,11 +236,12 @@ def exactly(
     sizes, total, scores, shares = Counter(lefts), len(records), [], []
     for left, age in zip(lefts, records, strict=True):
         told = labels[left[0]] != "*" or left[1] < set(records)
-        worth = weights[age] if told and age in left[1] else 0.0
+        whole = weights[age] if told else 0.0
+        worth = whole if age in left[1] else 0.0
         size, people = sizes[left], sum(PEOPLE[age, sex] for age in left[1] for sex in "fm")
         scores.append((1 + worth) / total + known / size)
         learned = 0.9 * ((1 - known) * (1 + worth) / total + known / size) + 0.1 * (1 - known) * worth
-        shares.append(min(learned / (1 + worth), 1) * min(size / people, 1))
+        shares.append(min(learned / (1 + whole), 1) * min(size / people, 1))
     return max(scores), max(shares)
 
 

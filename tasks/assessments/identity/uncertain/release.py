@@ -34,7 +34,7 @@ from tasks.assessments.identity.uncertain.terms import (
 from tasks.assessments.measures import is_possible
 from tasks.assessments.sequential.assessment import is_accessed
 from tasks.candidate.coalition import coalitions_of
-from tasks.candidate.groups import attack_on, densest_group, groups
+from tasks.candidate.groups import attack_on, densest_group, groups, within_reach
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
@@ -97,6 +97,7 @@ class FileGroups:
     def _risks(self, profile: AdversaryProfile) -> Floats:
         """Risks as ``sequential.sequential.judged_risks`` gives them; free access needs no decision."""
         found = groups(self.table, self.people, self.listed, self.records, profile.prior)
+        profile = within_reach(profile, found)
         risks = attack_on(profile, found).risk
         if profile.access_cost > 0 and risks.any() and not is_accessed(profile, found):
             return np.zeros_like(risks)
