@@ -235,8 +235,10 @@ def test_a_cut_end_is_found_by_an_anchor(raw: Raw, filled: Place) -> None:
 
 
 def test_a_locked_ledger_says_so(filled: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    for database in (sqlite, postgresql):
-        monkeypatch.setattr(database, "_LOCK_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite, "_LOCK_WAIT_SECONDS", 0.05)
+    isolation, locking = postgresql._BEGIN_WRITE
+    assert "'lock_timeout', '30000'" in locking
+    monkeypatch.setattr(postgresql, "_BEGIN_WRITE", (isolation, locking.replace("'30000'", "'50'")))
     with Ledger.open(filled) as first, Ledger.open(filled) as second:
         with first.transaction():
             add(first)
