@@ -88,7 +88,7 @@ def wait_for(condition: Any, seconds: float = 300.0) -> None:
 def begun(tmp_path: Path, process: "subprocess.Popen[str]") -> None:
     """Wait until the second stage runs."""
     wait_for(lambda: process.poll() is not None or "second" in notes(tmp_path))
-    assert process.poll() is None, process.communicate()[1]
+    assert process.poll() is None, process.communicate(timeout=100)[1]
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_after_kill_9_finished_stages_are_not_repeated(tmp_path: Path) -> None:
     process = start_flow(tmp_path, "wait")
     begun(tmp_path, process)
     process.kill()
-    process.communicate()
+    process.communicate(timeout=100)
 
     again = start_flow(tmp_path, "go")
     output = again.communicate(timeout=600)

@@ -37,7 +37,9 @@ def test_no_process_that_a_release_starts_inherits_a_secret(tmp_path: Path) -> N
     world.enrol()
     line, environment = command("release", world.request, "--workspace", world.workspace.root)
     environment |= GIVEN | {"RELEASEGATE_DECOY_KEYS": KEYS}
-    running = subprocess.Popen(line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = tmp_path / "said"  # a pipe that nobody reads would hold the command up
+    with said.open("wb") as stream:
+        running = subprocess.Popen(line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=stream)
     environments: dict[bytes, bytes] = {}
     while running.poll() is None:
         for process in descendants(running.pid):
@@ -46,7 +48,7 @@ def test_no_process_that_a_release_starts_inherits_a_secret(tmp_path: Path) -> N
                 if b"flows.cli import main" not in line:  # as long as it has not begun its own program
                     environments[line] = environ
         time.sleep(0.02)
-    assert running.returncode == 0, running.communicate()[1]
+    assert running.returncode == 0, said.read_text()
     assert len(environments) >= 2
     assert [line for line, environ in environments.items() if MARK.encode() in environ] == []
     vault = Vault.beside(world.workspace.key_file)
