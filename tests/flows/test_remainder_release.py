@@ -39,4 +39,6 @@ def test_where_too_few_cells_hold_no_original_decoys_block_the_release(tmp_path:
     with the_same_decoys():
         outcome = world.run(engine)
     assert [record.decision for record in outcome.records] == [Verdict.BLOCKED] * 2
-    assert all("not enough decoys with real classes that look alike" in " ".join(one.reasons) for one in outcome.records)
+    assert all(
+        "not enough decoys with real classes that look alike" in " ".join(one.reasons) for one in outcome.records
+    )

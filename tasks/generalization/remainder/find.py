@@ -84,8 +84,9 @@ def _tried(problem: RemainderProblem) -> Ints:
     if len(problem.strategies) <= _ALL_STRATEGIES:
         return problem.strategies
     found = strategies_of_cells(problem, _MOST_PAIRS)
-    few = found is not None and len(found) * len(problem.codes) <= _MOST_PAIRS
-    return found if few else _used(problem)
+    if found is None or len(found) * len(problem.codes) > _MOST_PAIRS:
+        return _used(problem)
+    return found
 
 
 def _used(problem: RemainderProblem) -> Ints:
