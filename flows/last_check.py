@@ -5,6 +5,7 @@ hash with the records, and so with the bytes that are checked here.
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -51,4 +52,5 @@ def check_copies(
         content = pa.py_buffer(files.released.read_bytes() if clear is None else clear)
         return replace(files, listed=LastCheck(content, copy, record, decoys, order).make())
 
-    return [with_groups(files) for files in recipients]
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(with_groups, recipients))

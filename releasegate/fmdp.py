@@ -17,6 +17,7 @@ discount, as gates judge, the adversary goes on further. By the one-shot baselin
 [0.63, 0.063, 0.0]
 """
 
+from tasks.adversary.adversary import Resource
 from tasks.adversary.fmdp import (
     AdversaryProfile,
     Solution,
@@ -29,6 +30,7 @@ from tasks.adversary.fmdp import (
 
 __all__ = [
     "AdversaryProfile",
+    "Resource",
     "Solution",
     "baseline_risk",
     "known_threshold",

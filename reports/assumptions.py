@@ -140,6 +140,10 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
     profile, external = fact.profile, "the population itself, as far as the prior says"
     if fact.external.kind == "register":
         external = f"the register “{fact.external.source}”"
+    only = "one source and no second. A person of the file is in it"
+    if profile.resources:
+        external = listed([f"“{one.source}”" for one in profile.resources])
+        only = "in the order in which they are consulted, and no further source. A person of the file is in one of them"
     yield (
         "Aim of the sequential adversary",
         "The sequential adversary seeks the greatest expected gain net of costs and penalties, stops where going on "
@@ -148,7 +152,7 @@ def _of_sequential(view: RecordView) -> Iterator[Assumption]:
     )
     yield (
         "External data and prior",
-        f"The external data are {external}, one source and no second. A person of the file is in it with a "
+        f"The external data are {external}, {only} with a "
         f"probability of {numbers.risk(profile.prior)}, the same for everybody and independent of the rest. A fuller "
         "source makes the risk higher than stated.",
     )
@@ -333,8 +337,9 @@ def deterrence_text(fact: SequentialFact | None) -> str:
     if profile.penalty > 0:
         penalty = numbers.amount(profile.penalty)
         counted.append(f"the penalty of {penalty} with its detection ({_origin(fact, 'penalty')})")
-    if profile.access_cost > 0:
-        cost = numbers.amount(profile.access_cost)
+    costs = [profile.access_cost, *(one.access_cost for one in profile.resources[1:])]
+    if any(costs):
+        cost = listed([numbers.amount(one) for one in costs])
         counted.append(f"the cost of access to external data of {cost} ({_origin(fact, 'access_cost')})")
     if not counted:
         return f"{_NO_ACCOUNT}: the sequential adversary was modelled without a penalty and without a fee."

@@ -4,9 +4,12 @@ The fonts are the DejaVu files that matplotlib ships. The versions of Pango and 
 the digest of the decision record is a report's identity, and the hash of its PDF belongs to one environment.
 """
 
+import ctypes.util
 import logging
 import os
+import sys
 import threading
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,7 +87,7 @@ def write_pdf(
                 attachments=embedded,
                 stylesheets=[style],
                 font_config=fonts,
-                finisher=_one_reference_each,
+                finisher=_finish,
             )
         except FatalURLFetchingError:
             raise StageFailed(
@@ -121,7 +124,8 @@ def prepare_renderer() -> None:
 def _style() -> tuple[Any, Any, Any]:
     """The renderer with fonts and style sheet, which are read once a process; native libraries are loaded here."""
     try:
-        import weasyprint  # noqa: PLC0415
+        with _named_libraries():
+            import weasyprint  # noqa: PLC0415
         from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415
     except OSError:
         raise StageFailed(
@@ -136,6 +140,22 @@ def _style() -> tuple[Any, Any, Any]:
     fonts, files = FontConfiguration(), {name: (folder / name).read_bytes() for name in _FONTS}
     sheet = (TEMPLATES / "print.css").read_text(encoding="utf-8")
     return weasyprint, fonts, weasyprint.CSS(string=sheet, url_fetcher=_fetcher(files), font_config=fonts)
+
+
+@contextmanager
+def _named_libraries() -> Iterator[None]:
+    """Let native libraries on Linux be found by their names alone.
+
+    The renderer tries each library under the names that it has on other systems first, and Python looks for those with
+    the help of compilers: dozens of processes.
+    """
+    find = ctypes.util.find_library
+    if sys.platform == "linux":
+        ctypes.util.find_library = lambda name: None  # noqa: ARG005
+    try:
+        yield
+    finally:
+        ctypes.util.find_library = find
 
 
 def _fetcher(assets: Mapping[str, bytes]) -> Any:
@@ -189,9 +209,14 @@ def _failures() -> Iterator[list[str]]:
         logger.disabled = before[1]
 
 
-def _one_reference_each(_document: object, pdf: Any) -> None:
-    """Name each attachment once in the catalog: the renderer lists those of the document twice."""
+def _finish(_document: object, pdf: Any) -> None:
+    """Name each attachment once, and compress each stream once: the renderer does both twice or more."""
     if "AF" in pdf.catalog:
         once = list(dict.fromkeys(pdf.catalog["AF"]))
         pdf.catalog["AF"].clear()
         pdf.catalog["AF"].extend(once)
+    for one in pdf.objects:
+        if getattr(one, "compress", False):
+            one.compress, extra, one.extra = False, one.extra, {}
+            content = one.data.partition(b"\nstream\n")[2].removesuffix(b"\nendstream")
+            one.stream, one.extra = [zlib.compress(content, 9)], {**extra, "Filter": "/FlateDecode"}

@@ -26,6 +26,7 @@ from tasks.decoys.prospect import (
     sampled_rooms,
     supported,
 )
+from tasks.decoys.scarcity import Crowding, crowding
 from tasks.decoys.stage import plant
 from tasks.request.model import DecoyTerms, ReleaseRequest
 
@@ -48,7 +49,9 @@ def assess_decoys(
     candidates, without_copy = _candidates(source, _ASSUMED if terms_assumed else None)
     request = candidates[0].request
     chosen = [name for name in chosen if name not in without_copy]
-    with_terms = [one for one in copies_to_mark(candidates) if one.classes]
+    copies = copies_to_mark(candidates)
+    with_terms = [one for one in copies if one.classes]
+    crowded = list(crowding([one for one in copies if one.recipient in chosen]))
     each = with_terms[0].classes
     room = room_table(candidates[0], with_terms[0].band)
     sampled = sampled_rooms(candidates[0], with_terms[0].band, generator_of_its_own("samples"), samples)
@@ -72,6 +75,7 @@ def assess_decoys(
         "without_copy": without_copy,
         "room": [{**asdict(row), "recipients": row.in_band // each} for row in room],
         "samples": [asdict(row) for row in sampled],
+        "crowding": [asdict(one) for one in crowded],
         "costs": [asdict(cost) for cost in paid],
         "recipients": {
             one.recipient: {
@@ -99,6 +103,7 @@ def assess_decoys(
         *_sample_table(sampled, samples),
         *_factor_table(room),
         *_size_table(room),
+        *_crowding_table(crowded),
         *_cost_table(paid, len(with_terms)),
         *(_supported(", ".join(names), classes[names[0]], able[names[0]], request) for names in alike),
         *(_line(f"{name} has no copy: {why}") for name, why in without_copy.items()),
@@ -203,6 +208,17 @@ def _size_table(room: Sequence[Room]) -> list[Block]:
 
 def _count(number: int | None) -> str:
     return DASH if number is None else f"{number:,}"
+
+
+def _crowding_table(crowded: Sequence[Crowding]) -> list[Block]:
+    rows = ((", ".join(one.recipients), f"{one.people:,}", numbers.percent(round(one.empty, 4))) for one in crowded)
+    return table(
+        "People whom the median class of each copy links to, and cells of as many people that hold no record",
+        ("copy of", ">people", ">empty"),
+        rows,
+        "decoys lie in empty cells, of no class of any copy; where few are like the classes, in a copy or in a coarser "
+        "one beside it, decoys are detectable",
+    )
 
 
 def _cost_table(paid: Sequence[RatioCost], recipients: int) -> list[Block]:

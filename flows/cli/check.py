@@ -14,7 +14,7 @@ from reports.document import Block, text
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
-from tasks.assessments.linkage.holdings import held_attributes
+from tasks.assessments.linkage.holdings import known_attributes
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
@@ -84,7 +84,7 @@ def check(
         ],
         "unplaced": [one.name for one in checked.columns.unplaced],
         "unreviewed": list(loaded.with_role(Role.UNREVIEWED)),
-        "known": list(held_attributes(loaded)),
+        "known": list(known_attributes(loaded, prepared)),
         "notes": list(checked.notes),
     }
     code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
@@ -108,9 +108,11 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             *_unreviewed_notes(loaded.request),
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
+            *_numeral_notes(prepared),
             *_misfit_notes(prepared),
             *_class_notes(loaded.request, prepared),
             *_decoy_notes(loaded.request, frame),
+            *_crowd_notes(loaded.request, prepared),
         )
         return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes)
 
@@ -124,6 +126,14 @@ def _closed(checked: CheckedRequest) -> bool:
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
     if unreviewed := request.with_role(Role.UNREVIEWED):
         yield f"withheld, because nobody has reviewed them: {', '.join(unreviewed)}; give each a role to release it"
+
+
+def _numeral_notes(prepared: Prepared) -> Iterator[str]:
+    if prepared.numerals:
+        yield (
+            f"columns of text that hold numbers are attacked as numbers: {', '.join(prepared.numerals)}; state their "
+            "type, or known_probability: 0 if nobody can know them"
+        )
 
 
 def _misfit_notes(prepared: Prepared) -> Iterator[str]:
@@ -166,6 +176,20 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
         yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
 
 
+def _crowd_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    if not any(recipient.decoys for recipient in request.recipients):
+        return
+    from tasks.decoys.scarcity import crowded_copies  # noqa: PLC0415  imports scikit-learn
+
+    for one in crowded_copies(request, prepared):
+        yield (
+            f"the least class of a copy ({', '.join(one.recipients)}) links to about {one.people:,} people; of cells "
+            f"with as many one in {round(1 / max(one.empty, 1e-9)):,} holds no record, as a decoy's must: decoys in "
+            "such copies, and in finer ones beside them, are likely to be too few, or detected. “assess decoys” "
+            "measures it; allow smaller classes, or release to these recipients apart"
+        )
+
+
 def _shown(checked: CheckedRequest) -> Iterator[Block]:
     request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     columns = (
@@ -185,7 +209,7 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         if one.encrypt_to:
             keys = ", ".join(f"{kind_of(key)} {fingerprint(key)}" for key in one.encrypt_to)
             yield f"encrypted: {request.format_for(one).value} for {one.id} to {keys}"
-    yield f"assumed known to an attacker: {', '.join(held_attributes(request))}\n"
+    yield f"assumed known to an attacker: {', '.join(known_attributes(request, prepared))}\n"
     failed = [one for one in validation.checks if not one.passed]
     cross = '<span class="failed">✗</span> {}: {}: {:,} of {:,}{}'
     for found in failed:

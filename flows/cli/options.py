@@ -4,13 +4,15 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.workspace import nearest_workspace, no_workspace
 from tasks.core.errors import BadInput
-from tasks.ledger.chain import Checkpoints
+
+if TYPE_CHECKING:
+    from tasks.ledger.chain import Checkpoints
 
 RequestArgument = Annotated[Path, typer.Argument(help="The release request, a YAML document.", show_default=False)]
 DEFAULT_WORKSPACE = Path("workspace")
@@ -69,7 +71,7 @@ DaskOption = Annotated[
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def checkpoints_of(anchors: Sequence[str]) -> Checkpoints:
+def checkpoints_of(anchors: Sequence[str]) -> "Checkpoints":
     """Heads of the ledger (``12:3f…``) and fingerprints of keys that were noted outside it."""
     heads = {}
     for number, colon, sha256 in (text.partition(":") for text in anchors if ":" in text):
@@ -79,6 +81,8 @@ def checkpoints_of(anchors: Sequence[str]) -> Checkpoints:
     keys = [text for text in anchors if ":" not in text]
     if not all(map(_SHA256.fullmatch, keys)):
         raise typer.BadParameter("a fingerprint is 64 hexadecimal digits, as releasegate key list shows it")
+    from tasks.ledger.chain import Checkpoints  # noqa: PLC0415  commands begin sooner without it
+
     return Checkpoints(heads, keys)
 
 

@@ -196,7 +196,8 @@ def _attack_row(view: FileView, fact: LinkageFact, attack: AttackFact) -> Row:
     taught = (
         f"{link_text(attack.trained, view.cells).with_interval} of those it was learned from" if attack.trained else ""
     )
-    notes = "; ".join(part for part in (f"by {used}" if used else "", taught, found.mark) if part)
+    bound = "at most: in blocks, told which records are of which" if attack.bound else ""
+    notes = "; ".join(part for part in (f"by {used}" if used else "", taught, bound, found.mark) if part)
     return (
         lines(title, small(notes) if notes else ""),
         f"{'sample' if attack.sampled else 'all'}, {view.cells.count(attack.figure.people)}",

@@ -58,6 +58,12 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         f"{people} of its people are expected in them. A record's candidates are that share of the people of its "
         "group, rounded up and at least one."
     )
+    if fact.profile.resources:
+        external = (
+            f"The recipient may consult {_number_of_resources(fact)}, one after the other. Each tier lists a share of "
+            f"the people of a group, of “{source}”, rounded up and at least one, who are equally likely to be the "
+            "person. Group sizes are of people, not of candidates."
+        )
     if fact.external.kind == "register":
         external = text(
             "The external data are a register, “{}”, which lists {} people (SHA-256 {}). A record's candidates are "
@@ -73,6 +79,9 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
             "one that an informed recipient knows, the people whose own released cell it is.",
         )
     )
+    if fact.profile.resources:
+        yield _resources(fact)
+        yield Paragraph(_reach(fact))
     after = fact.judged_in(fact.residual)
     baseline = numbers.risk(fact.baseline_maximum), DASH, view.share_out(fact.baseline_attacked_share), DASH, DASH
     yield Table(
@@ -110,6 +119,47 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         [_deterrent_row(one) for one in fact.deterrents],
     )
     yield _sensitivity_chart(view, fact)
+
+
+def _number_of_resources(fact: SequentialFact) -> str:
+    """How many resources the recipient consults, in words."""
+    number = len(fact.profile.resources)
+    return "one resource" if number == 1 else f"{numbers.integer(number)} resources"
+
+
+def _resources(fact: SequentialFact) -> Table:
+    rows: list[Row] = [
+        (
+            text(one.source),
+            numbers.amount(one.access_cost) if first else DASH,
+            numbers.percent(tier.people),
+            numbers.risk(tier.prior),
+        )
+        for one in fact.profile.resources
+        for first, tier in zip((True, *(False for _ in one.candidates)), one.candidates, strict=False)
+    ]
+    return Table(
+        "External resources in the order in which they are consulted, with whom each adds; costs in units",
+        "Resource 46 | Access 16r | People of a group 18r | Person among them 20r",
+        rows,
+    )
+
+
+def _reach(fact: SequentialFact) -> str:
+    reached, all_of_them = fact.resources_in_reach, len(fact.profile.resources)
+    if reached == all_of_them:
+        which = "Each of them may pay for the whole file"
+    else:
+        which = f"Of them the first {numbers.integer(reached)} may pay for the whole file, the others never"
+    return (
+        f"{which}: what it may bring, of all records together, exceeds its cost, even if nobody has been found before "
+        "it. The risk judged is that from a recipient to whom access to these, but for the first, is free; it is an "
+        "upper bound. Where each record's access is paid by itself, the risk is exact."
+    )
+
+
+def _unit(fact: SequentialFact) -> str:
+    return "people" if fact.profile.resources else "candidates"
 
 
 def _profile_rows(fact: SequentialFact) -> list[Row]:
@@ -222,13 +272,13 @@ def threshold_text(view: FileView, fact: SequentialFact) -> str:
     elif known == linked:
         safe = (
             f"The smallest group in which a record is safe from this recipient holds {numbers.integer(linked)} "
-            "candidates, whether or not access to the external data has been paid."
+            f"{_unit(fact)}, whether or not access to the external data has been paid."
         )
     else:
         safe = (
             f"The smallest group in which a record is safe from this recipient holds {numbers.integer(known)} "
-            f"candidates where access must be paid for that record alone, and {numbers.integer(linked)} once access is "
-            "paid: a cost that is sunk deters no longer."
+            f"{_unit(fact)} where access must be paid for that record alone, and {numbers.integer(linked)} once "
+            "access is paid: a cost that is sunk deters no longer."
         )
     tried = "For every size examined, the adversary tries every candidate." if below is None else None
     if below is not None and below > 1:
@@ -241,7 +291,7 @@ def threshold_text(view: FileView, fact: SequentialFact) -> str:
         safe,
         tried,
         f"The released records are in groups of {view.cells.count(fact.smallest_group)} to "
-        f"{view.cells.count(fact.largest_group)} candidates: {attacked} attacked.",
+        f"{view.cells.count(fact.largest_group)} {_unit(fact)}: {attacked} attacked.",
     )
 
 
@@ -281,7 +331,8 @@ def _group_chart(view: FileView, fact: SequentialFact) -> Chart:
     # Beyond the last threshold all values are 0, so that they reach to the edge.
     passed = fact.threshold_linked is not None and curve[-1].size >= fact.threshold_linked
     edges = [*(point.size - 0.5 for point in curve), right if passed else curve[-1].size + 0.5]
-    x = _size_axis(right, "candidates in the external data (group size)")
+    of_people = "people of the group (group size)"
+    x = _size_axis(right, of_people if fact.profile.resources else "candidates in the external data (group size)")
     band = Box((low, high), (-EDGE, EDGE), BAND)
 
     def steps(values: Sequence[float], style: tuple[str, float, str]) -> Line:
@@ -314,7 +365,7 @@ def _group_chart(view: FileView, fact: SequentialFact) -> Chart:
         "sequential",
         "Two panels over the group size: above, the probability that a record is re-identified, which falls to 0 at "
         "the group sizes named in the text; below, the released records by group size, from "
-        f"{view.cells.count(fact.smallest_group)} to {view.cells.count(fact.largest_group)} candidates.",
+        f"{view.cells.count(fact.smallest_group)} to {view.cells.count(fact.largest_group)} {_unit(fact)}.",
         "Probability of re-identification by a sequential adversary at each group size (top), and the groups in which "
         f"the released records are (bottom; shaded throughout{_bound_words(view, fact)}). Intervals of small groups, "
         "or with few records, are drawn as one.",

@@ -25,6 +25,16 @@ _RANGES: dict[str, _Range] = {
 
 
 @dataclass(frozen=True)
+class Resource:
+    """External data that the adversary may pay for, and tiers of candidates in it, the likeliest first."""
+
+    access_cost: float
+    candidates: tuple[tuple[float, float], ...]
+    """Of each tier the share of a group's people who are in it, and the probability that the target is."""
+    source: str = ""
+
+
+@dataclass(frozen=True)
 class AdversaryProfile:
     """Terms of a sequential adversary (Xia et al. 2015, sections 4.1 to 4.4); money in one currency, per record.
 
@@ -37,6 +47,9 @@ class AdversaryProfile:
     * discount γ, worth of a unit one step later, greater than 0, at most 1; 1 is an adversary who never loses patience,
       and the paper's figures come out at 0.9, which it does not print
     * confirmation κ, probability that a right exploit is recognized, greater than 0, at most 1; the paper has 1
+    * resources, where the external data are several or their candidates unlike (``tasks.adversary.consulting``), in the
+      order that they are consulted; the prior is of all together, the access cost of the first, and a group's size is
+      its people
 
     Raises ``ParameterError`` if a term is outside its range or not finite.
     """
@@ -52,10 +65,11 @@ class AdversaryProfile:
     max_penalties: int | None = None
     discount: float = 1.0
     confirmation: float = 1.0
+    resources: tuple[Resource, ...] = ()
 
     def __post_init__(self) -> None:
         for field in fields(AdversaryProfile):
-            if field.name != "max_penalties":
+            if field.name not in ("max_penalties", "resources"):
                 self._check_number(field.name)
         limit = self.max_penalties
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1):

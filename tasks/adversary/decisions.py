@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
+from tasks.adversary.consulting import Consulted, consulted, last_consulted
 from tasks.adversary.exploiting import (
     LARGEST_SIZE,
     WORTHWHILE,
@@ -51,9 +52,21 @@ def success(profile: AdversaryProfile, exploits: Floats, sizes: Integers) -> Flo
 
 def known_probability(profile: AdversaryProfile, sizes: Integers) -> Floats:
     """P_reid where the adversary knows the group size before paying for access; sizes of shape (n,), from 1."""
-    start = exploiting(profile, sizes)
+    start = started(profile, sizes)
     accessed = access_pays(profile, linked_worth(profile, start))
-    return np.where(accessed, success(profile, start.exploits, sizes), 0.0)
+    return np.where(accessed, success_after_access(profile, start, sizes), 0.0)
+
+
+def started(profile: AdversaryProfile, sizes: Integers) -> Start:
+    """The linked start of groups: by candidates or, with several resources, by people. Errors as of ``exploiting``."""
+    return consulted(profile, sizes) if profile.resources else exploiting(profile, sizes)
+
+
+def success_after_access(profile: AdversaryProfile, start: Start, sizes: Integers) -> Floats:
+    """Probability of re-identification once access is paid; 0 where linking is not worth its cost."""
+    if isinstance(start, Consulted):
+        return np.where(linked_worth(profile, start) > 0, start.found, 0.0)
+    return success(profile, exploits_after_access(profile, start), sizes)
 
 
 def known_threshold(profile: AdversaryProfile) -> int | None:
@@ -62,6 +75,10 @@ def known_threshold(profile: AdversaryProfile) -> int | None:
     None if no size below 2^53 deters. Raises ``ParameterError`` if the plan cannot be solved in reasonable time. The
     value of access does not increase with the size, so the threshold is searched by halving.
     """
+    if profile.resources:
+        last = last_consulted(profile, LARGEST_SIZE)
+        attacked = access_pays(profile, linked_worth(profile, consulted(profile, np.arange(1, last + 1))))
+        return int(np.flatnonzero(attacked).max(initial=-1)) + 2
     if never_deterred(profile):
         return None
     last = largest_holding(

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
+from tasks.adversary.consulting import heaviest
 from tasks.adversary.decisions import (
     access_pays,
     access_worth,
@@ -29,7 +30,8 @@ from tasks.adversary.decisions import (
     known_probability,
     known_threshold,
     linked_worth,
-    success,
+    started,
+    success_after_access,
 )
 from tasks.adversary.exploiting import LARGEST_SIZE, WORTHWHILE, Integers, exploiting, largest_exploited
 from tasks.adversary.group_sizes import (
@@ -85,7 +87,7 @@ def solve(profile: AdversaryProfile, max_group_size: int) -> Solution:
     ``max_group_size`` is a whole number from 1 to 10,000,000.
     """
     sizes = np.arange(1, checked_people(max_group_size, "max_group_size", _LARGEST_SOLUTION) + 1)
-    start = exploiting(profile, sizes)
+    start = started(profile, sizes)
     linked = linked_worth(profile, start)
     exploits = exploits_after_access(profile, start)
     sunk = np.flatnonzero(linked == 0)
@@ -94,7 +96,7 @@ def solve(profile: AdversaryProfile, max_group_size: int) -> Solution:
         linked_value=np.append(0.0, linked),
         access_value=access_worth(profile, np.append(0.0, linked)),
         expected_exploits=np.append(0.0, exploits),
-        success_probability=np.append(0.0, success(profile, exploits, sizes)),
+        success_probability=np.append(0.0, success_after_access(profile, start, sizes)),
         sink_threshold=int(sizes[sunk[0]]) if len(sunk) else None,
     )
 
@@ -139,19 +141,17 @@ def access_densities(profile: AdversaryProfile, external_size: int) -> tuple[flo
 
 def sink_probability(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
     """P_reid of records once access is paid: its cost is sunk and decides nothing any more."""
-    return _by_distinct(
-        lambda sizes: success(profile, exploits_after_access(profile, exploiting(profile, sizes)), sizes), group_sizes
-    )
+    return _by_distinct(lambda sizes: success_after_access(profile, started(profile, sizes), sizes), group_sizes)
 
 
 def exploits_made(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
     """Expected number of exploits if none succeeds, once access is paid (Fig. 8)."""
-    return _by_distinct(lambda sizes: exploits_after_access(profile, exploiting(profile, sizes)), group_sizes)
+    return _by_distinct(lambda sizes: exploits_after_access(profile, started(profile, sizes)), group_sizes)
 
 
 def linked_values(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
     """W(g), value of records once access is paid."""
-    return _by_distinct(lambda sizes: linked_worth(profile, exploiting(profile, sizes)), group_sizes)
+    return _by_distinct(lambda sizes: linked_worth(profile, started(profile, sizes)), group_sizes)
 
 
 def access_values(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
@@ -174,7 +174,8 @@ def baseline_payoff(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats
 
 def baseline_risk(profile: AdversaryProfile, group_sizes: ArrayLike) -> Floats:
     """π/g where the payoff of the adversary who exploits one candidate is greater than 0, else 0 (eq. 7)."""
-    chance = profile.prior / checked_sizes(group_sizes)
+    sizes = checked_sizes(group_sizes)
+    chance = heaviest(profile, sizes.astype(np.float64)) if profile.resources else profile.prior / sizes
     return np.where(profile.gain * chance * WORTHWHILE > _baseline_costs(profile), chance, 0.0)
 
 
@@ -185,6 +186,14 @@ def _baseline_costs(profile: AdversaryProfile) -> float:
 
 def _linked_by_size(profile: AdversaryProfile, people: int) -> Floats:
     """W by size from 0, as far as there is a value and no further than the external data are large."""
+    if profile.resources:
+        raise ParameterError(
+            "a belief is of one resource whose candidates are alike",
+            where="resources",
+            expected="none",
+            got=f"{len(profile.resources)} of them",
+            fix="ask for groups of known size",
+        )
     last = largest_exploited(profile, people)
     if last > _LARGEST_SOLUTION:
         raise ParameterError(

@@ -20,8 +20,9 @@ from typing import Any
 
 import scipy
 
-from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.adversary import AdversaryProfile, Resource
 from tasks.core.errors import ParameterError
+from tasks.request.adversary_terms import ConsultedResource, total_prior
 from tasks.request.model import AdversaryTerms, Recipient
 
 DEFAULT_PRIOR = 0.99
@@ -55,11 +56,13 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
         "discount": (DEFAULT_DISCOUNT, "default: waiting costs nothing"),
         "confirmation": (1.0, "default: a right match is recognized"),
     }
-    if declared.prior is None:
+    if declared.resources:
+        terms |= _of_resources(declared.resources)
+    elif declared.prior is None:
         terms["prior"] = _prior(listed, people)
     elif listed and declared.prior < (share := min(listed / people, DEFAULT_PRIOR)):
         raise _below_register(recipient, declared.prior, share)
-    for name in (name for name in AdversaryTerms.model_fields if name != "because"):
+    for name in AdversaryTerms.model_fields.keys() - {"because", "resources"}:
         value = getattr(declared, name)
         if value is not None or (name == "max_penalties" and name in declared.model_fields_set):
             terms[name] = (value, _DECLARED)
@@ -69,6 +72,21 @@ def derive_profile(recipient: Recipient, listed: int | None = None, people: int 
         AdversaryProfile(**{name: value for name, (value, _) in terms.items()}),
         {name: origin for name, (_, origin) in terms.items()},
     )
+
+
+def _of_resources(declared: tuple[ConsultedResource, ...]) -> dict[str, _Term]:
+    resources = tuple(
+        Resource(one.access_cost, tuple((tier.people, tier.probability) for tier in one.candidates), one.source)
+        for one in declared
+    )
+    terms: dict[str, _Term] = {
+        "prior": (total_prior(declared), "adversary.resources: of all together"),
+        "access_cost": (declared[0].access_cost, "adversary.resources: of the first"),
+    }
+    # One whose candidates are as likely as anybody is the paper's.
+    (tiers, *more) = (one.candidates for one in resources)
+    is_the_paper_s = not more and len(tiers) == 1 and tiers[0][0] == tiers[0][1]
+    return terms if is_the_paper_s else terms | {"resources": (resources, _DECLARED)}
 
 
 def _of_stakes(recipient: Recipient) -> dict[str, _Term]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
+from tasks.adversary.consulting import consulted
 from tasks.adversary.decisions import exploits_after_access, linked_worth
 from tasks.adversary.exploiting import Integers, constant_cost, exploiting_among, table_ends, too_large
 from tasks.adversary.group_sizes import expected_candidates
@@ -43,6 +44,10 @@ def least_favourable(profile: AdversaryProfile, people: Integers) -> Attack:
 
     Raises ``ParameterError`` if the plan cannot be solved in reasonable time.
     """
+    if profile.resources:
+        start = consulted(profile, people)
+        worth = linked_worth(profile, start)
+        return Attack(worth, np.where(worth > 0, start.found, 0.0), exploits_after_access(profile, start))
     distinct, place = np.unique(people, return_inverse=True)
     few = len(distinct) <= _FEW and distinct[-1:].max(initial=1) <= _SMALL
     if few or constant_cost(profile) is not None:

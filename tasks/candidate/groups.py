@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.fmdp import exploits_made, linked_values, sink_probability
+from tasks.adversary.consulting import alike, consulted, freed
+from tasks.adversary.decisions import access_pays
+from tasks.adversary.fmdp import expected_linked_values, exploits_made, linked_values, sink_probability
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
 from tasks.adversary.profile import DerivedProfile, derive_profile
 from tasks.adversary.rounding import Attack, least_favourable
+from tasks.adversary.unsure_access import least_favourable_belief
 from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.suppression import suppressed
@@ -38,12 +41,13 @@ class Groups:
     """People in the external data."""
     people: Counts | None = None
     """People of each group where the prior says how many of them are listed; None with a register, which counts."""
+    population: int = 0
+    """People in all, likewise; 0 with a register."""
 
     def smallest(self, number: int = 8) -> "Groups":
         """The groups with the fewest candidates."""
         first = np.argsort(self.candidates, kind="stable")[:number]
-        people = None if self.people is None else self.people[first]
-        return Groups(self.candidates[first], self.densities[first], self.records[first], self.external_size, people)
+        return self._at(first, self.records[first])
 
     def distinct(self) -> "Groups":
         """The same groups, equal ones as one with all their records."""
@@ -52,8 +56,13 @@ class Groups:
         new = (candidates[1:] != candidates[:-1]) | (densities[1:] != densities[:-1])
         first = np.flatnonzero(np.append(True, new))
         records = np.add.reduceat(self.records[order], first)
-        people = None if self.people is None else self.people[order][first]
-        return Groups(candidates[first], densities[first], records, self.external_size, people)
+        return self._at(order[first], records)
+
+    def _at(self, places: NDArray[np.intp], records: Counts) -> "Groups":
+        people = None if self.people is None else self.people[places]
+        return replace(
+            self, candidates=self.candidates[places], densities=self.densities[places], records=records, people=people
+        )
 
 
 def collected_groups(table: CountIndex, prior: float) -> Groups:
@@ -114,7 +123,7 @@ def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Co
         external = expected_listed(prior, total)
     else:
         return Groups(listed, people / total, records, int(table.listed.sum()))
-    return Groups(candidates, people / total, records, external, np.maximum(people, 1))
+    return Groups(candidates, people / total, records, external, np.maximum(people, 1), total)
 
 
 def attack_on(profile: AdversaryProfile, groups: Groups) -> Attack:
@@ -126,6 +135,32 @@ def attack_on(profile: AdversaryProfile, groups: Groups) -> Attack:
     for row, function in enumerate((linked_values, sink_probability, exploits_made)):
         figures[row, listed] = function(profile, groups.candidates[listed])
     return Attack(*figures)
+
+
+def believed_worth(profile: AdversaryProfile, groups: Groups, threshold: float | None = None) -> float:
+    """W of all records, expected by one who only believes the groups binomial; ``threshold`` as of the bound."""
+    densities, records = groups.densities, groups.records
+    if profile.resources:
+        return max(believed_worth(one, groups, threshold) for one in alike(profile))
+    if groups.people is None:
+        return float(records @ expected_linked_values(profile, densities, groups.external_size))
+    return least_favourable_belief(profile, densities, records, groups.population, threshold)
+
+
+def within_reach(profile: AdversaryProfile, groups: Groups) -> AdversaryProfile:
+    """The adversary who attacks a whole file, whose resources are each paid once: those that may be, and then free.
+
+    An upper bound. A resource is paid for only where what it may bring, of all records if none has been found yet and
+    nothing more is fined, exceeds its cost; whoever need not pay tries no fewer candidates.
+    """
+    if len(profile.resources) < 2 or groups.people is None:
+        return profile
+    opened = consulted(freed(profile), groups.people).opened
+    for place, one in enumerate(profile.resources[1:], start=1):
+        worth = np.maximum(profile.discount * opened[place] - profile.link_cost, 0.0)
+        if not access_pays(replace(profile, access_cost=one.access_cost), np.asarray(worth @ groups.records)):
+            return freed(profile, place)
+    return freed(profile)
 
 
 def recipient_profile(recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]) -> DerivedProfile:

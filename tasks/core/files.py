@@ -8,13 +8,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from zipfile import BadZipFile
 
-import numpy as np
-from numpy.lib.npyio import NpzFile
-
 from tasks.core.errors import StageFailed, WorkspaceError, unreadable_intermediate
+
+if TYPE_CHECKING:
+    from numpy.lib.npyio import NpzFile
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -156,15 +156,19 @@ def checked(stored: Artifact) -> Path:
 
 def save_arrays(path: Path, about: object, **arrays: Any) -> None:
     """Write arrays, and what JSON says about them, to an ``.npz`` file without pickled objects."""
+    import numpy as np  # noqa: PLC0415  commands begin sooner without it
+
     np.savez(path, allow_pickle=False, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays)
 
 
 @contextmanager
-def saved_arrays(path: Path, stage: str) -> Iterator[tuple[Any, NpzFile]]:
+def saved_arrays(path: Path, stage: str) -> Iterator[tuple[Any, "NpzFile"]]:
     """What ``save_arrays`` wrote in a stage: what JSON says about the arrays, and the arrays by name.
 
     Raises ``StageFailed`` if the file is missing or damaged, or does not hold what the block expects.
     """
+    import numpy as np  # noqa: PLC0415
+
     try:
         with np.load(path, allow_pickle=False) as arrays:
             yield json.loads(arrays["about"].tobytes()), arrays

@@ -142,11 +142,12 @@ def ranked(
     `ratio` is the number of kept classes a decoy, t, from 1; `barred` cells are left out. A ParameterError says that no
     cell is left, and what would give some.
     """
-    usable = cells.usable if barred is None else cells.usable & ~barred
+    barred = np.zeros(len(cells), dtype=bool) if barred is None else barred
+    usable = cells.usable & ~barred
     inside = np.flatnonzero(usable & cells.in_band(band))
     eligible = inside[_Bins(cells, ratio, by_people=band.blends).fit(inside)]
     if len(eligible) == 0:
-        raise _nothing_to_offer(cells, int(usable.sum()), len(inside), ratio)
+        raise _nothing_to_offer(cells, int(usable.sum()), len(inside), ratio, int((cells.usable & barred).sum()))
     keys = log_likeness(cells, eligible, generator) + generator.gumbel(size=len(eligible))
     return np.asarray(eligible[np.argsort(-keys, kind="stable")])
 
@@ -243,8 +244,10 @@ class _Bins:
         return int(sizes[place])
 
 
-def _nothing_to_offer(cells: DecoyCells, usable: int, inside: int, ratio: int) -> ParameterError:
-    if not usable:
+def _nothing_to_offer(cells: DecoyCells, usable: int, inside: int, ratio: int, barred: int) -> ParameterError:
+    if barred > usable:
+        fix = "release to recipients of coarser copies apart: cells in their classes cannot be used"
+    elif not usable:
         fix = "release with a smaller minimum class size or a finer generalization (see the feasibility table)"
     elif not inside:
         fix = f"widen the band of risk factors; a factor is {cells.least_linked} over the people of a cell"
@@ -257,6 +260,7 @@ def _nothing_to_offer(cells: DecoyCells, usable: int, inside: int, ratio: int) -
         where=f"{len(cells)} candidates, ratio {ratio}",
         expected=f"cells without an original record, in the band, with {ratio} real classes of a half-octave of people "
         "and of a size that their people suffice for",
-        got=f"{usable} usable cells, {inside} of them in the band, none with such classes",
+        got=f"{usable} usable cells, {inside} of them in the band, none with such classes"
+        + (f"; {barred} more in classes of other copies" if barred else ""),
         fix=fix,
     )

@@ -2,6 +2,8 @@
 
 A column is a number where the request says so and its texts can be written again from numbers; else its texts are
 codes. A text column whose values are mostly different is refused: whatever a decoy had there would be one person's own.
+Where it holds many numbers that recur, in any usual notation, they are numbers out of a list: decoys have none of their
+own, but sums and products that real records keep to are found.
 
 ``draw_records`` is all that the rest asks of how records are invented: classes in, values by column out.
 """
@@ -132,20 +134,44 @@ def _column(texts: pd.Series, kind: ValueType) -> OutboundColumn:
     """A column of numbers or dates if its texts are written alike or with a fixed number of decimals; else of codes."""
     codes, distinct = pd.factorize(texts)
     known = [str(value) for value in distinct]
+    recurring = _FEW < len(known) <= np.count_nonzero(codes >= 0) / 2
     if kind is ValueType.DATE:
         days = _days(known)
         if days is not None:
             write, read = partial(_written, write=_day), _read_days
             return OutboundColumn(np.append(days, np.nan)[codes], write, read, ValueKind.DATE)
-    elif kind in (ValueType.INTEGER, ValueType.NUMBER):
-        numbers = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
-        fixed = [f"{{:.{count}f}}".format for count in range(1, _MOST_DECIMALS + 1)]
-        formats: list[Callable[[float], str]] = [written_number, *fixed]
-        for form in formats if known and np.isfinite(numbers).all() else ():
-            if [form(value) for value in numbers.tolist()] == known:
-                values = np.append(numbers, np.nan)[codes]
-                return OutboundColumn(values, partial(_written, write=form), _read_numbers)
+    elif known and (kind is not ValueType.TEXT or recurring):
+        out_of = ValueKind.LISTED if kind is ValueType.TEXT else ValueKind.NUMBER
+        for clean, form in [*_PLAIN, *(_LOCAL if kind is ValueType.TEXT else ())]:
+            numbers = pd.to_numeric(pd.Series(map(clean, known), dtype=object), errors="coerce").to_numpy(np.float64)
+            if np.isfinite(numbers).all() and [form(value) for value in numbers.tolist()] == known:
+                values, read = np.append(numbers, np.nan)[codes], partial(_read_numbers, clean=clean)
+                return OutboundColumn(values, partial(_written, write=form), read, out_of)
     return _coded(np.where(codes < 0, len(known), codes).astype(np.int64), [*known, None])
+
+
+_Notation = tuple[Callable[[str], str], Callable[[float], str]]
+"""A number's text as programs read it, and the text of a number."""
+_SWAPPED = str.maketrans(",.", ".,")
+_PLAIN: list[_Notation] = [
+    (str, form) for form in (written_number, *(f"{{:.{count}f}}".format for count in range(1, _MOST_DECIMALS + 1)))
+]
+
+
+def _local(count: int, *, grouped: bool, comma: bool) -> _Notation:
+    """Fixed decimals, thousands apart or not, with a decimal point or comma."""
+    plain = f"{{:{',' if grouped else ''}.{count}f}}".format
+    if comma:
+        return (lambda text: text.translate(_SWAPPED).replace(",", "")), lambda value: plain(value).translate(_SWAPPED)
+    return (lambda text: text.replace(",", "")), plain
+
+
+_LOCAL = [
+    _local(count, grouped=grouped, comma=comma)
+    for count in range(_MOST_DECIMALS + 1)
+    for grouped in (True, False)
+    for comma in (False, True)
+]
 
 
 def _coded(codes: Column, known: Texts) -> OutboundColumn:
@@ -177,8 +203,8 @@ def _written(drawn: Column, write: Callable[[float], str]) -> Texts:
     return [None if np.isnan(value) else write(value) for value in drawn.tolist()]
 
 
-def _read_numbers(texts: Texts) -> Column:
-    return np.array([np.nan if text is None else float(text) for text in texts])
+def _read_numbers(texts: Texts, clean: Callable[[str], str] = str) -> Column:
+    return np.array([np.nan if text is None else float(clean(text)) for text in texts])
 
 
 def _read_days(texts: Texts) -> Column:

@@ -25,7 +25,11 @@ LEAST_RECORDS = 20
 EXCEPTIONS = 0.01
 """Share of the real records that may break what the others keep to."""
 DIGITS = 7
-"""Decimals of a column, or of a coefficient, that are looked at."""
+"""Decimals of a coefficient that are looked at."""
+_COLUMN_DIGITS = 12
+"""Decimals of a column that are looked at: small values have many."""
+_MOST_OVER = 12
+"""Columns of numbers of which products of two over a third are looked at."""
 _ACTIVE = 0.3
 """Share of its unit that a column's rounding leaves open at least; where less is, another column is the rounded one."""
 _TIMES, _OVER = " \u00d7\x1f ", " \u00f7\x1f "
@@ -63,13 +67,16 @@ def derived(columns: Columns, kinds: Kinds) -> dict[str, Floats]:
 
 
 def combined(numbers: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Products and ratios of each two columns of numbers."""
+    """Products and ratios of each two columns of numbers; of not too many also products of two over a third."""
     found = {}
     with np.errstate(all="ignore"):
         for one, other in permutations(numbers, 2):
             if one < other:
                 found[one + _TIMES + other] = numbers[one] * numbers[other]
             found[one + _OVER + other] = numbers[one] / numbers[other]
+        for one, other, third in permutations(numbers, 3) if len(numbers) <= _MOST_OVER else ():
+            if one < other:
+                found[one + _TIMES + other + _OVER + third] = numbers[one] * numbers[other] / numbers[third]
     return {name: np.where(np.isfinite(values), values, np.nan) for name, values in found.items()}
 
 
@@ -178,7 +185,7 @@ def inputs_of(columns: Columns, kinds: Kinds, names: Iterable[str]) -> dict[str,
 
 
 def _parts(name: str) -> list[str]:
-    """The two columns of a product or ratio, or the name alone."""
+    """The columns of a product or ratio, or the name alone."""
     return name.replace(_OVER, _TIMES).split(_TIMES)
 
 
@@ -231,7 +238,7 @@ def roundest(low: float, high: float) -> float:
 def unit_of(values: Floats) -> float:
     """Smallest step of the known values; 0 where they have too many decimals."""
     decimals = decimals_of(values)
-    return 0.0 if decimals is None or decimals > DIGITS else 10.0**-decimals
+    return 0.0 if decimals is None or decimals > _COLUMN_DIGITS else 10.0**-decimals
 
 
 def varies(values: Column) -> bool:

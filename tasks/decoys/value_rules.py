@@ -148,7 +148,8 @@ def orders(columns: Columns, kinds: Kinds) -> tuple[Order, ...]:
     for one, other in combinations(numbers_of(columns), 2):
         both = ~np.isnan(columns[one]) & ~np.isnan(columns[other])
         first, second = columns[one][both], columns[other][both]
-        alike = kind_of(one, kinds) is kind_of(other, kinds) and len(first) >= LEAST_RECORDS
+        dated = [kind_of(name, kinds) is ValueKind.DATE for name in (one, other)]
+        alike = dated[0] is dated[1] and len(first) >= LEAST_RECORDS
         if alike and max(first.min(), second.min()) <= min(first.max(), second.max()):
             if (first <= second).all():
                 found.append(Order(one, other, bool((first < second).all())))

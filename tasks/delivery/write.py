@@ -144,7 +144,7 @@ def score_again(
     StageFailed says that the file cannot be read.
     """
     names = scored_names(request, prepared)
-    codes, weights = _coded_again(path, request, prepared, names, real)
+    codes, (weights, _) = _coded_again(path, request, prepared, names, real)
     chances = known_probabilities(request)
     table = ScoreTable(tuple(names), codes, tuple(chances[name] for name in names), weights)
     return score_figure(scores(table, request.policy.combined), request.policy.combined)
@@ -156,10 +156,13 @@ def _coded_again(
     prepared: Prepared,
     names: Sequence[str],
     real: NDArray[np.bool_] | None,
-) -> tuple[NDArray[np.integer], tuple[Floats, ...]]:
-    """Codes of the real rows by column, and the weight of each value of each column."""
-    columns = columns_of_file(path, request, names, real, group_sensitivities(request, prepared.hierarchies))
-    return np.column_stack([columns[name].codes for name in names]), tuple(columns[name].weights for name in names)
+) -> tuple[NDArray[np.integer], tuple[tuple[Floats, ...], ...]]:
+    """Codes of the real rows by column, and the greatest and the least weight of each value of each column."""
+    of_groups = [group_sensitivities(request, prepared.hierarchies, lightest=least) for least in (False, True)]
+    heavy = columns_of_file(path, request, names, real, of_groups[0])
+    light = {**heavy, **columns_of_file(path, request, list(of_groups[1]), real, of_groups[1])}
+    weights = tuple(tuple(columns[name].weights for name in names) for columns in (heavy, light))
+    return np.column_stack([heavy[name].codes for name in names]), weights
 
 
 def expected_again(path: Source, candidate: Candidate, real: NDArray[np.bool_], presence: Floats) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tasks.generalization.game import TIE, Floats
 from tasks.generalization.problem import Problem, by_profile
-from tasks.microdata.cube import cells_at
+from tasks.microdata.cube import NodeCounts
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
@@ -54,35 +54,40 @@ def search(
     chosen = np.full(len(codes), -1, dtype=np.intp)
     best = np.full(len(codes), -np.inf)
     searched = np.zeros(len(codes), dtype=np.int64)
+    counts = NodeCounts(problem.people, problem.lattice, problem.hierarchies)
     for rows, profiles, kept in by_profile(problem, codes, floor):
         values = problem.payoffs.benefit * kept
         order = np.argsort(-np.round(values, _DECIMALS), axis=1, kind="stable")
         nodes, falling = (np.ascontiguousarray(side.T) for side in (order, np.take_along_axis(values, order, axis=1)))
         for start in range(0, len(rows), _BLOCK):
             active, profile = rows[start : start + _BLOCK], profiles[start : start + _BLOCK]
-            own, payoff, node = codes[active], best[active], chosen[active]
+            own, payoff, node = counts.leaves(codes[active]), best[active], chosen[active]
             for rank in range(len(problem.lattice)):
-                bound = falling[rank][profile]
-                possible = (bound >= payoff - TIE) & np.isfinite(bound)
+                bound = falling[rank].take(profile)
+                possible = bound >= payoff - TIE
+                if floor is not None:
+                    possible &= np.isfinite(bound)
                 if not possible.all():
                     done = active[~possible]
-                    chosen[done], best[done] = node[~possible], payoff[~possible]
-                    active, profile, bound, own, payoff, node = (
-                        each[possible] for each in (active, profile, bound, own, payoff, node)
+                    chosen[done], best[done], searched[done] = node[~possible], payoff[~possible], rank
+                    active, profile, bound, payoff, node = (
+                        each[possible] for each in (active, profile, bound, payoff, node)
                     )
+                    own = own[:, possible]
                 if len(active) == 0:
                     break
-                searched[active] += 1
-                tried = nodes[rank][profile]
-                people = problem.people.count(cells_at(own, problem.lattice.nodes[tried], problem.hierarchies))
-                found = problem.payoffs.publisher(bound, people)
+                tried = nodes[rank].take(profile)
+                people = counts.count(own, tried)
+                if rule is Rule.NO_ATTACK:  # what nobody attacks pays its value
+                    found = np.where(problem.payoffs.attacked(people), -np.inf, bound)
+                else:
+                    found = problem.payoffs.publisher(bound, people)
                 if charge is not None:
                     found = found - charge(people)
-                if rule is Rule.NO_ATTACK:
-                    found[problem.payoffs.attacked(people)] = -np.inf
-                better = found > payoff + TIE
-                equal = ~better & (found >= payoff - TIE) & (tried < node)
-                node = np.where(better | equal, tried, node)
-                payoff = np.maximum(found, payoff)
-            chosen[active], best[active] = node, payoff
+                near = np.flatnonzero((found >= payoff - TIE) & (found > -np.inf))
+                better = found[near] > payoff[near] + TIE
+                first = tried[near] < node[near]
+                node[near] = np.where(better | first, tried[near], node[near])
+                payoff[near] = np.maximum(found[near], payoff[near])
+            chosen[active], best[active], searched[active] = node, payoff, len(problem.lattice)
     return chosen, best, searched

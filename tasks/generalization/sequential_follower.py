@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.consulting import freed, last_consulted
 from tasks.adversary.decisions import access_pays, access_worth, known_threshold
 from tasks.adversary.exploiting import LARGEST_SIZE, largest_exploited
 from tasks.adversary.fmdp import (
@@ -176,7 +177,8 @@ class _Plan:
 
 @lru_cache(maxsize=_PLANS_KEPT)
 def _plan(profile: AdversaryProfile, belief: Belief, population: int) -> _Plan:
-    last = largest_exploited(profile, min(LARGEST_SIZE, population))
+    exploited = last_consulted if profile.resources else largest_exploited
+    last = exploited(profile, min(LARGEST_SIZE, population))
     worthwhile = min(int((last + 2) / profile.prior) + 2, population)
     longest = min(worthwhile, _LONGEST_TABLE)
     figures = np.zeros((2, longest + 2))
@@ -188,7 +190,8 @@ def _plan(profile: AdversaryProfile, belief: Belief, population: int) -> _Plan:
 def _solved(profile: AdversaryProfile, belief: Belief, population: int, people: Counts) -> Floats:
     """P_reid and the worth of the attack at numbers of people from 1; shape (2, n)."""
     if belief is not Belief.UNKNOWN:
-        known, attack = _as_known(profile, belief), least_favourable(profile, people)
+        known = _as_known(profile, belief)
+        attack = least_favourable(known, people)
         worth = np.maximum(access_worth(known, attack.worth), 0.0)
         return np.stack([np.where(access_pays(known, attack.worth), attack.risk, 0.0), worth])
     candidates = expected_candidates(profile.prior, people)
@@ -200,4 +203,6 @@ def _solved(profile: AdversaryProfile, belief: Belief, population: int, people: 
 
 def _as_known(profile: AdversaryProfile, belief: Belief) -> AdversaryProfile:
     """Access that is paid anyway is access that is free."""
-    return replace(profile, access_cost=0.0) if belief is Belief.SUNK else profile
+    if belief is not Belief.SUNK:
+        return profile
+    return replace(freed(profile) if profile.resources else profile, access_cost=0.0)

@@ -18,6 +18,13 @@ from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueT
 
 UNKNOWN = 0.0
 KNOWN = 1.0
+_SPACE, _MONEY = "[\\s\u00a0\u202f\"'(]*", "[%$\u20ac\u00a3\u00a5)]*"
+_NUMERAL = (
+    f"{_SPACE}{_MONEY}{_SPACE}[+\u2212-]?{_SPACE}"
+    "[0-9][0-9.,'\u2019_\\s\u00a0\u202f]*(?:[eE][+-]?[0-9]+)?"
+    f"{_MONEY}{_SPACE}{_MONEY}"
+)
+_MOSTLY_NUMERALS = 0.9
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,8 @@ class Prepared:
     """Further columns that are counted or weighed: for the combined score, record linkage and k-anonymity."""
     register: Register | None = None
     """The external register; None where the request names none."""
+    numerals: tuple[str, ...] = ()
+    """Released columns of text that hold numbers."""
     withheld: dict[str, Codes] = field(default_factory=dict)
     """Codes by record of the withheld direct identifiers that many records share, and of the parts of withheld dates.
     """
@@ -88,6 +97,16 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
 def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:
     """Outbound columns that may be known of a person: all but those of which the request states a probability of 0."""
     return tuple(name for name in request.outbound if request.attributes[name].known_probability != UNKNOWN)
+
+
+def holds_numbers(levels: pd.Index) -> bool:
+    """Whether nine in ten of a column's distinct values are numbers, in any notation: quoted, grouped, with a currency.
+
+    What a column is called does not make it less identifying, so neither does its being typed as text.
+    """
+    return (
+        len(levels) > 0 and float(pd.Series(levels, dtype="string").str.fullmatch(_NUMERAL).mean()) >= _MOSTLY_NUMERALS
+    )
 
 
 def presumed_columns(request: ReleaseRequest) -> tuple[str, ...]:
@@ -127,10 +146,18 @@ def coded_rows(
 
 
 def value_weights(
-    request: ReleaseRequest, prepared: Prepared, names: Sequence[str], codes: NDArray[np.integer]
+    request: ReleaseRequest,
+    prepared: Prepared,
+    names: Sequence[str],
+    codes: NDArray[np.integer],
+    *,
+    lightest: bool = False,
 ) -> tuple[NDArray[np.float64], ...]:
-    """Sensitivity of each value of the columns that ``coded_rows`` has coded; of quasi-identifiers, of each group."""
-    groups = group_sensitivities(request, prepared.hierarchies)
+    """Sensitivity of each value of the columns that ``coded_rows`` has coded; of quasi-identifiers, of each group.
+
+    ``lightest``: of each group the least weight of a value, in place of the greatest.
+    """
+    groups = group_sensitivities(request, prepared.hierarchies, lightest=lightest)
     return tuple(
         prepared.columns[name].weights
         if name not in request.quasi_identifiers
@@ -148,22 +175,27 @@ def _weights_on_axis(hierarchy: Hierarchy, given: SensitivityWeights | None, len
     return weights
 
 
-def group_sensitivities(request: ReleaseRequest, hierarchies: Mapping[str, Hierarchy]) -> dict[str, SensitivityWeights]:
+def group_sensitivities(
+    request: ReleaseRequest, hierarchies: Mapping[str, Hierarchy], *, lightest: bool = False
+) -> dict[str, SensitivityWeights]:
     """Weights of the groups of the quasi-identifiers that are sensitive too, by label.
 
     A group weighs as much as the heaviest of its values, and nothing where it is all of them: an upper bound on what
     the group tells. (Orooji & Knapp 2019 weigh an occupation, which they count as known too, and release no groups.)
+    As the lightest of them it bounds from below what a share is taken of.
     """
-    found = {}
+    found, extreme = {}, min if lightest else max
     for name, hierarchy in hierarchies.items():
         given = request.attributes[name].sensitivity
         if given is not None:
-            values: dict[str, float] = dict.fromkeys(hierarchy.axis_labels, 0.0)
+            values: dict[str, float] = {}
             for level, labels in enumerate(hierarchy.labels[:-1]):
                 for leaf, group in zip(hierarchy.labels[0], hierarchy.groups[:, level], strict=True):
                     weight = given.values.get(leaf, given.default)
-                    values[labels[group]] = max(values[labels[group]], weight)
-            found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=max(values.values()))
+                    values[labels[group]] = extreme(values.get(labels[group], weight), weight)
+            values = dict.fromkeys(hierarchy.axis_labels, 0.0) | values
+            default = extreme(values.values())
+            found[name] = SensitivityWeights(attribute=given.attribute, values=values, default=default)
     return found
 
 

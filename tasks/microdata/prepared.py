@@ -14,7 +14,7 @@ import pandas as pd
 from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
 from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, numbered_column
+from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, holds_numbers, numbered_column
 from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.fit import check_room
 from tasks.microdata.hierarchy import Hierarchy
@@ -24,7 +24,7 @@ from tasks.microdata.read import is_parquet, read_domains, read_microdata, read_
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.microdata.withheld import Factorized, withheld_columns
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest
+from tasks.request.model import ReleaseRequest, ValueType
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,13 @@ class People:
             {name: found[name] for name in request.attributes},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
             self.register,
-            dict(withheld_columns(request, direct)),
-            tuple(presences(kept, self.domains)),
+            numerals=tuple(
+                name
+                for name in coded_attributes(request)
+                if request.attributes[name].type is ValueType.TEXT and holds_numbers(joined[name][1])
+            ),
+            withheld=dict(withheld_columns(request, direct)),
+            listed=tuple(presences(kept, self.domains)),
         )
 
 
@@ -197,6 +202,7 @@ def save(prepared: Prepared, path: Path) -> None:
         "distinct_values": prepared.distinct_values,
         "columns": list(prepared.columns),
         "register": register and register.sha256,
+        "numerals": prepared.numerals,
         "withheld": list(prepared.withheld),
         "listed": [asdict(one) for one in prepared.listed],
     }
@@ -242,6 +248,7 @@ def load(path: Path) -> Prepared:
                 for place, name in enumerate(about["columns"])
             },
             register=Register(arrays["listed"], about["register"]) if about["register"] else None,
+            numerals=tuple(about["numerals"]),
             withheld={name: arrays[f"withheld_{place}"] for place, name in enumerate(about["withheld"])},
             listed=tuple(Presence(**one) for one in about["listed"]),
         )

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
+from tasks.request.adversary_terms import AdversaryTerms
 from tasks.request.attribute import (
     GROUPING,
     NUMERIC,
@@ -70,7 +71,6 @@ from tasks.request.policy import (
     records_for,
 )
 from tasks.request.recipient import (
-    AdversaryTerms,
     Agreement,
     DecoyTerms,
     DeliveryFormat,
@@ -213,6 +213,21 @@ class ReleaseRequest(RequestPart):
             "policy.sensitivity.penalties.priors",
             got="priors beside external_data",
             fix="vary another term, or remove the register",
+        ),
+        Rule(
+            "where a recipient consults several resources there is no register, no map over priors and no belief",
+            lambda one: (
+                _first(
+                    (f"recipients.{place}.adversary.resources", bool(who.adversary and who.adversary.resources))
+                    for place, who in enumerate(one.recipients)
+                )
+                if one.external_data is not None
+                or one.policy.generalization.adversary_belief == "unknown group"
+                or ((grid := one.policy.sensitivity.penalties) is not None and grid.priors is not None)
+                else None
+            ),
+            got="resources beside external_data, a map over priors or adversary_belief: unknown group",
+            fix="remove the resources or the others; a register counts whom one resource lists",
         ),
         Rule(
             "a map of penalties without detections takes detection from the agreement",

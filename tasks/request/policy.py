@@ -440,8 +440,8 @@ class LinkagePolicy(RequestPart):
         default=None,
         min_length=1,
         description="Attributes that the intruder knows for everybody; where not given, the quasi-identifiers, those "
-        "with a known_probability of 1, and numbers without one, masked or not. Leaving out every number that may be "
-        "known closes the gate on linkage.masked_share.",
+        "with a known_probability of 1, and numbers that may be known, masked or not, of whatever type. Leaving out "
+        "all of these closes the gate on linkage.masked_share.",
     )
     individuals: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."

@@ -8,8 +8,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from tasks.request.adversary_terms import AdversaryTerms
 from tasks.request.part import Cost, EachOnce, Identifier, Money, OpenProbability, RequestPart, Rule, Text, listed
 from tasks.request.public_key import PublicKey
+
+_ROUNDED = 1e-6
+"""Share by which a declared detection may exceed the agreement's: its log odds are rounded."""
 
 
 class Agreement(RequestPart):
@@ -48,46 +52,6 @@ class Stakes(RequestPart):
     cost: Money = Field(description="Recipient's cost of an attempt on one record, c.")
     gain: Money | None = Field(
         default=None, description="Recipient's gain from a re-identified record; L where not given."
-    )
-
-
-class AdversaryTerms(RequestPart):
-    """Terms of the recipient as a sequential adversary (Xia et al. 2015).
-
-    A term that is not given follows from stakes, agreement and external data; ``tasks.adversary.profile`` says how.
-    """
-
-    gain: Money | None = None
-    penalty: Cost | None = None
-    access_cost: Cost | None = Field(default=None, description="Paid once for access to the external data.")
-    link_cost: Cost | None = None
-    exploit_cost: Cost | None = None
-    prior: OpenProbability | None = Field(
-        default=None, description="Probability that a person of the file is in the external data."
-    )
-    detection_intercept: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = None
-    detection_slope: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = None
-    max_penalties: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        default=None, description="Penalties after which detection costs nothing more; null is no limit."
-    )
-    discount: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
-        default=None, description="Worth of a unit one step later; 1, a recipient of endless patience, where not given."
-    )
-    confirmation: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
-        default=None, description="Probability that a right match is recognized as such."
-    )
-    because: Text | None = Field(
-        default=None, description="Reason for a discount below 1, which makes the recipient give up early."
-    )
-
-    rules: ClassVar[tuple[Rule["AdversaryTerms"], ...]] = (
-        Rule(
-            "a discount below 1 needs a reason",
-            lambda one: one.discount is not None and one.discount < 1 and one.because is None,
-            "because",
-            got=lambda one: f"a discount of {one.discount:g} and no reason",
-            fix="give the reason in “because”, for the reviewers to judge, or remove the discount",
-        ),
     )
 
 
@@ -280,10 +244,6 @@ class DeliveryFormat(StrEnum):
     PARQUET = "parquet"
 
 
-_ROUNDED = 1e-6
-"""Share by which a declared detection may exceed the agreement's: its log odds are rounded."""
-
-
 def _unagreed(recipient: "Recipient") -> str | None:
     """The first term of ``adversary`` that deters more than the agreement states; None where none does."""
     terms, agreed = recipient.adversary or AdversaryTerms(), recipient.agreement
@@ -296,6 +256,21 @@ def _unagreed(recipient: "Recipient") -> str | None:
         "max_penalties": limit > 1 and agreed.ends_on_breach,
     }
     return next((f"adversary.{name}" for name, more in beyond.items() if more), None)
+
+
+def _beyond_agreement(recipient: "Recipient") -> str | None:
+    """The first uncertain term that is judged to deter more than the agreement states; None where none is."""
+    judged, agreed = recipient.judged_highest, recipient.agreement
+    stated = {"penalty": agreed.penalty or 0, "detection": agreed.detection_rate or 0}
+    stated |= {
+        "detection_slope": agreed.detection_slope or 0,
+        "max_penalties": 1 if agreed.ends_on_breach else math.inf,
+    }
+    declared = stated["penalty"] if recipient.adversary is None else recipient.adversary.penalty
+    if not judged.get("penalty", stated["penalty"] if declared is None else declared):
+        return None
+    beyond = (name for name, limit in stated.items() if judged.get(name, -math.inf) > limit + abs(limit) * _ROUNDED)
+    return next((f"uncertain.{name}" for name in beyond), None)
 
 
 class Recipient(RequestPart):
@@ -323,6 +298,12 @@ class Recipient(RequestPart):
         default=(), min_length=1, description="Public keys; the holder of any one of them can read the file."
     )
 
+    @property
+    def judged_highest(self) -> dict[str, float]:
+        """Largest value of each uncertain term that deters, as judged: a range's least, a distribution's greatest."""
+        given = self.uncertain.given if self.uncertain else {}
+        return {name: term.ends[0 if term.kind == "between" else 1] for name, term in given.items()}
+
     rules: ClassVar[tuple[Rule["Recipient"], ...]] = (
         Rule(
             "what deters the recipient is stated in its agreement",
@@ -349,6 +330,27 @@ class Recipient(RequestPart):
             "uncertain",
             got="one of them alone",
             fix="declare the other in the agreement, or make it uncertain too",
+        ),
+        Rule(
+            "prior and access_cost are not uncertain where the recipient consults several resources",
+            lambda one: next(
+                (
+                    f"uncertain.{name}"
+                    for name in ("prior", "access_cost")
+                    if one.adversary is not None and one.adversary.resources and one.uncertain is not None
+                    if name in one.uncertain.given
+                ),
+                None,
+            ),
+            got="a range or distribution of one of them",
+            fix="state the worst of each resource, or one resource by prior and access_cost",
+        ),
+        Rule(
+            "what may deter the recipient is stated in its agreement",
+            _beyond_agreement,
+            got="values above what the agreement states",
+            fix="end a distribution at the agreement's penalty, detection_rate or detection_slope, and at 1 for "
+            "max_penalties unless ends_on_breach is false; or give a range from there, of which that end is judged",
         ),
     )
 

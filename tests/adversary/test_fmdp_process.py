@@ -19,7 +19,8 @@ class Process:
     """Expected reward and success of the best plan for one record, state by state (sections 4.1 to 4.4)."""
 
     def __init__(self, profile, size):
-        self.terms = {name: Fraction(value) for name, value in vars(profile).items() if name != "max_penalties"}
+        numbers = vars(profile).items() - {("resources", ()), ("max_penalties", profile.max_penalties)}
+        self.terms = {name: Fraction(value) for name, value in numbers}
         self.limit, self.size = profile.max_penalties, size
         self.closest = Fraction(1)
         self.state = cache(self._state)

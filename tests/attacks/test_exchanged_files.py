@@ -23,8 +23,9 @@ from tests.attacks.exchanges import (
 )
 from tests.attacks.scenes import VARIANTS, Scene
 from tests.support.engines import in_process
+from tests.support.examples import every
 
-_EVERY, _SLOW_EVERY = 43, 14
+_EVERY, _SLOW_EVERY = every(43), 14
 ONCE_LEFT = [
     ("copy of data", "validation", STAYS),
     ("copy of data", "validation", BACK_AT_NEXT),

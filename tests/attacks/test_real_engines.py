@@ -17,11 +17,12 @@ from tests.attacks.borders import acting
 from tests.attacks.exchanges import WAYS, Cell, Exchange, cells, quickly, returning, things
 from tests.attacks.scenes import VARIANTS, Files, Scene, files_below
 from tests.support.engines import in_process
+from tests.support.examples import every
 from tests.support.world import NOW
 
 INPUTS = ["request", "data", "population", "hierarchy", "register"]
 COPIES = ["all copies, with their index"]
-_EVERY = 25
+_EVERY = every(25)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -81,11 +81,19 @@ def nearer(flip: Flip) -> tuple[TermChange, ...]:
     return (*flip.changes[:-1], replace(change, needed=float(less)))
 
 
-def believed(density: float) -> float:
-    """Expected W at k = 4 where of the 50 people listed each is in the group with this probability."""
-    sizes = np.arange(51)
-    worth = np.where(sizes > 0, np.maximum(49 - 3 * sizes, 0), 0)
-    return float(binom.pmf(sizes, 50, density) @ worth)
+def believed(density: float, listed: int = 50) -> float:
+    """Expected W at k = 4 where of the people listed each is in the group with this probability.
+
+    Of 100 people so many are listed up to a prior half a person higher, but for the declared 0.5: 49 − 3g at 0.5.
+    """
+    sizes, prior = np.arange(listed + 1), min((listed + 0.5) / 100, 0.5)
+    worth = np.where(sizes > 0, np.maximum(100 * prior - 4 * sizes + 2 * prior * (sizes - 1), 0), 0)
+    return float(binom.pmf(sizes, listed, density) @ worth)
+
+
+def dearest() -> float:
+    """The worth that is believed of all records, at the prior up to 0.5 at which it is highest."""
+    return max(3 * believed(0.3, listed) + believed(0.4, listed) for listed in range(1, 51))
 
 
 def test_the_world_is_as_the_tests_take_it() -> None:
@@ -118,8 +126,8 @@ def test_without_penalty_a_penalty_comes_with_its_detection() -> None:
 def test_a_fee_for_access_that_the_recipient_has_not_declared() -> None:
     """What is believed of the groups is worth more than what is known of them: 12."""
     request = asked(gates=GATES, agreement=NO_LIMIT, adversary={"prior": 0.5, "discount": 1})
-    deterring = 3 * believed(0.3) + believed(0.4)
-    assert deterring > 12
+    deterring = dearest()
+    assert deterring > 3 * believed(0.3) + believed(0.4) > 12
     flip = flips(explained(request))[ACCESS]
     (change,) = flip.changes
     assert change.current == 0
@@ -257,7 +265,7 @@ def test_what_would_block(agreement: dict[str, float], adversary: dict[str, floa
 
 def test_a_fee_without_which_the_release_is_blocked() -> None:
     request = planned(access_cost=1000)
-    deterring = 3 * believed(0.3) + believed(0.4)
+    deterring = dearest()
     found = needed(explained(request), ACCESS)
     assert deterring / 1.0011 <= found < deterring
 
@@ -513,3 +521,14 @@ def test_judged_as_the_stage_plans(
     stage = gate_figures(beliefs(profile, released_groups(of, played, kept, profile.prior)), who.stakes.loss)
     figures = candidates(of).judge(request, who.id, TODAY).figures
     assert {measure: figures[measure] for measure in stage} == stage
+
+
+def test_a_fee_for_the_first_of_several_resources() -> None:
+    """It is a term of that resource; the prior, which all of them have together, is none."""
+    roll = {"source": "a roll", "candidates": [{"people": 0.5}]}
+    broker = {"source": "a broker", "access_cost": 3.0, "candidates": [{"people": 0.3, "prior": 0.2}]}
+    request = asked(gates=GATES, agreement=NO_LIMIT, adversary={"resources": [roll, broker]})
+    found = explained(request)
+    flip = flips(found)["recipients[1].adversary.resources[0].access_cost"]
+    assert verdict(request, flip.changes)
+    assert not [one for one in (*found.flips, *found.no_flips) if one.lever.startswith("prior")]

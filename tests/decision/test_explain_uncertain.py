@@ -110,3 +110,18 @@ def test_nothing_is_drawn_behind_a_closed_gate() -> None:
     plays.estimates.record(candidate, {PASSING: 0.5})
     *_, last = plays.measured(candidate)
     assert last.figures == {PASSING: 0.5}
+
+
+def test_the_agreement_is_not_lowered_below_what_is_uncertain_of_it() -> None:
+    """Such a request would be refused: its distribution deters beyond the agreement."""
+    fined = {"penalty": 1000.0, "detection_rate": 0.3}
+    document = request_for(0.01, agreement=fined).model_dump(exclude_unset=True)
+    for recipient in document["recipients"]:
+        recipient["agreement"] |= fined
+        recipient["uncertain"] = {name: {"kind": "uniform", "low": 0.1, "high": 0.3} for name in ("detection",)}
+        recipient["uncertain"]["penalty"] = {"kind": "uniform", "low": 500, "high": 1000}
+    document["policy"]["gates"] = (*document["policy"]["gates"], SEQUENTIAL)
+    request = ReleaseRequest.model_validate(document)
+    found = explain(request, request.recipient("institute"), candidates(), decided(request, candidates()))
+    tried = [one for one in found.no_flips if one.where.endswith(("agreement.penalty", "agreement.detection_rate"))]
+    assert [one.searched_from for one in tried] == [1000, 0.3]

@@ -424,6 +424,7 @@ class TestLeakedFiles:
 class TestClusteredLists:
     """Unrelated people of one region, one job or both."""
 
+    @pytest.mark.slow
     def test_point_to_somebody_no_more_often_than_the_level(self):
         """Everybody of each region, job, and both: all lists of that sort that there are."""
         codes, pointing, lists = THERE.population.codes, 0, 0

@@ -185,3 +185,34 @@ def test_independent_columns_have_no_formula(seed: int, numbers: int, records: i
     columns = {f"x{n}": np.round(generator.lognormal(3, 1, records), generator.integers(0, 3)) for n in range(numbers)}
     columns["code"] = generator.integers(0, 4, records)
     assert formulas(columns, {}) == []
+
+
+def patients(number: int, seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Measures of patients, and what clinics compute of them."""
+    draw = np.random.default_rng(seed)
+    kg, cm = np.round(draw.normal(76, 14, number).clip(40, 140), 1), np.round(draw.normal(170, 10, number), 0)
+    age, female = draw.integers(18, 90, number) * 1.0, draw.integers(0, 2, number)
+    creatinine = np.round(draw.lognormal(0, 0.35, number), 2)
+    sex_factor = np.where(female == 1, 0.742, 1)
+    computed = {
+        "Du Bois": np.round(0.007184 * kg**0.425 * cm**0.725, 2),
+        "Haycock": np.round(0.024265 * kg**0.5378 * cm**0.3964, 2),
+        "Gehan": np.round(0.0235 * cm**0.42246 * kg**0.51456, 2),
+        "Mosteller": np.round(np.sqrt(cm * kg / 3600), 2),
+        "MDRD": np.round(175 * creatinine**-1.154 * age**-0.203 * sex_factor, 0),
+        "Mifflin": np.round(10 * kg + 6.25 * cm - 5 * age + np.where(female == 1, 5, -161), 0),
+        "Cockcroft": np.round((140 - age) * kg / (72 * creatinine), 1),
+        "small": np.round(1e-3 * kg**-2.4 * creatinine**-2.1, 11),
+    }
+    return {"kg": kg, "cm": cm, "age": age, "creatinine": creatinine, "female": female}, computed
+
+
+@pytest.mark.parametrize("name", patients(1, 0)[1])
+def test_formulas_of_clinics_are_found_whatever_their_exponents(name: str) -> None:
+    """In files of other sizes and draws than any that the search was made on."""
+    for number, seed in ((300, 61), (900, 62), (2000, 63)):
+        measured, computed = patients(number, seed)
+        rules = find_rules(measured | {name: computed[name]}, {}, {})
+        assert rules.broken(measured | {name: computed[name]}).mean() <= 0.01
+        shuffled = np.random.default_rng(1).permutation(computed[name])
+        assert rules.broken(measured | {name: shuffled}).mean() > 0.5

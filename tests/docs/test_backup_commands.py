@@ -79,6 +79,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_workspace_is_backed_up_in_use_and_restored_whole(here: Path) -> None:
     with in_use(here / "workspace"):
         told = shell(BACKUP, here)

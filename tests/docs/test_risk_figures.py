@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
@@ -193,3 +194,15 @@ def test_what_keeps_the_insurer_of_the_example_from_an_attack() -> None:
     assert f"would give up from {known_threshold(hasty)} on, and attack nobody" in said
     assert (known_threshold(free), known_threshold(hasty), expected) == (1470, 678, 25_619)
     assert not is_attacked(hasty, groups)
+
+
+def test_how_probable_it_is_that_uncertain_stakes_let_the_university_pass() -> None:
+    """Groups of 75 are left alone where L ≤ 75c; L is log-uniform from 150 to 600, c triangular from 2 over 4 to 8."""
+    cost, told = stats.triang(1 / 3, 2, 6), " ".join(METHODS.split())
+    passing = cost.expect(lambda c: np.log(c / 2) / np.log(4))
+    variance = passing * (1 - passing)
+    of_cost = (cost.expect(lambda c: (np.log(c / 2) / np.log(4)) ** 2) - passing**2) / variance
+    of_loss = (stats.loguniform(150, 600).expect(lambda loss: cost.sf(loss / 75) ** 2) - passing**2) / variance
+    assert f"E[ln(c/2)]/ln 4 = {passing:.3f}" in told
+    assert f"L accounts for {of_loss:.2f} of the variance by itself and {1 - of_cost:.2f} with c" in told
+    assert f"c for {of_cost:.2f} and {1 - of_loss:.2f}" in told

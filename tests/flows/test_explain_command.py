@@ -17,8 +17,11 @@ from tasks.decision.record import Verdict
 from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
 
 COST = "recipients[1].stakes.cost"
-FEE = 44.98
-"""For access to the external data: the least that keeps the institute from every record, to four digits."""
+FEE = 47.75
+"""For access to the external data: the least that keeps the institute from every record, to four digits.
+
+At 0.99, the prior, it would be 44.98; at lower priors who only guesses the groups expects more.
+"""
 VALUES = ("37010", "37011", "37201", "flu", "cold")
 
 Command = Callable[..., tuple[int, str, str]]

@@ -147,7 +147,8 @@ def killed_along_its_way(world: World, commands: Commands) -> None:
         }, f"killed at {point}, a finished stage was repeated"
         assert list(workspace.releases.iterdir()) == []
         assert events(workspace) == (ALL_EVENTS if point == "after the ledger" else ALL_EVENTS[:1])
-        finished = now
+        # Of a stage that was under way at the kill, the file may be there, and its result not: it is made again.
+        finished = {name: now[name] for name in finished.keys() | files}
         if point == "deciding":
             killed_from_outside("deciding", 0.1, world, commands)
             no_server_is_left(workspace)

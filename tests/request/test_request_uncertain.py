@@ -60,6 +60,46 @@ def test_terms_that_mean_nothing_are_refused(uncertain: dict[str, Any], agreemen
         ReleaseRequest.model_validate(document(uncertain, agreement))
 
 
+@pytest.mark.parametrize(
+    ("uncertain", "agreed", "where"),
+    [
+        ({"penalty": {"kind": "uniform", "low": 50, "high": 101}}, {}, "penalty"),
+        ({"penalty": {"low": 101, "high": 102}}, {}, "penalty"),
+        ({"detection": {"kind": "points", "values": [0.05, 0.2], "weights": [9, 1]}}, {}, "detection"),
+        ({"detection": {"low": 0.11, "high": 0.2}}, {}, "detection"),
+        ({"detection_slope": {"kind": "uniform", "low": -0.1, "high": 0.1}}, {}, "detection_slope"),
+        ({"max_penalties": {"kind": "points", "values": [1, 2], "weights": [1, 1]}}, {}, "max_penalties"),
+        ({"max_penalties": {"low": 2, "high": 3}}, {}, "max_penalties"),
+        ({"penalty": {"low": 5, "high": 9}, "detection": {"low": 0.1, "high": 0.2}}, None, "penalty"),
+    ],
+)
+def test_no_distribution_deters_beyond_the_agreement(
+    tmp_path: Path, uncertain: dict[str, Any], agreed: dict[str, Any] | None, where: str
+) -> None:
+    path = tmp_path / "request.yaml"
+    YAML().dump(document(uncertain, None if agreed is None else FINED | agreed), path)
+    with pytest.raises(BadInput, match="what may deter the recipient is stated in its agreement") as caught:
+        load_request(path)
+    assert f"recipients[0].uncertain.{where}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("uncertain", "agreed"),
+    [
+        ({"penalty": {"kind": "uniform", "low": 50, "high": 100}}, {}),
+        ({"penalty": {"low": 50, "high": 1000}}, {}),
+        ({"detection": {"low": 0.05, "high": 0.9}}, {}),
+        ({"detection_slope": {"kind": "uniform", "low": -0.1, "high": 0.1}}, {"detection_slope": 0.1}),
+        ({"max_penalties": {"low": 1, "high": 3}}, {}),
+        ({"max_penalties": {"kind": "points", "values": [1, 2], "weights": [1, 1]}}, {"ends_on_breach": False}),
+    ],
+)
+def test_a_range_may_reach_further_for_its_worst_end_is_judged(
+    uncertain: dict[str, Any], agreed: dict[str, Any]
+) -> None:
+    ReleaseRequest.model_validate(document(uncertain, FINED | agreed))
+
+
 def test_penalty_and_detection_may_both_be_uncertain() -> None:
     both = {"penalty": {"low": 0, "high": 9}, "detection": {"low": 0.1, "high": 0.2}}
     assert UncertainTerms.model_validate(both).given.keys() == both.keys()

@@ -52,6 +52,7 @@ ALWAYS = {
     "recipients.adversary.link_cost": "the sequential adversary's",
     "recipients.adversary.exploit_cost": "the sequential adversary's",
     "recipients.adversary.prior": "the sequential adversary's",
+    "recipients.adversary.resources": "the sequential adversary's; printed",
     "recipients.adversary.discount": "the sequential adversary's",
     "recipients.adversary.confirmation": "the sequential adversary's",
     "recipients.uncertain": "drawn; detection without a penalty is refused",

@@ -238,6 +238,6 @@ def _around(centre: float) -> Floats:
 
 
 def _threshold(attacked: NDArray[np.bool_]) -> int | None:
-    """Smallest size that is not attacked; those attacked are the smaller ones, for values fall with the size."""
-    count = int(np.count_nonzero(attacked))
-    return count + 1 if count < len(attacked) else None
+    """Smallest size from which none is attacked; values fall with the size, but for the rounding of shares."""
+    last = int(np.flatnonzero(attacked).max(initial=-1)) + 1
+    return last + 1 if last < len(attacked) else None

@@ -190,28 +190,49 @@ def _combined(
     """
     request, prepared, made = candidate.request, candidate.as_masked, candidate.generalization
     sets: dict[str, list[Counts]] = {}
+    of_left: dict[str, NDArray[np.float64]] = {}
     for one in left:
-        sets.setdefault(request.quasi_identifiers[one.axis], []).append(one.of_record)
+        name = request.quasi_identifiers[one.axis]
+        sets.setdefault(name, []).append(one.of_record)
+        of_left[name] = np.minimum(of_left.get(name, np.inf), _heaviest(candidate, one))
 
-    def narrowed(names: Sequence[str]) -> tuple[NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
+    def narrowed(names: Sequence[str]) -> tuple[NDArray[np.integer], list[list[NDArray[np.float64]]]]:
         codes = coded_rows(request, prepared, made.cells, candidate.rows, names).astype(np.int64)
-        weights = list(value_weights(request, prepared, names, codes))
+        weights = [list(value_weights(request, prepared, names, codes, lightest=least)) for least in (False, True)]
         for name in sets.keys() & set(names):
             place, cells = names.index(name), codes[:, names.index(name)].copy()
             narrow = classes([np.unique(cells, return_inverse=True)[1], *sets[name]])
-            codes[:, place], of_cells = narrow, weights[place]
-            weights[place] = np.zeros(int(narrow.max()) + 1)
-            weights[place][narrow] = of_cells[cells]
-        return codes, tuple(weights)
+            codes[:, place] = narrow
+            # Of all values a group tells nothing, and what is left of it may; of others it is as heavy as any of them.
+            told = (np.maximum(weights[0][place][cells], of_left[name]), weights[1][place][cells])
+            for column, of_rows in zip(weights, told, strict=True):
+                column[place] = np.zeros(int(narrow.max()) + 1)
+                column[place][narrow] = of_rows
+        return codes, weights
 
     table = released_table(request, prepared, made, candidate.released)
-    codes, weights = narrowed(table.names)
-    seen = scores(replace(table, codes=codes, sensitivities=weights), request.policy.combined)
+    codes, (weights, _) = narrowed(table.names)
+    seen = scores(replace(table, codes=codes, sensitivities=tuple(weights)), request.policy.combined)
     expected = expected_of_rows(candidate, *narrowed(expected_names(candidate)), presence)
     return {
         **combined_figures(score_figure(seen, request.policy.combined)),
         Measure.COMBINED_EXPECTED: float(expected.max()),
     }
+
+
+def _heaviest(candidate: Candidate, left: PossibleValues) -> NDArray[np.float64]:
+    """Weight of the heaviest value that is left of a quasi-identifier, of each record; 0 where every value is left."""
+    name = candidate.request.quasi_identifiers[left.axis]
+    hierarchy, occurring = candidate.prepared.hierarchies[name], np.unique(candidate.prepared.data.codes[:, left.axis])
+    given = candidate.request.attributes[name].sensitivity
+    if given is None:
+        return np.zeros(len(left.of_record))
+    of_values = np.array([given.attribute * given.values.get(value, given.default) for value in hierarchy.labels[0]])
+    of_set, value = left.held // left.leaves, left.held % left.leaves
+    heaviest = np.zeros(int(of_set.max()) + 1)
+    np.maximum.at(heaviest, of_set, of_values[value])
+    heaviest[np.bincount(of_set) == len(occurring)] = 0.0
+    return heaviest[left.of_record]
 
 
 def _people(candidate: Candidate, cells: Counts, left: Sequence[tuple[PossibleValues, Counts]]) -> pd.DataFrame:

@@ -45,7 +45,7 @@ def expected_disclosure(candidate: Candidate, coalition: Coalition | None = None
     request, prepared, names = candidate.request, candidate.as_masked, expected_names(candidate)
     cells = candidate.generalization.cells if coalition is None else coalition.cells
     codes = coded_rows(request, prepared, cells, candidate.rows, names)
-    weights = value_weights(request, prepared, names, codes)
+    weights = [value_weights(request, prepared, names, codes, lightest=lightest) for lightest in (False, True)]
     seen = candidate.generalization if coalition is None else coalition.copy
     return expected_of_rows(candidate, codes, weights, candidate.presence(seen.effective, coalition))
 
@@ -62,18 +62,39 @@ def expected_names(candidate: Candidate) -> list[str]:
 
 
 def expected_of_rows(
-    candidate: Candidate, codes: NDArray[np.integer], weights: Sequence[Floats], presence: Floats
+    candidate: Candidate, codes: NDArray[np.integer], weights: Sequence[Sequence[Floats]], presence: Floats
 ) -> Floats:
-    """The same of rows in codes, (n_rows, n_names), by ``expected_names`` and the share in the file of each row."""
+    """The same of rows in codes, (n_rows, n_names), by ``expected_names`` and the share in the file of each row.
+
+    ``weights``: of each value of each column the greatest and the least. A group of a sensitive quasi-identifier weighs
+    between its lightest value and its heaviest; a share of the whole, unlike a score, may be highest at either.
+    """
+    heaviest, lightest = weights
     chances = presumed_probabilities(candidate)
-    sensitive = sum((own[column] for own, column in zip(weights, codes.T, strict=True)), np.zeros(len(codes)))
-    if not sensitive.any():
-        return np.zeros(len(codes))
     known = np.array([chances[name] for name in expected_names(candidate)])
     least = max(LEAST_SET, candidate.request.policy.combined.epsilon or 0.0)
-    found = mean_contributions(codes, known, weights, epsilon=least, exclusive=True)
-    learned = found.risks + found.left_out
-    share: Floats = np.divide(learned, sensitive, out=np.zeros(len(codes)), where=sensitive > 0)
+
+    def learned(of_values: Sequence[Floats]) -> Floats:
+        if not any(one.any() for one in of_values):
+            return np.zeros(len(codes))
+        found = mean_contributions(codes, known, of_values, epsilon=least, exclusive=True)
+        return found.risks + found.left_out
+
+    open_to = [not np.array_equal(most, fewest) for most, fewest in zip(heaviest, lightest, strict=True)]
+    fixed = [one * (not ranges) for one, ranges in zip(heaviest, open_to, strict=True)]
+    whole = sum((own[column] for own, column in zip(fixed, codes.T, strict=True)), np.zeros(len(codes)))
+    part, ranging = learned(fixed), []
+    for place in np.flatnonzero(open_to).tolist():
+        alone = [np.full(len(one), float(other == place)) for other, one in enumerate(heaviest)]
+        ends = (one[place][codes[:, place]] for one in (heaviest, lightest))
+        ranging.append((learned(alone), *ends))
+    share = np.zeros(len(codes))
+    # Each column adds to the share at its greatest weight if it is better told than the share, else at its least.
+    for _ in range(len(ranging) + 1):
+        chosen = [(told, np.where(told > share, most, fewest)) for told, most, fewest in ranging]
+        above = part + sum(told * weight for told, weight in chosen)
+        below = whole + sum(weight for _, weight in chosen)
+        share = np.divide(above, below, out=np.zeros(len(codes)), where=below > 0)
     return np.minimum(share, 1.0) * presence
 
 

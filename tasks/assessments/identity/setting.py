@@ -3,7 +3,7 @@
 from tasks.adversary.profile import derive_profile
 from tasks.assessments.combined.assessment import scored_names
 from tasks.assessments.combined.known_sets import known_sets
-from tasks.assessments.sequential.assessment import thresholds
+from tasks.assessments.sequential.by_size import thresholds
 from tasks.assessments.singling_out.minimal_uniques import check_sets
 from tasks.microdata.coded import Prepared, knowable_columns, known_probabilities
 from tasks.request.model import ReleaseRequest

@@ -21,7 +21,6 @@ from tasks.assessments.linkage.holdings import (
     Holdings,
     holdings_of,
     knowable_numbers,
-    known_attributes,
     known_numbers,
     linkable_release,
 )
@@ -55,9 +54,9 @@ def attack(
     omitted that leave a record without a strategy. ``quick`` makes the first alone, ``hasty`` of these only what takes
     little and most others come near to. StageFailed if nothing that is known and released varies.
     """
-    request = candidate.request
-    policy, everything = request.policy.linkage, holdings_of(candidate)
-    held, alone = (everything.only(names(request)) for names in (known_attributes, known_numbers))
+    request, prepared = candidate.request, candidate.prepared
+    policy, held = request.policy.linkage, holdings_of(candidate)
+    alone = held.only(known_numbers(request, prepared))
     people = sample_of(held, policy.individuals, generator)
     attacks = all_made(held, people, generator, hasty=hasty, numbers=alone)
     learned = learned_attacks(attacks, alone, people, generator) if policy.learned and not quick else ()
@@ -80,7 +79,7 @@ def attack(
         strongest_uninformed=strongest(uninformed).id,
         strongest_informed=strongest(attacks.made).id,
         strongest_masked=strongest(masked).id if masked else None,
-        left_out=() if known_numbers(request) else knowable_numbers(request),
+        left_out=() if known_numbers(request, prepared) else knowable_numbers(request, prepared),
         partial=() if quick else _partial(held, attacks, generator),
         learned=learned,
         weaker=() if quick else weaker_intruders(alone, people, policy.p_at_most),

@@ -54,6 +54,7 @@ _JOINT = "Everybody at once, {}: what is one person's record is nobody else's"
 _LIKELIEST_CELL = "Likeliest record in the groups that the rule gives people with the known values"
 _INFORMED = {
     "own-cell": "Any record in the groups that the rule gives the person",
+    "all-equal": "Any record in these groups that is equal in what leaves as it is",
     "numbers-candidates": _CANDIDATES.format("by numbers alone"),
     "numbers-likeliest": _LIKELIEST.format("by numbers alone"),
     "all-likeliest": _LIKELIEST.format("by all that is known"),
@@ -108,7 +109,8 @@ class Attacks:
                 attributes=attributes,
                 sampled=sampled,
                 figure=link_figure(linkage),
-                most=self.held.most_linked(attributes) if sampled and not self.hasty else 1.0,
+                bound=linkage.bound,
+                most=self.held.most_linked(attributes) if (sampled or linkage.bound) and not self.hasty else 1.0,
             )
         )
 
@@ -172,7 +174,9 @@ def _with_rule(attacks: Attacks, held: Holdings, people: Positions, generator: n
     used = held.unchanged
     if held.knows_the_cell:
         used = (*held.quasi_names, *held.unchanged)
-        attacks.attempt("own-cell", used, held.view(cells=True, unchanged=True, parts=()).equal_linkage)
+        attacks.attempt("own-cell", held.quasi_names, held.view(cells=True, unchanged=False, parts=()).equal_linkage)
+        if held.unchanged:
+            attacks.attempt("all-equal", used, held.view(cells=True, unchanged=True, parts=()).equal_linkage)
     elif held.quasi:
         files = generalized_files(held.generalized, held.quasi)
         likeliest = partial(own_cell_linkage, files, held.own_cells, likeliest=True)

@@ -38,6 +38,7 @@ class AttackFact(Fact):
     trained: LinkFigure | None = Field(
         default=None, description="Among the people whom a learned distance was learned from; None of other attacks."
     )
+    bound: bool = Field(default=False, description="Whether the attack is told more than an intruder can know.")
     most: float = Field(
         default=1.0, description="Share that its attributes link in the file as collected: no masking gives away more."
     )

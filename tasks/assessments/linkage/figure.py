@@ -1,6 +1,7 @@
 """The figure of an attack: never a bare share, but with its interval, its count and what guessing would reach."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,8 @@ class Linkage:
     Of ``n`` records, ``expected_correct`` are linked correctly; a tie counts 1/size where the truth is among the tied.
     ``baseline`` is the share that guessing reaches, 1 over the number of masked records. ``single_candidates`` are left
     with one candidate, right or wrong; ``certain_matches`` with the right one. ``no_candidates`` are left with none:
-    the method or its parameter is not what the intruder takes it for.
+    the method or its parameter is not what the intruder takes it for. Of people drawn in groups, who are alike,
+    ``independent`` ones would tell as much. ``bound``: no attack of this kind links more, and this one may link fewer.
     """
 
     expected_correct: float
@@ -30,6 +32,8 @@ class Linkage:
     certain_matches: int = 0
     single_candidates: int = 0
     no_candidates: int = 0
+    independent: float | None = None
+    bound: bool = False
 
     @property
     def share_correct(self) -> float:
@@ -44,7 +48,8 @@ class Linkage:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson score interval of ``share_correct`` at ``CONFIDENCE``."""
-        return wilson(self.expected_correct, self.n)
+        n = self.n if self.independent is None else self.independent
+        return wilson(self.share_correct * n, n)
 
     @property
     def proves_something(self) -> bool:
@@ -52,7 +57,7 @@ class Linkage:
         return self.interval[0] > self.baseline
 
 
-def wilson(correct: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(correct: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Score interval of a share (Wilson 1927), not clipped at counts of 0 or n.
 
     ``correct`` is 0 to n; shared ties make it fractional, and the interval is then wide rather than narrow.
@@ -66,6 +71,25 @@ def wilson(correct: float, n: int, confidence: float = CONFIDENCE) -> tuple[floa
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
     # At 0 and n an end is the share itself, but for the last digit.
     return min(max(middle - half, 0.0), share), max(min(middle + half, 1.0), share)
+
+
+def together(parts: Sequence[Linkage], baseline: float, *, bound: bool, drawn: bool) -> Linkage:
+    """One figure of people attacked in several parts; ``drawn`` where the parts are a random sample of all.
+
+    The variance of a drawn share is that between random groups (Wolter 2007, chapter 2), a ratio's, with Student's
+    quantile in place of the normal one; it is given as the people who would show as much drawn one by one.
+    """
+    correct, n = (np.array([[one.expected_correct, one.n] for one in parts])).T
+    share, groups, independent = float(correct.sum() / n.sum()), len(parts), None
+    variance = groups / max(groups - 1, 1) * float(((correct - share * n) ** 2).sum()) / float(n.sum()) ** 2
+    if drawn and variance > 0:
+        level = 0.5 + CONFIDENCE / 2
+        wider = scipy.special.stdtrit(max(groups - 1, 1), level) / scipy.special.ndtri(level)
+        independent = min(share * (1 - share) / (variance * float(wider) ** 2), float(n.sum()))
+    certain, single, none = (
+        sum(getattr(one, name) for one in parts) for name in ("certain_matches", "single_candidates", "no_candidates")
+    )
+    return Linkage(float(correct.sum()), int(n.sum()), baseline, certain, single, none, independent, bound)
 
 
 def linkage(

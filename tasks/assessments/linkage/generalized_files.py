@@ -1,8 +1,8 @@
 """A release as its intruder sees it: released cells and original values, by distinct tuples with counts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 import numpy as np
@@ -145,6 +145,7 @@ def _covers(layers: Codes, n_positions: int, n_levels: int) -> Codes:
 
 
 _BLOCK_PAIRS = 2**21
+_LARGEST_TABLE = 2**22
 
 
 @dataclass(frozen=True)
@@ -225,28 +226,39 @@ def containing_pairs(
     Cells are distinct and make a tree, one attribute a level, the most telling first; a row goes down every branch that
     holds it. In a layer of an axis that is one group at most, which is looked up; no row is compared with every cell.
     """
-    branch, levels = np.zeros(len(cells), dtype=np.int64), []
+    branch, levels, branches_above = np.zeros(len(cells), dtype=np.int64), [], 1
     for axis in sorted(range(len(groups)), key=lambda axis: -len(np.unique(cells[:, axis]))):
         group = groups[axis]
         keys, branch = np.unique(branch * group.n_positions + cells[:, axis], return_inverse=True)
-        levels.append((axis, group, keys, np.unique(group.layer_of[cells[:, axis]])))
+        find = _finder(keys, branches_above * group.n_positions)
+        levels.append((axis, group, find, np.unique(group.layer_of[cells[:, axis]])))
+        branches_above = len(keys)
     cell_of = np.argsort(branch)
     most = min(len(cells), prod(len(layers) for *_, layers in levels))
     step = max(1, _BLOCK_PAIRS // most)
     for start in range(0, len(leaves), step):
         row = np.arange(start, min(start + step, len(leaves)))
         place = np.zeros(len(row), dtype=np.int64)
-        for axis, group, keys, layers in levels:
+        for axis, group, find, layers in levels:
             rows, branches = [], []
             for layer in layers:
                 position = group.layers[leaves[row, axis], layer]
-                found = places(keys, place * group.n_positions + position)
+                found = find(place * group.n_positions + np.maximum(position, 0))
                 hit = np.flatnonzero((found >= 0) & (position >= 0))
                 rows.append(row[hit])
                 branches.append(found[hit])
             row, place = np.concatenate(rows), np.concatenate(branches)
         together = np.argsort(row, kind="stable")
         yield row[together], cell_of[place[together]]
+
+
+def _finder(keys: NDArray[np.int64], size: int) -> Callable[[NDArray[np.int64]], Positions]:
+    """Finds the place of numbers below ``size`` among ordered keys, −1 for others; by a table, where it is small."""
+    if size > _LARGEST_TABLE:
+        return partial(places, keys)
+    table = np.full(size, -1, dtype=np.intp)
+    table[keys] = np.arange(len(keys))
+    return table.take
 
 
 def people_matching(

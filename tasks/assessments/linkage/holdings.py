@@ -16,43 +16,36 @@ from tasks.assessments.linkage.within import MaskedPart
 from tasks.candidate.candidate import Candidate
 from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.coded import certain_columns, knowable_columns, presumed_columns
+from tasks.microdata.coded import Prepared, certain_columns, knowable_columns
 from tasks.request.model import NUMERIC, ReleaseRequest, ValueType
 
 
-def known_attributes(request: ReleaseRequest) -> tuple[str, ...]:
-    """Attributes that the policy names as known of everybody; else quasi-identifiers, certain ones, presumed numbers.
+def known_attributes(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
+    """Attributes that the policy names as known of everybody; else quasi-identifiers, certain ones, knowable numbers.
 
-    The column decides, not its masking: whoever would know a number that is masked knows it in clear. Presumed are
-    numbers of which the request does not say how likely they are known.
+    The column decides, not its masking: whoever would know a number that is masked knows it in clear. What may be
+    known with any probability counts as known, for gates judge the intruder who has it.
     """
     named = request.policy.linkage.known
     if named is None:
-        numbers = set(knowable_numbers(request)).intersection(presumed_columns(request))
-        named = (*request.quasi_identifiers, *certain_columns(request), *numbers)
+        named = (*request.quasi_identifiers, *certain_columns(request), *knowable_numbers(request, prepared))
     return tuple(name for name in request.attributes if name in set(named))
 
 
-def held_attributes(request: ReleaseRequest) -> tuple[str, ...]:
-    """Attributes that some attack makes use of: those known of everybody, and numbers that may be known."""
-    held = {*known_attributes(request), *known_numbers(request)}
-    return tuple(name for name in request.attributes if name in held)
-
-
-def knowable_numbers(request: ReleaseRequest) -> tuple[str, ...]:
+def knowable_numbers(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
     """Numbers beside the quasi-identifiers, masked or not, of which the request does not say that nobody knows them."""
-    quasi = set(request.quasi_identifiers)
-    numbers = (name for name in knowable_columns(request) if request.attributes[name].type in NUMERIC)
-    return tuple(name for name in numbers if name not in quasi)
+    return _numbers(knowable_columns(request), request, prepared)
 
 
-def known_numbers(request: ReleaseRequest) -> tuple[str, ...]:
+def known_numbers(request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
     """Numbers that attacks by numbers alone make use of: those that may be known, or that the policy names."""
-    named, quasi = request.policy.linkage.known, set(request.quasi_identifiers)
-    if named is None:
-        return knowable_numbers(request)
-    numbers = {name for name in named if request.attributes[name].type in NUMERIC} - quasi
-    return tuple(name for name in request.attributes if name in numbers)
+    return _numbers(known_attributes(request, prepared), request, prepared)
+
+
+def _numbers(names: Sequence[str], request: ReleaseRequest, prepared: Prepared) -> tuple[str, ...]:
+    """Those of some columns that are numbers, by their type or as they are written, and no quasi-identifiers."""
+    numbers = {name for name, one in request.attributes.items() if one.type in NUMERIC}.union(prepared.numerals)
+    return tuple(name for name in names if name in numbers.difference(request.quasi_identifiers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +86,7 @@ class Holdings:
     @property
     def clear(self) -> tuple[str, ...]:
         """Known numbers in clear, of which attacks by numbers alone make use."""
-        numbers = set(known_numbers(self.candidate.request))
+        numbers = set(known_numbers(self.candidate.request, self.candidate.prepared))
         return tuple(name for name in self.unchanged if name in numbers)
 
     @cached_property
@@ -223,7 +216,8 @@ def holdings_of(candidate: Candidate) -> Holdings:
 
     ``only`` keeps what is known of everybody, or numbers.
     """
-    request, columns, names = candidate.request, candidate.masked, held_attributes(candidate.request)
+    request, columns = candidate.request, candidate.masked
+    names = known_attributes(request, candidate.prepared)
     parts = []
     for masking in request.masking:
         places = [

@@ -6,15 +6,16 @@ may belong together are scaled until each record and each masked record has its 
 approximates the probability of each pair among all one-to-one assignments; pairs that are in none vanish.
 """
 
+import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tasks.assessments.linkage.figure import Floats, Linkage, linkage
+from tasks.assessments.linkage.figure import Floats, Linkage, linkage, together
 from tasks.assessments.linkage.files import Cheapest, DistinctRows, Files, Positions, distinct_rows, places
 from tasks.assessments.linkage.within import MaskedPart, PairScore, candidate_pairs, linkage_within
 from tasks.core.errors import ParameterError
@@ -27,8 +28,6 @@ _CLOSE = 1e-3
 _TINY = np.finfo(np.float64).tiny
 _MOST_WORK = 2**27
 """Pairs that are scaled in all rounds together."""
-_NEAREST = 64
-_FEWEST_NEAREST = 8
 
 
 def joint_linkage(files: Files, bounds: MaskedRange, score: PairScore, most_pairs: int) -> Linkage:
@@ -41,26 +40,6 @@ def joint_linkage(files: Files, bounds: MaskedRange, score: PairScore, most_pair
     asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
     row, point = _pairs(points.rows, MaskedRange(bounds.low[asked.first], bounds.high[asked.first]), most_pairs)
     return _assigned(files, asked, points, (row, point), score)
-
-
-def near_linkage(
-    files: Files, bounds: MaskedRange, score: PairScore, near: tuple[Floats, Floats], count: int
-) -> Linkage:
-    """The same of each record and each masked one with the ``count`` of the others that are nearest alone.
-
-    ``near`` are coordinates, (n_records, n), of both files in which likely pairs are near. Pairs beyond the bounds are
-    left out. It is made at any size, and finds fewer where likely pairs are many more than ``count``.
-    """
-    points = distinct_rows(files.masked)
-    asked = distinct_rows(np.hstack([files.original, bounds.low, bounds.high]))
-    before, after = (scipy.spatial.cKDTree(side[of.first]) for side, of in zip(near, (asked, points), strict=True))
-    ahead = after.query(before.data, k=np.arange(1, min(count, after.n) + 1), workers=-1)[1]
-    back = before.query(after.data, k=np.arange(1, min(count, before.n) + 1), workers=-1)[1]
-    pairs = [np.arange(before.n)[:, None] * after.n + ahead, back * after.n + np.arange(after.n)[:, None]]
-    row, point = np.divmod(np.unique(np.concatenate([side.ravel() for side in pairs])), after.n)
-    masked, who = points.rows[point], asked.first[row]
-    kept = ((masked >= bounds.low[who]) & (masked <= bounds.high[who])).all(axis=1)
-    return _assigned(files, asked, points, (row[kept], point[kept]), score)
 
 
 def _assigned(
@@ -134,7 +113,11 @@ def _total(score: PairScore, people: Positions, plus: Floats | float, records: P
 
 
 _MOST_PAIRS = 2**22
-_FEWEST_PEOPLE = 30
+"""Pairs that are weighed at once."""
+_MOST_IN_BLOCKS = 2**24
+"""Pairs that are weighed in all blocks together."""
+_FEWEST_IN_BLOCK = 2**8
+_NEAREST = 64
 _MOST_EXPLAINING = 512
 _BLOCK_PAIRS = 2**20
 _APART = 1e6
@@ -173,27 +156,47 @@ class InformedView:
     def joint_linkage(self, generator: np.random.Generator) -> Linkage:
         """Link everybody at once: what is one person's record is nobody else's.
 
-        Records of different classes cannot be each other's, so that a sample of whole classes is attacked as hard as
-        all; classes too large by themselves are left out. Where too few people are in those that are small enough,
-        everybody is attacked: by all pairs within the bounds, or, if these are too many, by near ones.
+        Records of different classes cannot be each other's. Where pairs that may belong together are too many, classes
+        are attacked in blocks of people who are near each other, of which some are drawn where there are many. The
+        intruder is told which records are of which block. Who is told more links no less, so that this is an upper
+        bound on what everybody at once gives away; ``bound`` says so.
         """
         sizes = np.bincount(self.class_of)
-        order = generator.permutation(len(sizes))
-        if len(sizes) > 1:
-            order = order[sizes[order] ** 2 <= _MOST_PAIRS]
-            order = order[np.cumsum(sizes[order] ** 2) <= _MOST_PAIRS]
-        people = np.flatnonzero(np.isin(self.class_of, order))
-        everybody = len(sizes) == 1 or len(people) < min(_FEWEST_PEOPLE, len(self.released))
-        people = np.arange(len(self.released)) if everybody else people
-        files = self._files(people, people, np.arange(len(people)))
-        bounds, score = self._bounds(people), self._score(people, people, best=True)
-        if not everybody:
-            return joint_linkage(files, bounds, score, _MOST_PAIRS)
-        if len(people) ** 2 <= _MOST_PAIRS or any(part.bounded for part in self.parts):
+        if (sizes**2).sum() <= _MOST_PAIRS or any(part.bounded for part in self.parts):
             with suppress(ParameterError):
-                return joint_linkage(files, bounds, score, _MOST_PAIRS)
-        count = min(max(_MOST_PAIRS // (2 * len(people)), _FEWEST_NEAREST), _NEAREST)
-        return near_linkage(files, bounds, score, self._near(people), count)
+                return self._joint(np.arange(len(self.released)), self.class_of, _MOST_PAIRS)
+        most = max(min(_MOST_IN_BLOCKS // len(self.released), math.isqrt(_MOST_PAIRS)), _FEWEST_IN_BLOCK)
+        block = self._blocks(most)
+        pairs = np.bincount(block) ** 2
+        order = generator.permutation(len(pairs))
+        order = order[np.cumsum(pairs[order]) <= max(_MOST_IN_BLOCKS, pairs.max())]
+        batches = np.cumsum(pairs[order]) // most**2
+        found = [
+            self._joint(np.flatnonzero(np.isin(block, order[batches == batch])), block, 2 * most**2)
+            for batch in np.unique(batches)
+        ]
+        return together(found, 1 / len(block), bound=len(pairs) > len(sizes), drawn=len(order) < len(pairs))
+
+    def _joint(self, people: Positions, block: NDArray[np.int64], most: int) -> Linkage:
+        """Link the people of some blocks, each to a record of the own block."""
+        files = self._files(people, people, np.arange(len(people)))
+        own, bounds = block[people, None].astype(np.float64), self._bounds(people)
+        files = replace(files, original=np.hstack([own, files.original]), masked=np.hstack([own, files.masked]))
+        bounds = MaskedRange(np.hstack([own, bounds.low]), np.hstack([own, bounds.high]))
+        return joint_linkage(files, bounds, self._score(people, people, best=True), most)
+
+    def _blocks(self, most: int) -> NDArray[np.int64]:
+        """Number of the block of each released record: classes, halved where they spread most until few enough."""
+        near, block, found = self._near(np.arange(len(self.released)))[0], np.empty_like(self.class_of), 0
+        left = np.split(np.argsort(self.class_of, kind="stable"), np.cumsum(np.bincount(self.class_of))[:-1])
+        while left:
+            members = left.pop()
+            if len(members) <= most:
+                block[members], found = found, found + 1
+                continue
+            axis = int(near[members].std(axis=0).argmax())
+            left += np.array_split(members[np.argsort(near[members, axis], kind="stable")], 2)
+        return block
 
     def _near(self, people: Positions) -> tuple[Floats, Floats]:
         """Coordinates of some people and of their records in which likely pairs of one class are near."""

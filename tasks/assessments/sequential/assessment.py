@@ -12,24 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.adversary.adversary import AdversaryProfile
+from tasks.adversary.consulting import alike
 from tasks.adversary.decisions import access_pays
-from tasks.adversary.exploiting import LARGEST_SIZE
+from tasks.adversary.exploiting import WORTHWHILE
 from tasks.adversary.fmdp import (
     baseline_risk,
     expected_linked_values,
-    exploits_made,
-    known_threshold,
-    reidentification_probability,
     reidentification_probability_unknown,
-    sink_probability,
 )
 from tasks.adversary.group_sizes import expected_listed
 from tasks.adversary.planning.deterrence import (
     Term,
-    Trait,
     deterring_value,
     pays_together,
-    sensitivity,
     smallest_value,
     sufficient_value,
     term_value,
@@ -37,15 +32,13 @@ from tasks.adversary.planning.deterrence import (
 )
 from tasks.adversary.profile import DerivedProfile
 from tasks.assessments.assessment import Assessment, Effort, Finding
+from tasks.assessments.sequential.by_size import by_people, curve, exhausted_below, sensitivities, thresholds
 from tasks.assessments.sequential.facts import (
     AdversaryFact,
     BeliefFact,
-    CurvePoint,
     DeterrentFact,
     ExternalFact,
     PatienceFact,
-    SensitivityFact,
-    SensitivityPoint,
     SequentialFact,
 )
 from tasks.candidate.candidate import Candidate
@@ -54,10 +47,12 @@ from tasks.candidate.groups import (
     Floats,
     Groups,
     attack_on,
+    believed_worth,
     collected_groups,
     collected_profile,
     recipient_profile,
     released_groups,
+    within_reach,
 )
 from tasks.core.errors import ParameterError
 from tasks.core.fact import Bin
@@ -65,75 +60,6 @@ from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.microdata.coded import Prepared
 from tasks.microdata.tuples import Counts
 from tasks.request.model import Measure, Recipient, ReleaseRequest
-
-_EVERY_SIZE = 300
-_POINTS = 160
-_SCANNED = 2000
-_BEYOND = 1.15
-_UNDETERRED = 100
-_SEARCHED = 2000
-
-
-def thresholds(profile: AdversaryProfile) -> tuple[int | None, int | None]:
-    """Smallest safe group where access is paid for each record, and where it is paid already; None where none is."""
-    return known_threshold(profile), known_threshold(dataclasses.replace(profile, access_cost=0.0))
-
-
-def exhausted_below(profile: AdversaryProfile, linked: int | None) -> int | None:
-    """Smallest group in which the adversary leaves some candidate untried; None where it is not among the first 2,000.
-
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    linked : int or None
-        Smallest group that is safe once access is paid.
-    """
-    sizes = np.arange(1, min(_SCANNED, linked or _SCANNED) + 1)
-    spared = sizes[exploits_made(profile, sizes) < sizes]
-    return int(spared[0]) if len(spared) else None
-
-
-def curve(profile: AdversaryProfile, known: int | None, linked: int | None, largest: int) -> tuple[CurvePoint, ...]:
-    """Risk and exploits by group size, from one candidate to a little beyond the thresholds.
-
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    known, linked : int or None
-        As ``thresholds`` gives them.
-    largest : int
-        Candidates of the file's largest group, up to which is shown where no size is safe.
-    """
-    last = min(int(_BEYOND * (linked or max(largest, _UNDETERRED))) + 3, LARGEST_SIZE)
-    if last <= _EVERY_SIZE:
-        sizes = np.arange(1, last + 1)
-    else:
-        marks = [size + step for size in (known, linked) if size for step in (-1, 0) if size + step >= 1]
-        sizes = np.unique([*np.rint(np.geomspace(1, last, _POINTS)).astype(np.int64), *marks])
-    columns = (
-        reidentification_probability(profile, sizes),
-        sink_probability(profile, sizes),
-        exploits_made(profile, sizes),
-    )
-    return tuple(
-        CurvePoint(size=int(size), known=float(one), linked=float(other), exploits=float(made))
-        for size, one, other, made in zip(sizes, *columns, strict=True)
-    )
-
-
-def sensitivities(profile: AdversaryProfile, largest: int) -> tuple[SensitivityFact, ...]:
-    """Thresholds as each term varies around its own value, searched up to a little beyond the file's largest group."""
-    facts = []
-    for term in (Term.ACCESS_COST, Term.EXPLOIT_COST, Term.PENALTY, Term.DETECTION, *Trait):
-        found = sensitivity(profile, term, largest_size=min(max(int(_BEYOND * largest), _UNDETERRED), _SEARCHED))
-        points = [
-            SensitivityPoint(value=float(value), known_threshold=known, linked_threshold=linked)
-            for value, known, linked in zip(found.values, found.known, found.linked, strict=True)
-        ]
-        own = term_value(profile, term)
-        fact = {"term": term.value, "own": own if np.isfinite(own) else None, "points": points}
-        facts.append(SensitivityFact.model_validate(fact))
-    return tuple(facts)
 
 
 def patience(profile: AdversaryProfile, groups: Groups) -> tuple[PatienceFact, ...]:
@@ -181,8 +107,8 @@ def plan(
     """
     profile = derived.profile
     earlier = collected or profile
-    before = collected_groups(table, earlier.prior)
-    after = released_groups(table, played, kept, profile.prior)
+    before = by_people(collected_groups(table, earlier.prior), earlier)
+    after = by_people(released_groups(table, played, kept, profile.prior), profile)
     known, linked = thresholds(profile)
     sizes = after.candidates
     baseline = _by_size(baseline_risk, profile, sizes)
@@ -192,6 +118,7 @@ def plan(
         threshold_known=known,
         threshold_linked=linked,
         exhausted_below=exhausted_below(profile, linked),
+        resources_in_reach=len(within_reach(profile, after).resources),
         smallest_group=int(sizes.min()),
         largest_group=int(sizes.max()),
         initial=beliefs(earlier, before),
@@ -229,11 +156,13 @@ def beliefs(profile: AdversaryProfile, groups: Groups) -> tuple[BeliefFact, ...]
 
 def judged_belief(profile: AdversaryProfile, groups: Groups) -> BeliefFact:
     """Risk of the records of some groups from the adversary that the gates use: access is paid once per file."""
-    return _belief(JUDGED, judged_risks(profile, groups), attack_on(profile, groups).exploits, groups.records)
+    exploits = attack_on(within_reach(profile, groups), groups).exploits
+    return _belief(JUDGED, judged_risks(profile, groups), exploits, groups.records)
 
 
 def judged_risks(profile: AdversaryProfile, groups: Groups) -> Floats:
     """Probability, as the gates use it, that a record of each group is re-identified: access is paid once per file."""
+    profile = within_reach(profile, groups)
     risks = attack_on(profile, groups).risk
     return risks if risks.any() and is_accessed(profile, groups) else np.zeros_like(risks)
 
@@ -267,11 +196,11 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
     if len(sizes) == 0:
         return 0.0
     if term is Term.ACCESS_COST:
-        believed = expected_linked_values(profile, groups.densities, groups.external_size)
+        profile = within_reach(profile, groups)
         known = attack_on(profile, groups).worth
         if not known.any():
             return 0.0
-        return profile.discount * max(float((values * groups.records).sum()) for values in (known, believed))
+        return profile.discount * max(float(known @ groups.records), believed_worth(profile, groups))
     value = 0.0 if groups.people is not None else deterring_value(profile, term, sizes, records)
     # A few small groups often settle it; the larger ones take longer to solve.
     for some in (groups.smallest(), groups):
@@ -289,6 +218,7 @@ def _deterring(profile: AdversaryProfile, term: Term, groups: Groups) -> float |
 
 def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
     """Whether any record is attacked by one who has the whole file."""
+    profile = within_reach(profile, groups)
     return bool(attack_on(profile, groups).worth.any()) and is_accessed(profile, groups)
 
 
@@ -312,11 +242,15 @@ def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
     known = attack_on(profile, groups).worth
     if pays_together(profile, known, groups.records):
         return True
-    believed = expected_linked_values(profile, groups.densities, groups.external_size)
-    return pays_together(profile, believed, groups.records)
+    threshold = profile.access_cost / (profile.discount * WORTHWHILE)
+    return pays_together(profile, believed_worth(profile, groups, threshold))
 
 
 def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
+    if profile.resources:
+        _, merged = alike(profile)
+        believed = expected_linked_values(merged, groups.densities, groups.external_size)
+        return np.where(access_pays(profile, believed), attack_on(profile, groups).risk, 0.0)
     risks = np.zeros(len(groups.candidates))
     found = groups.candidates > 0
     risks[found] = reidentification_probability_unknown(
@@ -346,7 +280,15 @@ def _histogram(groups: Groups) -> tuple[Bin, ...]:
 
 def _profile_fact(derived: DerivedProfile) -> AdversaryFact:
     terms = {name: getattr(derived.profile, name) for name in AdversaryProfile.__dataclass_fields__}
-    return AdversaryFact(**terms, origins=derived.origins)
+    resources = [
+        {
+            "source": one.source,
+            "access_cost": one.access_cost,
+            "candidates": [{"people": people, "prior": prior} for people, prior in one.candidates],
+        }
+        for one in derived.profile.resources
+    ]
+    return AdversaryFact.model_validate({**terms, "resources": resources, "origins": derived.origins})
 
 
 def sequential_by_coalition(

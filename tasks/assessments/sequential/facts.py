@@ -7,6 +7,21 @@ from pydantic import Field
 from tasks.core.fact import Bin, Fact
 
 
+class TierFact(Fact):
+    """Candidates of a resource who are equally likely to be the person."""
+
+    people: float = Field(description="Share of a group's people.")
+    prior: float = Field(description="Probability that the person is one of them.")
+
+
+class ResourceFact(Fact):
+    """External data that the adversary may pay for, after those before it."""
+
+    source: str
+    access_cost: float
+    candidates: tuple[TierFact, ...]
+
+
 class AdversaryFact(Fact):
     """The profile that the sequential adversary was modelled with; money in the currency of the stakes."""
 
@@ -21,6 +36,9 @@ class AdversaryFact(Fact):
     max_penalties: int | None
     discount: float
     confirmation: float
+    resources: tuple[ResourceFact, ...] = Field(
+        default=(), description="In the order that they are consulted; none where the prior is of one, all alike."
+    )
     origins: dict[str, str] = Field(description="Where each term comes from, in words, by name of the term.")
 
 
@@ -100,6 +118,11 @@ class SequentialFact(Fact):
     threshold_linked: int | None = Field(description="Smallest group safe once access is paid.")
     exhausted_below: int | None = Field(
         description="Below this size every candidate is tried; None where that holds of the first 2,000 sizes."
+    )
+    resources_in_reach: int = Field(
+        default=0,
+        description="Of several resources, those that may pay for the whole file: the judged risk is of these, paid "
+        "for, and an upper bound.",
     )
     smallest_group: int = Field(description="Candidates of the smallest group that a released record is in.")
     largest_group: int

@@ -25,6 +25,7 @@ from tasks.adversary.group_sizes import Belief, Integers, known_size, truncated_
 from tasks.adversary.planning.enumerated import START, enumerate_process, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import TwoLevelLP
 from tasks.candidate.groups import Groups
+from tasks.core.errors import ParameterError
 
 MOST_VARIABLES = 1_000_000
 """Variables of all linear programs together, from which no further group is begun."""
@@ -138,6 +139,14 @@ def solve_plans(profile: AdversaryProfile, groups: Groups, name: str) -> tuple[P
     StageFailed
         If a linear program is not solved.
     """
+    if profile.resources:
+        raise ParameterError(
+            "the solvers are of one resource",
+            where="adversary.resources",
+            expected="none",
+            got=f"{len(profile.resources)} of them",
+            fix="leave out the algorithm; several resources are solved by their own recursion",
+        )
     return tuple(_solved(profile, _cases(groups, known=known), name) for known in (True, False))
 
 

@@ -146,7 +146,7 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
             condition = "on which an attempt is made"
     else:
         names = candidate.request.quasi_identifiers
-        known = set(known_attributes(candidate.request) if family == "linkage" else names)
+        known = set(known_attributes(candidate.request, candidate.prepared) if family == "linkage" else names)
         held = [axis for axis, attribute in enumerate(names) if attribute in known]
         counted, sizes = RECORDS, _classes(candidate, held) if coalition is None else coalition.classes[released]
         if measure is Measure.COMBINED_EXPECTED:

@@ -82,7 +82,7 @@ def _at_fault(
     elif measure in ATTRIBUTE.gate_measures:
         found = disclosed_records(candidate, measure, threshold)[1]
     elif measure is Measure.LINKED_MASKED:
-        found = known_numbers(request)
+        found = known_numbers(request, candidate.prepared)
     elif measure in SINGLING_OUT.gate_measures:
         found = knowable_columns(request)
     for name in found:

@@ -21,7 +21,7 @@ from tasks.assessments.identity.uncertain.terms import DEPENDENT
 from tasks.assessments.identity.uncertain.verdict import estimated
 from tasks.assessments.linkage.assessment import attack
 from tasks.assessments.linkage.facts import gate_figures, least_figures
-from tasks.assessments.linkage.holdings import held_attributes, knowable_numbers, known_attributes, known_numbers
+from tasks.assessments.linkage.holdings import knowable_numbers, known_attributes, known_numbers
 from tasks.assessments.registry import LINKAGE
 from tasks.candidate.candidate import Candidate
 from tasks.decision.explain.result import Figures, Measured
@@ -92,14 +92,14 @@ class Estimates:
             If no attack can be made on such a release.
         """
         request = candidate.request
-        numbers = known_numbers(request)
+        numbers = known_numbers(request, candidate.prepared)
         judged = [gate.measure for gate in request.policy.gates if gate.measure in LINKAGE.gate_measures]
         figures: dict[Measure, float] = {}
         for measure in judged:
             key = _recorded_key(candidate, measure)
             if key in self._recorded:
                 figures[measure] = self._recorded[key]
-            elif measure is Measure.LINKED_MASKED and not knowable_numbers(request):
+            elif measure is Measure.LINKED_MASKED and not knowable_numbers(request, candidate.prepared):
                 figures[measure] = 0.0
         unmeasured = figures.keys() if numbers else {*figures, Measure.LINKED_MASKED}
         unknown = frozenset(judged) - unmeasured if anew else frozenset[Measure]()
@@ -112,7 +112,8 @@ class Estimates:
 
     def without_numbers(self, candidate: Candidate) -> Figures:
         """Lowest figures of linkage without the masked numbers; empty where nothing else is known."""
-        others = tuple(name for name in known_attributes(candidate.request) if name not in candidate.request.masked)
+        known = known_attributes(candidate.request, candidate.prepared)
+        others = tuple(name for name in known if name not in candidate.request.masked)
         return self._attack(candidate, others, quick=True)[1] if others else {}
 
     def _estimated(self, candidate: Candidate, known: tuple[str, ...] | None, *, exact: bool) -> Figures:
@@ -140,7 +141,7 @@ class Estimates:
             update={"linkage": linkage.model_copy(update={"individuals": people})}
         )
         request = candidate.request.model_copy(update={"policy": policy})
-        cost = _COSTS[quick, not set(request.masked).isdisjoint(held_attributes(request))]
+        cost = _COSTS[quick, not set(request.masked).isdisjoint(known_attributes(request, candidate.prepared))]
         if (self._work + cost) * records > max(_MOST_WORK, _FEWEST_ATTACKS * records):
             raise TooManyAttacks
         self._work += cost
@@ -192,17 +193,18 @@ def _recorded_key(candidate: Candidate, measure: Measure) -> _Key:
 
 def _linkage_key(candidate: Candidate, *, alone: bool) -> _Key:
     """All that figures depend on; those by numbers alone on the records that are released, not their cells."""
-    request = candidate.request
+    request, prepared = candidate.request, candidate.prepared
     masking = tuple(one.model_dump_json() for one in request.masking)
     if alone:
         return (
             "numbers",
             blake2b(candidate.released.tobytes(), digest_size=20).digest(),
             masking,
-            known_numbers(request),
+            known_numbers(request, prepared),
         )
     # Whoever lacks a quasi-identifier goes by what the rule does with the whole population.
-    game = () if set(request.quasi_identifiers) <= set(known_attributes(request)) else (candidate.game,)
+    known = known_attributes(request, prepared)
+    game = () if set(request.quasi_identifiers) <= set(known) else (candidate.game,)
     demands = request.policy.generalization.k_anonymity
     outcome = (candidate.digest, candidate.generalization.method, demands and demands.k)
-    return "all", *outcome, masking, known_attributes(request), *game
+    return "all", *outcome, masking, known, *game

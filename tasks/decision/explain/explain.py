@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from tasks.adversary.profile import derive_profile
-from tasks.assessments.linkage.holdings import held_attributes
+from tasks.assessments.linkage.holdings import known_attributes
 from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT
 from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import levers
@@ -258,7 +258,7 @@ def _maskings(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
     request = trial.request
     if not any(gate.measure in LINKAGE.gate_measures for gate in request.policy.gates):
         return []
-    known = set(held_attributes(request))
+    known = set(known_attributes(request, trial.candidate.prepared))
     held = [number for number, masking in enumerate(request.masking) if known.intersection(masking.attributes)]
     others = [number for number in range(len(request.masking)) if number not in held]
     why = "The intruder is not taken to hold what it masks."

@@ -135,12 +135,15 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
     own, agreement = f"{place}.adversary", f"{place}.agreement"
     # The adversary's own penalty where it is declared, which may only lower the agreement's; likewise its detection.
     is_own = declared.penalty is not None
+    # What is uncertain may not deter beyond the agreement, which is lowered as far as that goes.
+    least = recipient.judged_highest
     rate = TermChange(f"{agreement}.detection_rate", NOT_STATED, STATED_DETECTION)
     found = [
         Lever(
             "penalty for an attempt that is noticed",
             f"{own if is_own else agreement}.penalty",
             profile.penalty,
+            0.0 if is_own else least.get("penalty", 0.0),
             highest=agreed.penalty or 0.0 if is_own else _MOST_MONEY,
             stated=() if is_own or agreed.penalty is not None else (rate,),
             moved=Term.PENALTY,
@@ -149,13 +152,18 @@ def deterrents(request: ReleaseRequest, recipient: Recipient, profile: Adversary
             "probability that an attempt is noticed" + ("" if intercept is None else ", in log odds"),
             f"{agreement}.detection_rate" if intercept is None else f"{own}.detection_intercept",
             agreed.detection_rate or 0.0 if intercept is None else term_value(profile, Term.DETECTION),
-            _LEAST_LIKELY,
+            max(_LEAST_LIKELY, least.get("detection", 0.0) if intercept is None else 0.0),
             _MOST_LIKELY if intercept is None else agreed.detection_rate or 0.0,
             log_odds=intercept,
             moved=Term.DETECTION,
             unable="" if profile.penalty > 0 else _NO_PENALTY,
         ),
-        Lever("cost of access to the external data", f"{own}.access_cost", profile.access_cost, moved=Term.ACCESS_COST),
+        Lever(
+            "cost of access to the external data",
+            f"{own}.resources[0].access_cost" if declared.resources else f"{own}.access_cost",
+            profile.access_cost,
+            moved=Term.ACCESS_COST,
+        ),
     ]
     if declared.exploit_cost is not None:
         name = "cost of an attempt for the sequential adversary"
@@ -170,14 +178,9 @@ def traits(request: ReleaseRequest, recipient: Recipient, profile: AdversaryProf
     """
     declared, place = recipient.adversary or AdversaryTerms(), f"{recipient_path(request, recipient)}.adversary"
     reason = () if declared.because else (TermChange(f"{place}.because", NOT_STATED, REASON),)
+    prior = Lever("prior π of the recipient", f"{place}.prior", profile.prior, _LEAST_LIKELY, _MOST_LIKELY)
     found = [
-        Lever(
-            "prior π of the recipient",
-            f"{place}.prior",
-            profile.prior,
-            _LEAST_LIKELY,
-            _MOST_LIKELY,
-        ),
+        *(() if declared.resources else (prior,)),
         Lever("discount γ of the recipient", f"{place}.discount", profile.discount, 0.01, 1.0, stated=reason),
         Lever("recognition κ of the recipient", f"{place}.confirmation", profile.confirmation, 0.01, 1.0),
     ]

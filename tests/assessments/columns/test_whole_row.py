@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.columns.whole_row import occurs_firmly, telling, whole_row_figures
+from tasks.assessments.registry import COMBINED
 from tasks.assessments.sequential.assessment import judged_risks
 from tasks.candidate.candidate import Candidate
+from tasks.candidate.coalition import worst
 from tasks.candidate.groups import groups
-from tasks.request.model import Measure
+from tasks.request.model import Attribute, Measure
 from tests.support.examples import examples
 from tests.support.explaining import ROWS, asked, candidates, table
 
@@ -24,12 +26,18 @@ PEOPLE |= {("c", sex): 15 for sex in "fm"} | {("d", sex): 20 for sex in "fm"}
 
 
 def copy_of(
-    records: Sequence[tuple[str, ...]], people: dict[Any, int], method: str = "no-attack-partition"
+    records: Sequence[tuple[str, ...]], people: dict[Any, int], method: str = "no-attack-partition", **of_age: Any
 ) -> Candidate:
-    """The institute's copy of records in the order of the population's tuples; groups of 25 people are safe."""
+    """The institute's copy of records in the order of the population's tuples; groups of 25 people are safe.
+
+    ``of_age`` are further terms of the first quasi-identifier.
+    """
     rows = (ROWS, SEXES)[: len(next(iter(people)))]
     index = table(rows, people, dict(Counter(records)))
     request = asked(method, weights=(1.0,) * len(rows), combined={})
+    if of_age:
+        age = Attribute.model_validate({**request.attributes["q0"].model_dump(), **of_age})
+        request = request.model_copy(update={"attributes": {**request.attributes, "q0": age}})
     return candidates(index, (1.0,) * len(records)).of(request, request.recipient("institute"))
 
 
@@ -195,3 +203,68 @@ def test_figures_are_those_of_a_count_record_by_record(drawn: list[tuple[str, st
         assert found[Measure.PROSECUTOR_MAXIMUM] == 1 / smallest
     else:
         assert risk == 1 / least
+
+
+def test_a_sensitive_quasi_identifier_is_told_by_the_whole_row() -> None:
+    """All are released as “*”, which tells nothing; a column tells a, which weighs 1: with the illness, 2 in 60."""
+    records, people = [(age,) for age in "abcd" for _ in range(15)], {(age,): 7 for age in "abcd"}
+    weights = {"attribute": 1.0, "values": {"a": 1.0}, "default": 0.0}
+    made = copy_of(records, people, sensitivity=weights, known_probability=0.0)
+    assert len(np.unique(made.generalization.cells)) == 1
+    found = whole_row_figures(made, [(("hint",), "q0")], {"hint": np.repeat([0, 1], [15, 45])})
+    assert found[Measure.COMBINED_MAXIMUM] == pytest.approx(2 / 60)
+
+
+def exactly(
+    made: Candidate, records: list[str], hints: list[int], weights: dict[str, float], known: float, *, firm: bool
+) -> tuple[float, float]:
+    """Highest D and highest E, record by record, where an age weighs as it is if anything is told of it.
+
+    Known are the age, with one probability, and the illness, in E with 0.1; it weighs 1, and no two have the same.
+    """
+    cells = made.generalization.cells[made.prepared.tuple_of_record][:, 0].tolist()
+    own = dict(zip("abcd", made.own_cells[:, 0].tolist(), strict=True))
+    (labels,) = (tree.axis_labels for tree in made.prepared.hierarchies.values())
+    lefts = []
+    for cell, value in zip(cells, hints, strict=True):
+        together = Counter(age for age, hint in zip(records, hints, strict=True) if hint == value)
+        inside = {age for age in "abcd" if own[age] == cell} | {
+            age for age, other in zip(records, cells, strict=True) if other == cell
+        }
+        held, sure = inside & together.keys(), inside & firmly(together)
+        lefts.append((cell, frozenset(sure if firm and sure else held)))
+    sizes, total, scores, shares = Counter(lefts), len(records), [], []
+    for left, age in zip(lefts, records, strict=True):
+        told = labels[left[0]] != "*" or left[1] < set(records)
+        whole = weights[age] if told else 0.0
+        worth = whole if age in left[1] else 0.0
+        size, people = sizes[left], sum(PEOPLE[age, sex] for age in left[1] for sex in "fm")
+        scores.append((1 + worth) / total + known / size)
+        learned = 0.9 * ((1 - known) * (1 + worth) / total + known / size) + 0.1 * (1 - known) * worth
+        shares.append(min(learned / (1 + whole), 1) * min(size / people, 1))
+    return max(scores), max(shares)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), min_size=2, max_size=60),
+    st.tuples(*[st.sampled_from([0.0, 0.1, 0.5, 1.0])] * 4),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from(["no-attack-partition", "basic-partition", "safe-harbor"]),
+)
+@settings(max_examples=examples(300), deadline=None)
+def test_no_score_falls_short_of_that_with_the_weight_of_each_age(
+    drawn: list[tuple[str, int]], of_ages: tuple[float, ...], known: float, method: str
+) -> None:
+    drawn, weights = sorted(drawn), dict(zip("abcd", of_ages, strict=True))
+    ages, hints = [age for age, _ in drawn], [hint for _, hint in drawn]
+    people = {(age,): PEOPLE[age, "f"] + PEOPLE[age, "m"] for age in "abcd"}
+    stated = {"attribute": 1.0, "values": weights, "default": 0.0}
+    made = copy_of([(age,) for age in ages], people, method, sensitivity=stated, known_probability=known)
+    found = whole_row_figures(made, [(("hint",), "q0")], {"hint": np.array(hints)})
+    figures = dict(COMBINED.measures(made))
+    if found:
+        figures = worst(figures, [{measure: found[measure] for measure in figures}])
+    for firm in (False, True):
+        score, share = exactly(made, ages, hints, weights, known, firm=firm)
+        assert figures[Measure.COMBINED_MAXIMUM] >= score * (1 - 1e-12)
+        assert figures[Measure.COMBINED_EXPECTED] >= share * (1 - 1e-12)

@@ -113,7 +113,7 @@ def test_what_is_monotone() -> None:
     assert is_monotone(Term.GAIN, Measure.SEQUENTIAL_MAXIMUM, fined, planned=True)
     assert is_monotone(Term.PRIOR, Measure.TRANSPARENT_EXPECTED, fined, planned=False)
     assert is_monotone(Term.PRIOR, Measure.TRANSPARENT_EXPECTED, fined, planned=True)
-    assert not is_monotone(Term.PRIOR, Measure.SEQUENTIAL_MAXIMUM, replace(fined, access_cost=1.0), planned=True)
+    assert is_monotone(Term.PRIOR, Measure.SEQUENTIAL_MAXIMUM, replace(fined, access_cost=1.0), planned=True)
     assert not is_monotone(Term.DETECTION, Measure.SEQUENTIAL_MAXIMUM, fined, planned=False)
     assert is_monotone(Term.DETECTION, Measure.SEQUENTIAL_ATTACKED, fined, planned=False)
     assert is_monotone(Term.DETECTION, Measure.SEQUENTIAL_MAXIMUM, endless, planned=False)

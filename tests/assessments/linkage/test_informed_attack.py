@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.linkage import informed
-from tasks.assessments.linkage.figure import Linkage
+from tasks.assessments.linkage.figure import Linkage, wilson
 from tasks.assessments.linkage.informed import InformedView
 from tasks.assessments.linkage.within import MaskedPart, simulated_displacement, truth_inside
 from tasks.core.errors import ParameterError
@@ -317,43 +317,84 @@ def test_classes_are_attacked_as_hard_together_as_alone() -> None:
 
 
 @pytest.fixture
-def small_tables(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    return lambda pairs: monkeypatch.setattr(informed, "_MOST_PAIRS", pairs)
+def small_tables(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Fewer pairs at once, and in all blocks together, and smaller blocks."""
+
+    def set_to(pairs: int, in_blocks: int | None = None, fewest: int = 1) -> None:
+        monkeypatch.setattr(informed, "_MOST_PAIRS", pairs)
+        monkeypatch.setattr(informed, "_MOST_IN_BLOCKS", in_blocks or pairs)
+        monkeypatch.setattr(informed, "_FEWEST_IN_BLOCK", fewest)
+
+    return set_to
 
 
-def test_where_not_all_classes_fit_whole_ones_are_drawn(small_tables: Callable[[int], None]) -> None:
+def test_where_not_all_classes_fit_whole_ones_are_drawn(small_tables: Callable[..., None]) -> None:
     sizes = [10] * 8
     release = grouped(1, sizes)
-    small_tables(450)
+    alone = [class_by_class(release, [number]) for number in range(8)]
+    small_tables(100, 450, 10)
     outcomes = [joint_of(release, np.random.default_rng(seed)) for seed in range(6)]
     assert {(outcome.complete, outcome.linkage.n) for outcome in outcomes} == {(False, 40)}
-    alone = [class_by_class(release, [number]) for number in range(8)]
     possible = {round(sum(alone[number] for number in range(8) if chosen >> number & 1), 2) for chosen in range(256)}
     for outcome in outcomes:
         assert min(abs(outcome.linkage.expected_correct - total) for total in possible) < 0.02
+        assert not outcome.linkage.bound
     assert len({outcome.linkage.expected_correct for outcome in outcomes}) > 1
-    assert all(outcome.linkage.baseline == 1 / 40 for outcome in outcomes)
+    assert all(outcome.linkage.baseline == 1 / 80 for outcome in outcomes)
 
 
-def test_a_class_that_is_too_large_keeps_no_other_from_being_attacked(small_tables: Callable[[int], None]) -> None:
+def test_a_class_that_is_too_large_is_attacked_in_blocks(small_tables: Callable[..., None]) -> None:
+    """All others as before; nobody is left out, and the figure is no less than with the class whole."""
     release = grouped(2, [60, *[6] * 10])
-    small_tables(400)
-    for seed in range(12):
-        outcome = joint_of(release, np.random.default_rng(seed))
-        assert (outcome.complete, outcome.linkage.n) == (False, 60)
+    whole = joint_of(release, np.random.default_rng(0)).linkage.expected_correct
+    small_tables(400, 10_000, 20)
+    found = joint_of(release, np.random.default_rng(0))
+    assert (found.complete, found.linkage.n, found.linkage.bound) == (True, 120, True)
+    assert np.bincount(release._blocks(20)).max() <= 20
+    assert all(np.ptp(release.class_of[release._blocks(20) == block]) == 0 for block in release._blocks(20))
+    assert found.linkage.expected_correct >= whole
 
 
-def test_too_few_people_in_classes_that_fit_are_no_sample(small_tables: Callable[[int], None]) -> None:
-    """Everybody is attacked then, by near pairs."""
-    release = grouped(3, [40, 12, 9, 20])
-    whole = release.joint_linkage(np.random.default_rng(0))
-    small_tables(100)
-    near = release.joint_linkage(np.random.default_rng(0))
-    assert (near.n, whole.n) == (81, 81)
-    assert near.expected_correct >= 0.9 * whole.expected_correct
+@pytest.mark.parametrize("method", list(MaskingName))
+def test_blocks_bound_what_everybody_at_once_links(method: MaskingName, small_tables: Callable[..., None]) -> None:
+    """Whatever the masking: on 900 skewed records of one class, in blocks of ever fewer."""
+    generator = np.random.default_rng(6)
+    common = generator.normal(size=(900, 1))
+    original = np.exp((common + generator.normal(size=(900, 3))) / 2)
+    one = replace(part(terms(method, 3), original, generator), complete=False)
+    release = InformedView(np.arange(900), np.empty((900, 0), dtype=np.int64), (one,))
+    figures = [release.joint_linkage(np.random.default_rng(0)).expected_correct]
+    for most in (450, 225):
+        small_tables(1, 900 * most, most)
+        found = release.joint_linkage(np.random.default_rng(0))
+        assert (found.n, found.bound, found.independent) == (900, True, None)
+        figures.append(found.expected_correct)
+    assert figures[1] >= 0.99 * figures[0]
+    assert figures[2] >= 0.99 * figures[1]
 
 
-def test_one_class_is_not_cut(small_tables: Callable[[int], None]) -> None:
+def test_drawn_blocks_are_fewer_people_than_they_hold(small_tables: Callable[..., None]) -> None:
+    """People of one block are alike, so that the interval is wider than that of as many drawn one by one."""
+    release = grouped(5, [1000])
+    small_tables(100, 3000, 20)
+    found = release.joint_linkage(np.random.default_rng(0))
+    assert found.n < 200
+    assert found.independent is not None
+    assert 1 < found.independent <= found.n
+    low, high = found.interval
+    assert low <= found.share_correct <= high
+    assert high >= wilson(found.expected_correct, found.n)[1]
+    small_tables(100, 10**6, 20)
+    everybody = release.joint_linkage(np.random.default_rng(0)).share_correct
+    inside = 0
+    for seed in range(20):
+        small_tables(100, 3000, 20)
+        low, high = release.joint_linkage(np.random.default_rng(seed)).interval
+        inside += low <= everybody <= high
+    assert inside >= 17
+
+
+def test_one_class_is_not_cut(small_tables: Callable[..., None]) -> None:
     """Its candidates are counted, not its square: bounds may leave few."""
     release = grouped(4, [40])
     assert joint_of(release, np.random.default_rng(0)).complete
@@ -365,8 +406,8 @@ UNBOUNDED = ("additive-noise", "correlated-noise", "rank-swapping-p-buckets", "r
 
 
 @pytest.mark.parametrize("method", UNBOUNDED)
-def test_who_weighs_others_that_explain_a_record_links_more(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without bounds on the masked values, on one class of any size: one by one, and by near pairs of everybody."""
+def test_who_weighs_others_that_explain_a_record_links_more(method: str) -> None:
+    """Without bounds on the masked values, one by one, and everybody at once."""
     original = casc_table("census")[:, :5]
     stated = {"buckets": 10} if "buckets" in method else {}
     one = part(terms(method, 5, **stated), original, np.random.default_rng(1))
@@ -377,9 +418,6 @@ def test_who_weighs_others_that_explain_a_record_links_more(method: str, monkeyp
     likeliest = release.likeliest_linkage(everybody).share_correct
     whole = release.joint_linkage(np.random.default_rng(0)).share_correct
     assert plain < likeliest < 1.05 * whole
-    monkeypatch.setattr(informed, "_MOST_PAIRS", 2 * 64 * 1080)
-    near = release.joint_linkage(np.random.default_rng(0))
-    assert (near.n, near.share_correct) == (1080, pytest.approx(whole, rel=0.1))
     if method == "additive-noise":
         reference = noise_linkage(one.files, STRENGTH["noise"])
         assert likeliest == pytest.approx(reference.share_correct, rel=0.05)

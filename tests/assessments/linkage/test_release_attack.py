@@ -52,6 +52,10 @@ def held(one: Made) -> Holdings:
     return holdings_of(one.candidate)
 
 
+def known_by(one: Made) -> tuple[str, ...]:
+    return known_attributes(one.request, one.candidate.prepared)
+
+
 def ids(fact: LinkageFact, knows: str | None = None) -> set[str]:
     return {attack.id for attack in fact.attacks if knows in (None, attack.knows)}
 
@@ -62,9 +66,9 @@ def ids(fact: LinkageFact, knows: str | None = None) -> set[str]:
 def test_the_intruder_knows_what_others_may_know(release: Release) -> None:
     sure = changed("attributes", "ward", "known_probability", to=1)
     likely = changed("attributes", "diagnosis", "known_probability", to=0.99)
-    assert known_attributes(release().request) == ("zip", "age", "sex")
-    assert known_attributes(release(SWAP).request) == ("zip", "age", "sex", "dose")
-    assert known_attributes(release(GROUPS, SWAP, changes=[sure, likely]).request) == (
+    assert known_by(release()) == ("zip", "age", "sex")
+    assert known_by(release(SWAP)) == ("zip", "age", "sex", "dose")
+    assert known_by(release(GROUPS, SWAP, changes=[sure, likely])) == (
         "zip",
         "age",
         "sex",
@@ -79,14 +83,14 @@ def test_the_file_as_collected_is_linked_by_the_same_attributes(release: Release
     """One right link for each kind of record: the intruder guesses among those that are alike."""
     for names in ((), ("age",), ("ward", "dose", "age")):
         one = release(SWAP, changes=[known(*names)])
-        together = drawn(60)[list(known_attributes(one.request))]
+        together = drawn(60)[list(known_by(one))]
         assert held(one).collected_share == len(together.drop_duplicates()) / 60
         assert one.attacked(quick=True).initial_share == held(one).collected_share
 
 
 def test_the_policy_says_what_the_intruder_knows(release: Release) -> None:
     one = release(SWAP, changes=[known("ward", "dose", "age")])
-    assert known_attributes(one.request) == ("age", "dose", "ward")
+    assert known_by(one) == ("age", "dose", "ward")
     have = held(one)
     assert (have.quasi, have.unchanged, have.number_names) == ((1,), ("ward",), ("dose",))
     assert not have.knows_the_cell
@@ -163,13 +167,41 @@ def test_numbers_in_clear_are_no_safer_than_masked_ones(release: Release) -> Non
 
 
 def test_the_column_decides_what_is_known_and_not_its_masking(release: Release) -> None:
-    """A number is known of everybody unless the request says how likely, and in no attack if nobody knows it."""
-    for terms, known_of_all, alone in ((None, True, True), (0.02, False, True), (0, False, False), (1, True, True)):
+    """A number is known of everybody with whatever probability it may be known, and in no attack if nobody knows it."""
+    for terms, expected in ((None, True), (0.02, True), (0, False), (1, True)):
         change = changed("attributes", "dose", "known_probability", to=terms)
         for maskings in ((), (SWAP,)):
-            request = release(*maskings, changes=[change]).request
-            assert ("dose" in known_attributes(request)) is known_of_all
-            assert ("dose" in known_numbers(request)) is alone
+            one = release(*maskings, changes=[change])
+            assert ("dose" in known_by(one)) is expected
+            assert ("dose" in known_numbers(one.request, one.candidate.prepared)) is expected
+
+
+def test_numbers_that_may_be_known_stay_in_the_attacks_by_everything(release: Release) -> None:
+    """Stating that a masked number is seldom known makes the intruder with everything no weaker."""
+    found = []
+    for terms in (None, 0.2, 0.9):
+        change = changed("attributes", "dose", "known_probability", to=terms)
+        fact = release(SWAP, changes=[change, known()]).attacked(quick=True)
+        assert "dose" in fact.attack("all-joint").attributes
+        found.append(gate_figures(fact))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("written", ["{:,}", "'{}'", "{:.2f} €", "{:_}", "{:08d}"])
+def test_numbers_typed_as_text_are_judged_as_numbers(tmp_path: Path, written: str) -> None:
+    """However they are written, and with a word among them; words and dates are no numbers."""
+    frame = drawn(60)
+    frame["income"] = [written.format(int(value)) for value in frame["income"]]
+    frame.loc[7, "income"] = "unknown"
+    frame["ward"] = [f"W{row}" for row in range(60)]
+    terms = {"role": "sensitive", "type": "text", "known_probability": None}
+    text = [changed("attributes", "income", term, to=value) for term, value in terms.items()]
+    one = made(numeric_request(tmp_path, *text, known(), frame=frame))
+    assert one.candidate.prepared.numerals == ("income",)
+    assert gate_figures(one.attacked(quick=True))[Measure.LINKED_MASKED] == frame["income"].nunique() / 60
+    nobody = changed("attributes", "income", "known_probability", to=0)
+    alone = made(numeric_request(tmp_path, *text, nobody, known(), frame=frame)).attacked(quick=True)
+    assert gate_figures(alone)[Measure.LINKED_MASKED] == 0
 
 
 def test_knowledge_that_leaves_out_every_number_leaves_nothing_to_judge(release: Release) -> None:
@@ -204,7 +236,12 @@ def test_no_interval_exceeds_what_the_values_link_as_collected(release: Release)
         ((), (), RULELESS, {"own-cell"}),
         ((), ("zip", "sex"), RULELESS, {"own-cell"}),
         ((), ("ward",), {"unchanged"}, set()),
-        ((), ("zip", "age", "sex", "ward"), {*RULELESS, "unchanged", "all-matching", "all-nearest"}, {"own-cell"}),
+        (
+            (),
+            ("zip", "age", "sex", "ward"),
+            {*RULELESS, "unchanged", "all-matching", "all-nearest"},
+            {"own-cell", "all-equal"},
+        ),
         ((SWAP,), ("dose",), {"numbers-nearest", "numbers-probabilistic"}, {"numbers-candidates", "numbers-joint"}),
         (
             (SWAP,),
@@ -276,7 +313,6 @@ def test_an_attack_that_cannot_be_made_is_named_with_its_reason(
     one = release(masking("rank-swapping", "visits", p=80), records=300, changes=[known("visits")])
     before = gate_figures(one.attacked(quick=True))
     monkeypatch.setattr("tasks.assessments.linkage.informed.joint_linkage", fails)
-    monkeypatch.setattr("tasks.assessments.linkage.informed.near_linkage", fails)
     fact = one.attacked(quick=True)
     (untried,) = fact.untried
     assert (untried.id, untried.knows, "too much" in untried.reason) == ("numbers-joint", "informed", True)

@@ -29,14 +29,17 @@ STRENGTHS: dict[str, tuple[str, tuple[float, ...]]] = {
 }
 
 
-def figures(maskings: Maskings, records: int, kinds: int, seed: int) -> dict[Measure, float]:
+def figures(
+    maskings: Maskings, records: int, kinds: int, seed: int, chances: tuple[float | None, ...] = (None, None, None)
+) -> dict[Measure, float]:
     """Gate figures of a file of three numbers that may be known, each of so many values; masked with one seed."""
     frame = drawn(records, seed)
     generator = np.random.default_rng(seed)
     for name in NAMES:
         frame[name] = generator.integers(0, kinds, records).astype(str)
         frame.loc[:1, name] = ["0", "1"]
-    may = [changed("attributes", name, "known_probability", to=None) for name in NAMES]
+    pairs = zip(NAMES, chances, strict=True)
+    may = [changed("attributes", name, "known_probability", to=chance) for name, chance in pairs]
     plain = changed("policy", "linkage", to={"learned": False})
     with tempfile.TemporaryDirectory() as folder:
         one = made(numeric_request(Path(folder), *may, plain, maskings=maskings, frame=frame))
@@ -86,3 +89,26 @@ def test_what_is_blocked_stays_blocked_with_less_masking(
             assert weak[measure] > LIMIT, measure
     if not pair[1]:
         assert weak[Measure.LINKED_MASKED] >= strong[Measure.LINKED_MASKED]
+
+
+@given(
+    method=st.sampled_from(["", *sorted(STRENGTHS)]),
+    chances=st.lists(st.tuples(*[st.sampled_from([0, 0.02, 0.5, 0.99, 1])] * 2).map(sorted), min_size=3, max_size=3),
+    records=st.sampled_from([60, 200]),
+    kinds=st.sampled_from([3, 8, 1000]),
+    seed=st.integers(0, 9),
+)
+@settings(max_examples=examples(20))
+def test_a_number_that_is_likelier_known_opens_no_gate(
+    method: str, chances: list[list[float]], records: int, kinds: int, seed: int
+) -> None:
+    """Whatever may be known is judged as known, so that only what nobody can know is left out."""
+    term, values = STRENGTHS.get(method, ("", (0,)))
+    maskings: Maskings = ({"attributes": list(NAMES), "method": method, term: values[0]},) if method else ()
+    seldom, likely = (tuple(one[place] for one in chances) for place in (0, 1))
+    less, more = (figures(maskings, records, kinds, seed, one) for one in (seldom, likely))
+    assert less.keys() == more.keys()
+    for measure, figure in less.items():
+        assert more[measure] > LIMIT or wilson(figure * records, records)[0] <= LIMIT, measure
+    if all((one > 0) == (other > 0) for one, other in zip(seldom, likely, strict=True)):
+        assert less == more

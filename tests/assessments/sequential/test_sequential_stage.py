@@ -63,8 +63,10 @@ def some(candidates: list[int], densities: list[float] | None = None, records: l
     )
 
 
-def believed(density: float) -> float:
-    return float(binom.pmf(np.arange(11), 10, density) @ WORTH)
+def believed(density: float, listed: int = 10) -> float:
+    """Expected W of ten people listed, or of nine at a prior of 0.475: πG − cg + πc(g − 1)/2 where that is above 0."""
+    nine = np.array([0, 18.5, 10.875, 3.25, 0, 0, 0, 0, 0, 0])
+    return float(binom.pmf(np.arange(listed + 1), listed, density) @ (WORTH if listed == 10 else nine))
 
 
 def planned(
@@ -295,7 +297,9 @@ def test_what_deters_by_hand() -> None:
     An attempt at c leaves (60 − 5 c)/2 of three candidates: nothing from 12 on, and just below it belief still pays.
     """
     found = {one.term: one for one in planned(adversary()).deterrents}
-    total = 3 * believed(0.3) + believed(0.4)
+    # Below the declared prior of 0.5 nine of the 20 people are listed, with which belief is worth more yet.
+    total = 3 * believed(0.3, 9) + believed(0.4, 9)
+    assert total > 3 * believed(0.3) + believed(0.4)
     assert total > 15
     assert found["access_cost"].needed == pytest.approx(total)
     assert found["exploit_cost"].needed == pytest.approx(12)

@@ -2,9 +2,8 @@
 
 Its cells are fixed, so that all that depends on the terms depends on how many records are in groups of each size. A set
 that is drawn has a verdict in the worst case of the terms without a distribution. Where figures only get worse as a
-term grows, or only better, that is its worst end. Two terms are not so, and are bounded: detection where penalties are
-limited (``RangedProfile``), and the prior where access costs something (by access that is free). A
-verdict in the best case is that of values that were tried.
+term grows, or only better, that is its worst end. Detection where penalties are limited is not so, and is bounded
+(``RangedProfile``). A verdict in the best case is that of values that were tried.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -35,7 +34,7 @@ from tasks.assessments.identity.uncertain.terms import (
 from tasks.assessments.measures import is_possible
 from tasks.assessments.sequential.assessment import is_accessed
 from tasks.candidate.coalition import coalitions_of
-from tasks.candidate.groups import attack_on, densest_group, groups
+from tasks.candidate.groups import attack_on, densest_group, groups, within_reach
 from tasks.core.errors import ParameterError
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
@@ -98,6 +97,7 @@ class FileGroups:
     def _risks(self, profile: AdversaryProfile) -> Floats:
         """Risks as ``sequential.sequential.judged_risks`` gives them; free access needs no decision."""
         found = groups(self.table, self.people, self.listed, self.records, profile.prior)
+        profile = within_reach(profile, found)
         risks = attack_on(profile, found).risk
         if profile.access_cost > 0 and risks.any() and not is_accessed(profile, found):
             return np.zeros_like(risks)
@@ -188,9 +188,9 @@ class UncertainRelease:
 
     @cached_property
     def _freest(self) -> AdversaryProfile:
-        """The same with access as dear, and penalties as few, as they may be: what is monotone depends on these."""
-        ends = {RecipientTerm.ACCESS_COST: 1, RecipientTerm.MAX_PENALTIES: 0}
-        terms = {name: self.uncertain[name].ends[end] for name, end in ends.items() if name in self.uncertain}
+        """The same with penalties as few as they may be: what is monotone depends on these."""
+        fewest = self.uncertain.get(RecipientTerm.MAX_PENALTIES)
+        terms = {} if fewest is None else {RecipientTerm.MAX_PENALTIES: fewest.ends[0]}
         return derive_profile(with_terms(self.recipient, terms), *self.seen[0][1]).profile
 
     def sets(self, probabilities: Floats) -> list[dict[RecipientTerm, float]]:
@@ -224,8 +224,6 @@ class UncertainRelease:
             highest = {name: term.ends[1] for name, term in self.uncertain.items() if name in terms}
             profile = derive_profile(with_terms(self.recipient, {**values, **highest})).profile
             reach = (profile.detection_intercept, profile.detection_slope)
-        if RecipientTerm.PRIOR in terms:
-            values = {**values, RecipientTerm.ACCESS_COST: 0.0}
         return self.figures(values, reach)
 
     def figures(self, values: Values, reach: tuple[float, float] | None = None) -> list[float]:

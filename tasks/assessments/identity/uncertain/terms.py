@@ -156,16 +156,16 @@ def is_monotone(term: RecipientTerm, measure: Measure, profile: AdversaryProfile
     plan; so does the set of states in which the adversary goes on. The number of fines does not depend on either. A
     higher probability of detection lowers the worth of the plan, and with it the set of records attacked. But where
     penalties are limited it also exhausts them sooner; the adversary then continues without further fines, so the
-    number of exploits may rise. A higher prior makes success likelier
-    and, without a register, adds candidates among the same people (``tasks.adversary.rounding``); but where access
-    costs something, one who only guesses the groups may hope for fewer candidates at a lower prior. A higher discount
-    or confirmation, and fewer penalties, never lower the worth of any state: each goes on wherever it did before.
+    number of exploits may rise. A higher prior makes success likelier and, without a register, adds candidates among
+    the same people (``tasks.adversary.rounding``); that one who only guesses the groups may hope for fewer candidates
+    at a lower prior is judged too (``tasks.adversary.unsure_access``). A higher discount or confirmation, and fewer
+    penalties, never lower the worth of any state: each goes on wherever it did before.
     """
     if measure not in SEQUENTIAL and not (planned and measure in GAME):
         return True
     if term in _DETECTIONS:
         return profile.max_penalties is None or measure in {Measure.SEQUENTIAL_ATTACKED, Measure.TRANSPARENT_ATTACKED}
-    return term is not RecipientTerm.PRIOR or profile.access_cost == 0
+    return True
 
 
 def check_deterrence(recipient: Recipient, terms: Collection[RecipientTerm]) -> None:

@@ -1,0 +1,143 @@
+"""Decisions of ``releasegate release`` as a table for people and as JSON for programs."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from flows.cli.output import ExitCode, outcome, table
+from flows.gate import Outcome
+from reports.document import Block, Paragraph, text
+from tasks.core.canonical import digest
+from tasks.decision.measures import write_result
+from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.states import State
+from tasks.request.model import Role
+
+_LETS_LEAVE = frozenset({State.APPROVED, State.RELEASED})
+_ENDED = frozenset({State.REVOKED, State.SUPERSEDED})
+_LAPSED = "LAPSED"
+_RENEW = (
+    "Deliver nothing more under it. A request with a renewed agreement, or under a new version of the policy, is a new "
+    "release and is decided anew."
+)
+
+
+def lines(made: Outcome, decided_at: datetime) -> Iterator[Block]:
+    """The decision for each recipient with its gates, and where its files are."""
+    if made.repeated:  # so that nobody takes what follows for a new decision
+        yield (
+            f"This request was decided before, on {decided_at:%Y-%m-%d at %H:%M} UTC, with the same inputs and "
+            "program.\nIt is neither decided nor delivered again; its bundle was verified. Its present "
+            "state:\n"
+        )
+    for record in made.records:
+        yield from _recipient_lines(record, made)
+    yield f"release  {made.release_id}"
+    yield f"bundle   {made.bundle}"
+    if made.positions:
+        yield f"rows     {made.positions}  (positions of failing records, for you alone)"
+
+
+def exit_code(states: Collection[State], lapsed: Collection[str] = ()) -> ExitCode:
+    """The exit code that stands for several releases: the least favourable; a lapsed one releases nothing."""
+    if not states or lapsed or not set(states) <= _LETS_LEAVE | {State.AWAITING_REVIEW}:
+        return ExitCode.BLOCKED
+    return ExitCode.AWAITING_REVIEW if State.AWAITING_REVIEW in states else ExitCode.APPROVED
+
+
+def summary(record: DecisionRecord, made: Outcome) -> dict[str, Any]:
+    """The decision for a recipient as JSON."""
+    who, bundle = record.recipient.id, _bundle_of(record, made)
+    standing = made.standings[who]
+    return {
+        "recipient": who,
+        "release_id": record.release_id,
+        "supersedes": record.supersedes,
+        "superseded_by": standing.superseded_by,
+        "decision": record.decision.value,
+        "reasons": list(record.reasons),
+        "state": standing.state.value,
+        "since": standing.since.isoformat(),
+        "why": standing.why,
+        "valid_until": record.valid_until.isoformat(),
+        "lapsed": made.lapsed.get(who),
+        "delivery": record.delivery.model_dump(mode="json") if record.delivery else None,
+        "record": str(bundle / "decision" / f"{who}.json"),
+        "record_sha256": digest(record),
+        "report": str(bundle / "report" / f"{who}.pdf"),
+        "gates": [
+            {
+                "id": gate.id,
+                "measured": gate.measured,
+                "threshold": gate.threshold,
+                "passed": gate.passed,
+                "overridden_by": gate.overridden.officer if gate.overridden else None,
+            }
+            for gate in record.gates
+        ],
+    }
+
+
+def _bundle_of(record: DecisionRecord, made: Outcome) -> Path:
+    """Folder of a recipient's papers: under overrides, other recipients' papers stay where they were decided."""
+    return made.bundle.parent / record.release_id
+
+
+def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
+    who = record.recipient.id
+    lapsed, standing = made.lapsed.get(who), made.standings[who]
+    verdict = _shown(record, standing.state, lapsed=bool(lapsed))
+    waits = standing.state is State.AWAITING_REVIEW and not lapsed
+    style = "awaiting" if waits else "blocked" if lapsed or standing.state not in _LETS_LEAVE else "approved"
+    yield outcome(verdict.upper(), f"  {who}", style, f"  {record.recipient.organisation}")
+    if lapsed:
+        yield Paragraph(f"  {lapsed} {_RENEW}", "lead")
+    elif standing.why != " ".join(record.reasons):
+        yield Paragraph(f"  {standing.why}", "lead")
+    if lapsed or verdict != record.decision.value:
+        yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
+    yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
+    rule = {"records": record.dataset.rows_in, "small_cell": record.policy.small_cell}  # as the reasons above
+    gates = ((_mark(gate), gate.title, *write_result(gate, **rule)) for gate in record.gates)
+    yield from table("", ("", "gate", ">measured", "required"), gates)
+    unreviewed = [field.name for field in record.fields if field.role == Role.UNREVIEWED]
+    facts = {
+        f"  valid until {record.valid_until}": standing.state in _LETS_LEAVE,
+        f"  supersedes  {record.supersedes}": record.supersedes,
+        f"  withheld: nobody has reviewed them: {', '.join(unreviewed)}": unreviewed,
+        f"  decided as  {record.release_id}": record.release_id != made.release_id,
+        f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review "
+        f"{record.release_id[:12]} --recipient {who} takes the others": waits,
+    }
+    yield from (fact for fact, applies in facts.items() if applies)
+    yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, made)))
+    if record.delivery and record.delivery.encrypted_to:
+        keys = ", ".join(f"{key.kind} {key.fingerprint}" for key in record.delivery.encrypted_to)
+        yield f"  encrypted   {record.delivery.file}, to {keys}"
+    yield ""
+
+
+def _mark(gate: GateResult) -> str:
+    if gate.overridden:
+        return text('<span class="failed">✗ overridden</span>')
+    return text('<span class="passed">✓</span>' if gate.passed else '<span class="failed">✗</span>')
+
+
+def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:
+    """One word for where a release stands; a copy that was released is “approved”, as its decision was."""
+    if state in _ENDED:
+        return state.value
+    if lapsed:
+        return _LAPSED
+    return record.decision.value if state is State.RELEASED and record.decision is Verdict.APPROVED else state.value
+
+
+def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:
+    """Files to read for a recipient, as short as the current folder allows."""
+    who = record.recipient.id
+    files = [("report", bundle / "report" / f"{who}.pdf")]
+    kinds = (("certificate", f"{who}.pdf"), ("delivery", who), ("approval", f"{who}.json"))
+    files += [(kind, path) for kind, name in kinds if (path := bundle / kind / name).exists()]
+    here = Path.cwd()
+    return [(kind, path.relative_to(here) if path.is_relative_to(here) else path) for kind, path in files]
