@@ -1,6 +1,7 @@
 """The order of the tests, and how many random examples each property is tried on."""
 
 import tests.support.arithmetic  # noqa: F401  # isort: skip
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from tests.support.examples import examples
 _LONG = ("tests/service/", "tests/flows/", "tests/docs/", "tests/web/", "tests/golden/")
 """Modules that start commands, servers or a browser: first, so that workers end at about the same time."""
 
+gc.set_threshold(50_000, 20, 50)
+
 _LIMIT = pytest.StashKey[Any]()
 
 # The same examples on each run; `--hypothesis-profile search` looks for new ones.
@@ -22,6 +25,11 @@ settings.load_profile("releasegate")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((n for n, long in enumerate(_LONG) if item.nodeid.startswith(long)), len(_LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """Let Python's collector never look again at the tests and at what they import: a tenth of the time goes there."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

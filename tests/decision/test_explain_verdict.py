@@ -443,7 +443,7 @@ def test_every_claim_about_any_world_holds_when_applied(world: World, method: Me
 
 
 @given(WORLDS, st.sampled_from(Method), st.integers(1, 3), st.booleans())
-@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(10, few=3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_claim_holds_where_k_anonymity_is_demanded(world: World, method: Method, k: int, local: bool) -> None:
     request = world_request(world, method, {"k": k, "suppression_limit": 0.3, "local_recoding": local})
     of = demanding(table(world.rows, world.people, world.records), request)

@@ -75,6 +75,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     return Left(world, blocked, refused, around)
 
 
+@pytest.mark.slow
 def test_each_kind_of_bad_record_is_noticed(left: Left) -> None:
     assert left.blocked.returncode == 3, left.blocked.stderr
     document = json.loads(left.blocked.stdout)
@@ -85,6 +86,7 @@ def test_each_kind_of_bad_record_is_noticed(left: Left) -> None:
     assert "validation checks failed" in document["recipients"][0]["reasons"][0]
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_code_2_and_says_why(left: Left) -> None:
     assert left.refused.returncode == 2
     assert left.refused.stdout == ""
@@ -95,6 +97,7 @@ def test_the_process_ends_with_code_2_and_says_why(left: Left) -> None:
     assert (expected[:12], got[:7], fix[:9]) == ("  expected: ", "  got: ", "  to do: ")
 
 
+@pytest.mark.slow
 def test_the_steward_is_told_the_rows_counted_from_1(left: Left) -> None:
     positions = json.loads(Path(json.loads(left.blocked.stdout)["positions"]).read_bytes())
     rows = {name.split("/")[0]: found for name, found in positions.items()}
@@ -105,6 +108,7 @@ def test_the_steward_is_told_the_rows_counted_from_1(left: Left) -> None:
     assert rows["text length"] == [8]
 
 
+@pytest.mark.slow
 def test_no_file_holds_the_mark(left: Left) -> None:
     assert holds(left.world.data.read_bytes(), MARK)
     assert files_holding(left.world.workspace.root, "Visits") != []
@@ -114,11 +118,13 @@ def test_no_file_holds_the_mark(left: Left) -> None:
     assert not holds(whole_report(record), MARK)
 
 
+@pytest.mark.slow
 def test_no_stream_holds_the_mark(left: Left) -> None:
     for told in (left.blocked, left.refused):
         assert not holds((told.stdout + told.stderr).encode(), MARK)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_runs_is_kept(left: Left) -> None:
     runs = left.world.workspace.private / "runs"
     assert {path.suffix for path in runs.rglob("*")} == {".lock"}

@@ -108,6 +108,7 @@ def test_what_was_demanded_and_done_is_recorded(made: Made) -> None:
     assert {outcome.method for outcome in compared.game.outcomes} >= {"k-anonymity", "no-attack-partition"}
 
 
+@pytest.mark.slow
 def test_it_is_explained_with_the_figures_of_the_decision(made: Made, releasegate: Command) -> None:
     told = releasegate("explain", made.outcome.bundle, "--workspace", made.world.workspace.root, "--json")
     assert told.code == 0, told.err
