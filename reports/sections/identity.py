@@ -206,6 +206,12 @@ def transparency(view: RecordView) -> Iterator[Block]:
         f"The two columns {verdict}. The smallest effective group holds "
         f"{view.cells.count(informed.smallest_effective_group)} people. The gates judge the right-hand column{also}."
     )
+    if game.deduced:
+        bits = ", ".join(f"{name} {numbers.amount(one)}" for name, one in game.deduced.items())
+        yield (
+            "The recipient also knows which values the people of a class have, and not only which the released groups "
+            f"hold. That adds, in bits a record, on average: {bits}. It narrows values, never the people of a class."
+        )
     yield _transparent_chart(view)
     if risk.coalitions:
         yield from _coalitions(view)

@@ -84,9 +84,11 @@ def alike(profile: AdversaryProfile) -> tuple[AdversaryProfile, ...]:
 
 
 def freed(profile: AdversaryProfile, number: int | None = None) -> AdversaryProfile:
-    """The profile with its first resources alone, all where no number is given, and all but the first free."""
-    kept = tuple(replace(one, access_cost=0.0) for one in profile.resources[:number])
-    return replace(profile, resources=kept, prior=sum(prior for one in kept for _, prior in one.candidates))
+    """The profile with its first resources alone, all where no number is given, and all but the first free.
+
+    The prior stays that of all, which bounds the w of the smallest groups: no candidate gets less likely.
+    """
+    return replace(profile, resources=tuple(replace(one, access_cost=0.0) for one in profile.resources[:number]))
 
 
 def heaviest(profile: AdversaryProfile, people: Floats) -> Floats:

@@ -180,6 +180,7 @@ _RULES: dict[str, Rule] = {
             "risk.transparent",
             "risk.game.outcomes",
             "risk.game.division",
+            "risk.game.deduced",
             "risk.sequential.residual",
             "risk.sequential.patience",
             "risk.sequential.expected_loss",

@@ -24,7 +24,8 @@ from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_cou
 from tasks.generalization.kanonymity.metrics import Metric, Reference
 from tasks.generalization.kanonymity.optimum import Optimum, search
 from tasks.generalization.released_hierarchies import ReleasedHierarchies
-from tasks.generalization.remainder import UNPLACED, RemainderSearch
+from tasks.generalization.remainder.find import find
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, check_trees
@@ -108,9 +109,9 @@ class _File:
         )
 
     @cached_property
-    def remainder(self) -> RemainderSearch:
+    def remainder(self) -> RemainderProblem:
         """Search for remainder classes of the data."""
-        return RemainderSearch(
+        return RemainderProblem(
             codes=self.leaves,
             counts=self.groups.table.data.counts.astype(np.float64),
             hierarchies=self.groups.hierarchies,
@@ -140,7 +141,7 @@ class _File:
         return tuple(sensitive_counts(one, of_record) for one in self.constraints if isinstance(one, ValueConstraint))
 
     def admissible(self, rows: Ints, classes: Ints, number: int, strategies: Ints) -> Bools:
-        """Whether classes satisfy the constraints (``remainder.Admissible``)."""
+        """Whether classes satisfy the constraints (``remainder.problem.Admissible``)."""
         allowed, counts = np.ones(number, dtype=np.bool_), self.remainder.counts
         first = np.empty(number, dtype=np.int64)
         first[classes] = np.arange(len(rows))
@@ -172,9 +173,9 @@ class _File:
         """Remainder classes of all, or of those the node suppresses, within the limit and if they lose less."""
         limit, counts = checked_limit(self.demands.suppression_limit, self.whole.n_records), self.remainder.counts
         for start in (None, alike):
-            found = self.remainder.find(start)
+            found = find(self.remainder, start).node
             if counts[found == UNPLACED].sum() > limit and not self.constraints:
-                found = self.remainder.find(start, everybody=True)
+                found = find(self.remainder, start, everybody=True).node
             if counts[found == UNPLACED].sum() <= limit and (value := self._value(found)) < optimum.value:
                 return found, value
         return alike, optimum.value

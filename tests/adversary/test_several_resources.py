@@ -12,7 +12,7 @@ from tasks.adversary.consulting import consulted, freed
 from tasks.adversary.decisions import linked_worth
 from tasks.adversary.fmdp import known_threshold, sink_probability
 from tasks.adversary.rounding import least_favourable
-from tasks.assessments.sequential.assessment import judged_risks
+from tasks.assessments.sequential.assessment import beliefs, judged_risks
 from tasks.candidate.groups import Groups, within_reach
 from tests.reference.several_resources import FilePlanner, Planner
 from tests.support.adversary_profiles import CASE_STUDY, profiles
@@ -150,6 +150,22 @@ def test_the_judged_risk_never_falls_with_more_or_cheaper_resources(
     few, many, most = (judged_risks(one, groups_of(PEOPLE, np.full(len(PEOPLE), 3))) for one in profiles_)
     assert (few <= many + 1e-9).all()
     assert (many <= most + 1e-9).all()
+
+
+@settings(deadline=None, max_examples=examples(100))
+@given(profile=consulting(), dear=st.floats(0, 3), sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4))
+def test_no_other_belief_has_a_higher_risk_than_is_judged(
+    profile: AdversaryProfile, dear: float, sizes: list[int]
+) -> None:
+    first, *others = profile.resources
+    later = tuple(replace(one, access_cost=dear * profile.gain) for one in others)
+    profile = replace(profile, resources=(first, *later))
+    people = np.array(sizes)
+    known, unknown, shared = beliefs(profile, groups_of(people, np.ones(len(people), dtype=np.int64)))
+    for one in (known, unknown):
+        assert one.maximum_risk <= shared.maximum_risk + 1e-9
+        assert one.expected_reidentifications <= shared.expected_reidentifications + 1e-9
+        assert one.attacked_records <= shared.attacked_records
 
 
 def test_what_can_pay_for_a_file_by_hand() -> None:

@@ -11,9 +11,7 @@ from tasks.generalization.constraints.constraint import Constraint
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.kanonymity.optimum import search
-from tasks.generalization.remainder import RemainderSearch
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
-from tasks.microdata.tuples import distinct_tuples
 from tests.benchmarks.record import Benchmark, Row
 from tests.support.adult_lattice import adult_lattice
 
@@ -27,11 +25,11 @@ _Result = TypeVar("_Result")
 
 
 def run() -> Benchmark:
-    """Optimum of each metric beside that of all nodes, constraints, remainder classes, a wide lattice; CPU seconds."""
+    """Optimum of each metric beside that of all nodes, constraints, a wide lattice; CPU seconds."""
     return {
         "name": "kanonymity",
         "title": "Optimal k-anonymity, Adult: 30,162 records, 8 quasi-identifiers, k = 5, 2 % suppression",
-        "rows": _metrics() + _remainders() + _constraints() + _wide(),
+        "rows": _metrics() + _constraints() + _wide(),
         "note": "seconds of CPU, one core, best of 3; peer: ARX 3.9.2, Loss, same depths of hierarchies",
     }
 
@@ -61,20 +59,6 @@ def _metrics() -> list[Row]:
             Row(figure=f"{name}: search", ours=seconds, unit="s", peer=_PEER if metric is Metric.LOSS else None),
         ]
     return rows
-
-
-def _remainders() -> list[Row]:
-    """Nobody suppressed: mean over the attributes of (|g| − 1) / (|D| − 1), beside ARX's local recoding."""
-    trees, codes = adult_lattice()
-    tuples, _ = distinct_tuples(codes.astype(np.int32), trees)
-    lost = tuple((tree.sizes[tree.positions] - 1) / (tree.n_leaves - 1) / len(trees) for tree in trees)
-    search = RemainderSearch(tuples.codes, tuples.counts.astype(np.float64), tuple(trees), lost, _K)
-    seconds, node = _timed(1, search.find)
-    loss = 1 - search.worth(node) / tuples.total
-    return [
-        Row(figure="remainder classes: mean loss of an attribute", ours=loss, peer="0.0569, ARX's local recoding"),
-        Row(figure="remainder classes: search", ours=seconds, unit="s", peer="2.0"),
-    ]
 
 
 def _all_nodes(trees: tuple[Hierarchy, ...], codes: np.ndarray) -> dict[Metric, float]:

@@ -32,11 +32,13 @@ def test_copies_keep_the_promise_and_hold_when_assessed_again(tmp_path: Path, en
     assert [(one.verdict, one.changed) for one in found] == [(TodaysVerdict.HOLDS, False)] * 2
 
 
-def test_without_a_cell_that_holds_no_original_decoys_block_the_release(tmp_path: Path, engine: Any) -> None:
-    """In this world every class's cell holds originals that were released before it."""
+def test_where_too_few_cells_hold_no_original_decoys_block_the_release(tmp_path: Path, engine: Any) -> None:
+    """In this world most cells of classes hold originals that were released before."""
     world = make_decoyed_world(tmp_path / "world")
     world.ask(recipients=[with_decoys("clinic"), with_decoys("registry")], policy=REMAINDER)
     with the_same_decoys():
         outcome = world.run(engine)
     assert [record.decision for record in outcome.records] == [Verdict.BLOCKED] * 2
-    assert all("no candidate that looks like a real class" in " ".join(one.reasons) for one in outcome.records)
+    assert all(
+        "not enough decoys with real classes that look alike" in " ".join(one.reasons) for one in outcome.records
+    )

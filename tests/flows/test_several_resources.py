@@ -57,7 +57,8 @@ def test_another_resource_raises_the_risk_where_it_can_be_paid(made: dict[str, D
     one, both, dear = (residual(made[name])["access shared"] for name in ("one", "both", "dear"))
     assert one.expected_reidentifications > 0
     assert both.expected_reidentifications > one.expected_reidentifications
-    assert dear.expected_reidentifications == pytest.approx(one.expected_reidentifications)
+    # In the smallest groups a candidate's probability is bounded by the prior of all resources, in reach or not.
+    assert 1 <= dear.expected_reidentifications / one.expected_reidentifications < 1.01
     reached = {name: made[name].risk.sequential.resources_in_reach for name in ("plain", "one", "both", "dear")}
     assert reached == {"plain": 0, "one": 0, "both": 2, "dear": 1}
     assert {record.decision for record in made.values()} == {Verdict.BLOCKED}

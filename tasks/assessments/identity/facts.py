@@ -386,6 +386,11 @@ class GameFact(Fact):
     division: DivisionFact | None = Field(
         default=None, description="None where no partition was played, or within a budget, which has its own bound."
     )
+    deduced: dict[str, float] | None = Field(
+        default=None,
+        description="By quasi-identifier, information that a recipient who knows the rule has beyond the released "
+        "groups, bits, mean over the released records. None where whole cells are released.",
+    )
 
 
 class ZipTableFact(Fact):

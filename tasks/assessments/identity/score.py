@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tasks.assessments.identity.deduced import deduced_bits
 from tasks.assessments.identity.facts import (
     BudgetFact,
     FieldFact,
@@ -25,7 +26,7 @@ from tasks.assessments.identity.outcome import (
     sharing_fact,
     transparent_risk,
 )
-from tasks.candidate.coalition import Coalition, coalitions_of, worst
+from tasks.candidate.coalition import Coalition, coalitions_of, own_cells, worst
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.limits import of_copy
@@ -33,6 +34,7 @@ from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.demands import demanded, in_words
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.generalize import generalize
+from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.sequential_follower import Belief
 from tasks.generalization.setting import follower_of, own_follower, weights_of
 from tasks.generalization.suppression import check_copy, class_sizes
@@ -207,6 +209,7 @@ def score(
             adversary=adversary_of(request),
             sharing=sharing_fact(table, played, request, recipient),
             division=division_fact(table, played, policy.generalization.cell_weights),
+            deduced=_deduced(table, request, recipient, played, kept),
         ),
         zip_table=_zip_fact() if zips else None,
         coalitions=tuple(coalition_fact(table, played, kept, one, payoffs) for one in coalitions),
@@ -283,6 +286,14 @@ def _budget(
         least_records=terms.least_records,
         suppressed_records=0 if played.withheld is None else int(table.data.counts[played.withheld].sum()),
     )
+
+
+def _deduced(
+    table: CountIndex, request: ReleaseRequest, recipient: Recipient, played: Generalization, kept: NDArray[np.bool_]
+) -> dict[str, float] | None:
+    if METHODS[played.method].whole_cells and played.k_anonymity is None:
+        return None
+    return deduced_bits(table, played, kept, own_cells(table, played, request, recipient))
 
 
 def _zip_fact() -> ZipTableFact:

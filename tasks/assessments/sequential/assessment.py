@@ -248,7 +248,7 @@ def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
 
 def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
     if profile.resources:
-        _, merged = alike(profile)
+        _, merged = alike(within_reach(profile, groups))
         believed = expected_linked_values(merged, groups.densities, groups.external_size)
         return np.where(access_pays(profile, believed), attack_on(profile, groups).risk, 0.0)
     risks = np.zeros(len(groups.candidates))

@@ -8,19 +8,20 @@ from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem, all_attacked, safe_people
-from tasks.generalization.remainder import UNPLACED, RemainderSearch
+from tasks.generalization.remainder.find import find
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import leaf_keys
 from tasks.request.model import Method
 
 
-def remainder_search(table: CountIndex, problem: Problem) -> RemainderSearch:
-    """The search for classes of the population that nobody attacks; StageFailed if even everybody's is."""
+def remainder_problem(table: CountIndex, problem: Problem) -> RemainderProblem:
+    """Classes of the population that nobody attacks; StageFailed if even everybody's is."""
     follower, population = problem.payoffs, table.population
     if not np.isfinite(follower.safe_group) or safe_people(follower) > population.total:
         raise all_attacked("no release exists that nobody would attack", follower)
     axes = zip(problem.loss.by_axis, problem.hierarchies, strict=True)
-    return RemainderSearch(
+    return RemainderProblem(
         codes=population.codes,
         counts=population.counts.astype(np.float64),
         hierarchies=problem.hierarchies,
@@ -30,22 +31,22 @@ def remainder_search(table: CountIndex, problem: Problem) -> RemainderSearch:
 
 
 def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
-    search, population = remainder_search(table, problem), table.population
-    node = search.find(everybody=True)
+    classes, population = remainder_problem(table, problem), table.population
+    found = find(classes, everybody=True)
+    node = found.node
     if divisible(table):
         whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)
-        node = max(node, search.lattice.number(whole).astype(np.int64), key=search.worth)
+        node = max(node, classes.lattice.number(whole).astype(np.int64), key=classes.worth)
 
     def levels(codes: Codes) -> Codes:
         place = population.find(leaf_keys(codes, problem.hierarchies))
-        chosen = np.where(place >= 0, node[place], search.top)
-        held = search.holding(codes[place < 0], node)
-        chosen[place < 0] = np.where(held == UNPLACED, search.top, held)
-        return search.lattice.nodes[chosen]
+        chosen = np.where(place >= 0, node[place], classes.top)
+        held = classes.holding(codes[place < 0], node)
+        chosen[place < 0] = np.where(held == UNPLACED, classes.top, held)
+        return classes.lattice.nodes[chosen]
 
-    benefit = problem.payoffs.benefit
-    outcome = DivisionOutcome(payoff=benefit * search.worth(node), upper_bound=benefit * search.bound(), exact=False)
-    return Recoding(levels, division=outcome)
+    payoff, most = (problem.payoffs.benefit * worth for worth in (classes.worth(node), found.bound))
+    return Recoding(levels, division=DivisionOutcome(payoff=payoff, upper_bound=most, exact=False))
 
 
 NO_ATTACK_REMAINDER = GeneralizationMethod(

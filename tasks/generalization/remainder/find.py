@@ -1,0 +1,115 @@
+"""Classes by the best of some passes: the first by the value of cells, the later ones by what the earlier ones gave."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tasks.generalization.kanonymity.classes import Ints
+from tasks.generalization.remainder.bound import best_cells, strategies_of_cells
+from tasks.generalization.remainder.joining import divided, joined
+from tasks.generalization.remainder.orders import Order, by_mean_loss, order_of
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+from tasks.generalization.remainder.release import released, released_at_prices
+
+_ALL_STRATEGIES = 1024
+"""Strategies that are all tried, whatever their cells."""
+_SAMPLED_ROWS, _SAMPLED_PAIRS = 2**16, 2**25
+"""Rows, and rows times strategies, of that sample; with fewer rows, classes need as many fewer people."""
+_REFINED = 3
+_MOST_PAIRS = 2**24
+"""Rows times strategies up to which all strategies with cells of enough people are tried."""
+_WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**25, 2**27, 5000
+"""Work of all passes at prices, and of a single one: rows, and this many more for each strategy, times strategies."""
+_MOST_PASSES = 24
+_UNBIASED = 3
+"""Passes in the plain order of values; later ones add a share of each attribute's mean loss."""
+_SPREAD = 0.1
+
+
+@dataclass(frozen=True)
+class Found:
+    """An assignment of rows to classes."""
+
+    node: Ints
+    """Strategy of each row, ``UNPLACED`` in no class."""
+    bound: float
+    """Σ count · share of information kept is never more than this, whatever the classes."""
+
+
+def find(problem: RemainderProblem, start: Ints | None = None, *, everybody: bool = False) -> Found:
+    """Classes of all rows.
+
+    ``start`` has the strategies of rows that are in a class already, ``UNPLACED`` for the others. With ``everybody``,
+    rows that are in no class join others' classes, which are made to hold them; there must be ``least`` people in all,
+    and no further demands.
+    """
+    tried = _tried(problem)
+    made = released(problem, order_of(problem, tried, np.zeros(len(problem.lost))), start)
+    found = [_finished(problem, made, everybody)]
+    best = best_cells(problem, found[0])
+    used = np.union1d(made[made != UNPLACED], [problem.top])
+    strategies = tried if len(problem.strategies) <= _ALL_STRATEGIES else np.union1d(used, best.strategies)
+    if _work(problem, strategies) > _WORK:
+        strategies = used
+    prices = problem.kept_by_row(found[0])
+    for order in _orders(problem, strategies):
+        if problem.admissible is None:
+            made = released_at_prices(problem, order, prices, start)
+        else:
+            made = released(problem, order, start)
+        found.append(_finished(problem, made, everybody))
+        prices = (prices + problem.kept_by_row(found[-1])) / 2
+    return Found(max(found, key=problem.worth), float(problem.counts @ (1.0 - best.lost)))
+
+
+def _finished(problem: RemainderProblem, node: Ints, everybody: bool) -> Ints:
+    return divided(problem, joined(problem, node) if everybody else node)
+
+
+def _work(problem: RemainderProblem, strategies: Ints) -> int:
+    return (len(problem.codes) + _WORK_A_STRATEGY) * len(strategies)
+
+
+def _orders(problem: RemainderProblem, strategies: Ints) -> Iterator[Order]:
+    """By value, later with a share of each attribute's mean loss."""
+    rng, work = np.random.default_rng(0), _work(problem, strategies)
+    for number in range(max(int(work <= _MOST_WORK), min(_WORK // work, _MOST_PASSES))):
+        spread = 0.0 if number < _UNBIASED else _SPREAD
+        yield order_of(problem, strategies, rng.normal(0.0, spread, len(problem.lost)))
+
+
+def _tried(problem: RemainderProblem) -> Ints:
+    """Strategies of the first pass: all that have cells of enough people, or those that prove useful in a sample."""
+    if len(problem.strategies) <= _ALL_STRATEGIES:
+        return problem.strategies
+    found = strategies_of_cells(problem, _MOST_PAIRS)
+    if found is None or len(found) * len(problem.codes) > _MOST_PAIRS:
+        return _used(problem)
+    return found
+
+
+def _used(problem: RemainderProblem) -> Ints:
+    """Strategies of the classes of a sample of rows and strategies, refined by their neighbours."""
+    every, rng = problem.strategies, np.random.default_rng(0)
+    if len(problem.codes) > _SAMPLED_ROWS:
+        rows = np.sort(rng.choice(len(problem.codes), _SAMPLED_ROWS, replace=False))
+        least = max(round(problem.least * _SAMPLED_ROWS / len(problem.codes)), 1)
+        problem = replace(problem, codes=problem.codes[rows], counts=problem.counts[rows], least=least, admissible=None)
+    sample = min(max(_SAMPLED_PAIRS // len(problem.codes), _ALL_STRATEGIES // 2), len(every))
+    strategies = rng.choice(every, sample, replace=False)
+    for _ in range(_REFINED):
+        used = np.unique(released(problem, by_mean_loss(problem, np.union1d(strategies, [problem.top]))))
+        used = used[used != UNPLACED]
+        strategies = _with_neighbours(problem, used)
+    return np.union1d(used, [problem.top])
+
+
+def _with_neighbours(problem: RemainderProblem, strategies: Ints) -> Ints:
+    near = [strategies]
+    for axis, height in enumerate(problem.lattice.heights):
+        for step in (-1, 1):
+            levels = problem.lattice.nodes[strategies].copy()
+            levels[:, axis] += step
+            near.append(problem.lattice.number(levels[(levels[:, axis] >= 0) & (levels[:, axis] < height)]))
+    return np.intersect1d(np.concatenate(near), problem.strategies)

@@ -1,0 +1,58 @@
+"""Classes once all cells were tried: divided where that is allowed, and made to hold whoever is left over."""
+
+import numpy as np
+
+from tasks.generalization.kanonymity.classes import Ints, compact
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+from tasks.microdata.hierarchy import Codes, Hierarchy
+
+
+def divided(problem: RemainderProblem, node: Ints) -> Ints:
+    """Classes divided along an attribute where every part may be released: at no loss, or at a gain."""
+    node = node.copy()
+    for axis, hierarchy in enumerate(problem.hierarchies):
+        for level in range(hierarchy.n_levels - 1 if hierarchy.is_tree else 0):
+            rows = np.flatnonzero((node != UNPLACED) & (problem.lattice.nodes[node, axis] > level))
+            whole, n_whole = problem.classes(node, rows)
+            group, n_groups = hierarchy.groups[problem.codes[rows, axis], level], len(hierarchy.labels[level])
+            part, many = compact(whole * n_groups + group, n_whole * n_groups)
+            levels = problem.lattice.nodes[node[rows]]
+            levels[:, axis] = level
+            finer = problem.lattice.number(levels)
+            allowed = np.bincount(part, problem.counts[rows], many) >= problem.least
+            if problem.admissible is not None and len(rows):
+                allowed &= problem.admissible(rows, part, many, finer)
+            undivided = (np.bincount(whole[~allowed[part]], minlength=n_whole) > 0)[whole]
+            node[rows[~undivided]] = finer[~undivided]
+    return node
+
+
+def joined(problem: RemainderProblem, node: Ints) -> Ints:
+    """Rows in no class, one after the other, in the class that is worth most once it is made to hold the row."""
+    alone, placed = np.flatnonzero(node == UNPLACED), np.flatnonzero(node != UNPLACED)
+    if len(alone) == 0:
+        return node
+    node, (classes, many) = node.copy(), problem.classes(node, placed)
+    member = np.empty(many, dtype=np.int64)
+    member[classes] = placed
+    codes, levels = problem.codes[member], problem.lattice.nodes[node[member]]
+    people = np.bincount(classes, problem.counts[placed], many)
+    chosen = np.empty(len(alone), dtype=np.int64)
+    for number in np.argsort(-problem.counts[alone], kind="stable").tolist():
+        own, count = problem.codes[alone[number]], problem.counts[alone[number]]
+        axes = zip(problem.hierarchies, codes.T, levels.T, own, strict=True)
+        holding = np.column_stack([_holding(tree, leaves, at, leaf) for tree, leaves, at, leaf in axes])
+        before, after = (problem.kept(codes, problem.lattice.number(at)) for at in (levels, holding))
+        best = int(np.argmax((people + count) * after - people * before))
+        chosen[number], levels[best], people[best] = best, holding[best], people[best] + count
+    node[placed], node[alone] = problem.lattice.number(levels)[classes], problem.lattice.number(levels)[chosen]
+    return node
+
+
+def _holding(tree: Hierarchy, leaves: Codes, levels: Codes, leaf: int) -> Codes:
+    """Least level at which the groups that some leaves have at some levels hold another leaf too."""
+    same = tree.groups[leaves] == tree.groups[leaf]
+    if tree.is_tree:
+        return np.asarray(np.maximum(levels, np.argmax(same, axis=1)), dtype=np.int32)
+    held = same[np.arange(len(leaves)), levels]
+    return np.asarray(np.where(held, levels, tree.n_levels - 1), dtype=np.int32)

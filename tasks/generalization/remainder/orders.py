@@ -1,0 +1,85 @@
+"""Orders in which cells are tried: by their value, or all cells of one strategy after those of another."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from tasks.generalization.kanonymity.classes import Floats, Ints
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+
+STEP = 0.005
+"""Values nearer than this are equal, and of equal cells the more general one comes first: it leaves fewer behind."""
+_PAIRS = 2**24
+"""Values of cells that are sorted at most; where there are more, strategies are tried one by one by their mean loss."""
+_COMPACTED = 0.7
+
+
+class Order(Protocol):
+    """Cells one strategy after the other, each with its rows."""
+
+    def __call__(self, node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
+        """Strategies with rows in whole cells: all rows, or those that are in no class when their turn comes."""
+
+
+def order_of(problem: RemainderProblem, strategies: Ints, bias: Floats) -> Order:
+    """By value, to which a share of a strategy's mean loss in each attribute is added; by mean loss if too many."""
+    if len(problem.profiles[1]) * len(strategies) > _PAIRS:
+        return by_mean_loss(problem, strategies)
+    return _by_value(problem, strategies, bias)
+
+
+def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> Order:
+    """Strategies in the order of their mean loss, each with everybody."""
+    general = problem.lattice.nodes[strategies].sum(axis=1)
+    order = strategies[np.lexsort((strategies, -general, problem.mean_loss[strategies]))]
+
+    def events(node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
+        rows = np.arange(len(node)) if everybody else np.flatnonzero(node == UNPLACED)
+        for strategy in order.tolist():
+            yield strategy, rows
+            if not everybody:
+                rows = rows[node[rows] == UNPLACED]
+
+    return events
+
+
+def _by_value(problem: RemainderProblem, strategies: Ints, bias: Floats) -> Order:
+    profile, member = problem.profiles
+    added = np.round(problem.mean_losses[strategies] @ bias, 9)
+    value = np.column_stack([problem.kept(problem.codes[member], int(node)) for node in strategies]) + added
+    bucket = np.floor(value / STEP + 1e-9).astype(np.int64)
+    general = problem.lattice.nodes[strategies].sum(axis=1)
+    rank = ((bucket.max() - bucket) * (general.max() + 1) + general.max() - general) * len(strategies)
+    rank = (rank + np.arange(len(strategies))).ravel()
+    order = np.argsort(rank, kind="stable")
+    who, which = np.divmod(order, len(strategies))
+    starts = np.flatnonzero(np.diff(rank[order], prepend=-1))
+
+    def events(node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
+        rows = np.arange(len(node)) if everybody else np.flatnonzero(node == UNPLACED)
+        rows, bounds = _by_profile(rows, profile, len(member))
+        left = len(rows)
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(which)], strict=True):
+            if not everybody and left < _COMPACTED * len(rows):
+                rows, bounds = _by_profile(rows[node[rows] == UNPLACED], profile, len(member))
+            own = who[start:end]
+            found = rows[_runs(bounds[own], bounds[own + 1] - bounds[own])]
+            unplaced = found[node[found] == UNPLACED]
+            if len(unplaced):
+                yield int(strategies[which[start]]), found if everybody else unplaced
+                left -= int(np.count_nonzero(node[unplaced] != UNPLACED))
+
+    return events
+
+
+def _by_profile(rows: Ints, profile: Ints, number: int) -> tuple[Ints, Ints]:
+    """Rows sorted by profile, and the first of each profile."""
+    rows = rows[np.argsort(profile[rows], kind="stable")]
+    return rows, np.searchsorted(profile[rows], np.arange(number + 1))
+
+
+def _runs(starts: Ints, sizes: Ints) -> Ints:
+    """The numbers of some runs, one run after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)

@@ -1,0 +1,128 @@
+"""Distinct tuples to be put into classes, and what a class may be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tasks.generalization.kanonymity.classes import Bools, Floats, Half, Ints, compact, fold, half_of
+from tasks.microdata.cube import Lattice, cells_at
+from tasks.microdata.hierarchy import Codes, Hierarchy
+
+Admissible = Callable[[Ints, Ints, int, Ints], Bools]
+"""Whether each of some classes may be released: rows, class of each (from 0), number of classes, strategy of each."""
+
+UNPLACED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class RemainderProblem:
+    """Distinct tuples to be put into classes.
+
+    An assignment of rows to classes is the strategy of each, ``UNPLACED`` for a row in no class: rows with equal labels
+    are one class.
+    """
+
+    codes: Codes
+    """Leaf codes of each row, shape (n_rows, n_attributes)."""
+    counts: Floats
+    """People or records of each row."""
+    hierarchies: tuple[Hierarchy, ...]
+    lost: tuple[Floats, ...]
+    """Share lost in each attribute by leaf and level, the same for all leaves of a group; 1 in sum at most."""
+    least: int
+    """Least people or records of a class."""
+    admissible: Admissible | None = None
+    """Further demands on a class."""
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """All strategies."""
+        return Lattice.of(self.hierarchies)
+
+    @property
+    def top(self) -> int:
+        """The strategy that releases nothing."""
+        return len(self.lattice) - 1
+
+    @cached_property
+    def mean_losses(self) -> Floats:
+        """Mean loss of each strategy in each attribute over everybody, shape (n_strategies, n_attributes)."""
+        mean = np.empty(self.lattice.nodes.shape)
+        for axis, lost in enumerate(self.lost):
+            shares = np.bincount(self.codes[:, axis], self.counts, len(lost)) / self.counts.sum()
+            mean[:, axis] = (shares @ lost)[self.lattice.nodes[:, axis]]
+        return mean
+
+    @cached_property
+    def mean_loss(self) -> Floats:
+        """Mean loss of each strategy over everybody, rounded."""
+        return np.asarray(np.round(self.mean_losses.sum(axis=1), 9))
+
+    @cached_property
+    def priced(self) -> list[int]:
+        """Attributes that cost anything, the one with most values first."""
+        priced = [axis for axis, lost in enumerate(self.lost) if lost.any()]
+        return sorted(priced, key=lambda axis: -self.hierarchies[axis].n_leaves)
+
+    @cached_property
+    def strategies(self) -> Ints:
+        """Strategies that differ in what they lose: an attribute that costs nothing is withheld, and divided later."""
+        free = [axis for axis in range(len(self.lost)) if axis not in self.priced]
+        return np.flatnonzero((self.lattice.nodes == self.lattice.nodes[self.top])[:, free].all(axis=1))
+
+    @cached_property
+    def profiles(self) -> tuple[Ints, Ints]:
+        """Profile of each row, and one row of each: rows of a profile are worth the same at every strategy."""
+        kinds = [np.unique(np.round(lost, 12), axis=0, return_inverse=True)[1].ravel() for lost in self.lost]
+        return fold(np.column_stack([kind[self.codes[:, axis]] for axis, kind in enumerate(kinds)]))
+
+    @cached_property
+    def _halves(self) -> tuple[tuple[Half, Ints], tuple[Half, Ints]]:
+        middle, codes = (len(self.hierarchies) + 1) // 2, self.codes.astype(np.int64)
+        left = half_of(codes[:, :middle], self.hierarchies[:middle])
+        return left, half_of(codes[:, middle:], self.hierarchies[middle:])
+
+    def kept(self, codes: Codes, node: Ints | int) -> Floats:
+        """Share of information that leaf codes keep at a strategy, the same for all or each its own."""
+        levels, kept = self.lattice.nodes[node], np.ones(len(codes))
+        for axis, lost in enumerate(self.lost):
+            kept -= lost[codes[:, axis], levels[..., axis]]
+        return kept
+
+    def kept_by_row(self, node: Ints) -> Floats:
+        """Share of information that each row keeps; none where it is in no class."""
+        kept, placed = np.zeros(len(node)), np.flatnonzero(node != UNPLACED)
+        kept[placed] = self.kept(self.codes[placed], node[placed])
+        return kept
+
+    def worth(self, node: Ints) -> float:
+        """Σ count · share of information kept."""
+        return float(self.counts @ self.kept_by_row(node))
+
+    def cells(self, rows: Ints, strategy: int) -> tuple[Ints, int]:
+        """Cell of each row at a strategy, numbered from 0 without gaps, and how many there are."""
+        levels, (left, left_of), (right, right_of) = self.lattice.nodes[strategy].tolist(), *self._halves
+        one, n_one = left.numbered(tuple(levels[: len(left.hierarchies)]))
+        other, n_other = right.numbered(tuple(levels[len(left.hierarchies) :]))
+        return compact(one[left_of[rows]] * n_other + other[right_of[rows]], n_one * n_other)
+
+    def classes(self, node: Ints, rows: Ints) -> tuple[Ints, int]:
+        """Class of each of some rows by the label of its cell, numbered from 0, and how many there are."""
+        cells = cells_at(self.codes[rows], self.lattice.nodes[node[rows]], self.hierarchies)
+        finest = [tree.finest[cells[:, axis]] for axis, tree in enumerate(self.hierarchies)]
+        number, members = fold(np.column_stack(finest))
+        return number, len(members)
+
+    def holding(self, codes: Codes, node: Ints) -> Ints:
+        """The strategy of the first class, by mean loss, that holds each leaf code; ``UNPLACED`` where none does."""
+        found, used = np.full(len(codes), UNPLACED), np.unique(node[node != UNPLACED])
+        for strategy in used[np.argsort(self.mean_loss[used], kind="stable")].tolist():
+            rows, levels = np.flatnonzero(found == UNPLACED), self.lattice.nodes[strategy]
+            both = np.concatenate([self.codes[node == strategy], codes[rows]])
+            number, members = fold(cells_at(both, levels, self.hierarchies))
+            there = np.zeros(len(members), dtype=np.bool_)
+            there[number[: len(both) - len(rows)]] = True
+            found[rows[there[number[len(both) - len(rows) :]]]] = strategy
+        return found

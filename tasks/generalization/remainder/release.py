@@ -1,0 +1,125 @@
+"""Cells become classes, in an order: of the people left, and of people of other classes who can be spared."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.generalization.kanonymity.classes import Floats, Ints, compact
+from tasks.generalization.remainder.orders import Order
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+
+_GAIN = 1e-9
+
+
+def released(problem: RemainderProblem, order: Order, start: Ints | None = None) -> Ints:
+    """Strategy of each row once an order is gone through; ``start`` has those of rows that are in a class already."""
+    node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start.copy()
+    for strategy, rows in order(node, everybody=False):
+        cell, many = problem.cells(rows, strategy)
+        enough = np.bincount(cell, problem.counts[rows], many) >= problem.least
+        if problem.admissible is not None and enough.any():
+            within = enough[cell]
+            large, (number, many) = rows[within], compact((np.cumsum(enough) - 1)[cell[within]], int(enough.sum()))
+            enough[enough] = problem.admissible(large, number, many, np.full(len(large), strategy))
+        node[rows[enough[cell]]] = strategy
+    return node
+
+
+def released_at_prices(problem: RemainderProblem, order: Order, prices: Floats, start: Ints | None = None) -> Ints:
+    """Strategy of each row where people are left behind, or moved from a class that can spare them, if that pays.
+
+    ``prices`` are the share of information that each row keeps where a cell leaves it behind, as an earlier pass had
+    it. A cell with fewer than ``least`` people left is made a class with people of better classes if its own gain over
+    their prices is greater than what the others lose.
+    """
+    node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start
+    state = _Classes.of(problem, node)
+    for strategy, rows in order(state.node, everybody=True):
+        state.fill(strategy, rows, prices)
+    return state.node
+
+
+@dataclass
+class _Classes:
+    """Classes while they are made."""
+
+    problem: RemainderProblem
+    node: Ints
+    kept: Floats
+    """Share of information that each row keeps."""
+    owner: Ints
+    """Class of each row; 0 is nobody's."""
+    size: Floats
+    """People of each class, of class 0 without end; zero beyond the classes there are."""
+    number: int
+    """Classes made so far, class 0 too."""
+
+    @classmethod
+    def of(cls, problem: RemainderProblem, node: Ints) -> "_Classes":
+        placed, owner = np.flatnonzero(node != UNPLACED), np.zeros(len(node), dtype=np.int64)
+        classes, number = problem.classes(node, placed)
+        owner[placed] = classes + 1
+        size = np.append(np.inf, np.bincount(classes, problem.counts[placed], number))
+        return cls(problem, node.copy(), problem.kept_by_row(node), owner, size, number + 1)
+
+    def fill(self, strategy: int, rows: Ints, prices: Floats) -> None:
+        """Make cells with people left classes, or enlarge those that are.
+
+        Whoever is left in a cell that can be a class joins it; people of other classes do where they gain, or where the
+        cell needs them and gains more by it, at these prices of the people left, than they lose.
+        """
+        counts = self.problem.counts
+        cell, many = self.problem.cells(rows, strategy)
+        there, own = np.zeros(many, dtype=np.int64), self.node[rows] == strategy
+        there[cell[own]] = self.owner[rows[own]]
+        need = np.where(there > 0, 0.0, float(self.problem.least))
+        left = self.node[rows] == UNPLACED
+        possible = (np.bincount(cell, counts[rows], many) >= need) & (np.bincount(cell, left, many) > 0)
+        some = np.flatnonzero(possible[cell] & ~own)
+        rows, cell, left = rows[some], cell[some], left[some]
+        kept = self.problem.kept(self.problem.codes[rows], strategy)
+        loss = np.where(left, prices[rows], self.kept[rows]) - kept
+        spared = self._spared(rows, loss)
+        rows, cell, loss, left = rows[spared], cell[spared], loss[spared], left[spared]
+        without = np.bincount(cell[left], counts[rows[left]], many) >= need
+        taken = _cheapest(cell, np.where(left, -np.inf, loss), counts[rows], need)
+        weights = counts[rows[taken]]
+        gain = np.bincount(cell[taken], -weights * loss[taken], many)
+        good = (np.bincount(cell[taken], weights, many) >= need) & ((gain > _GAIN) | without)
+        taken = taken[good[cell[taken]]]
+        self._move(rows[taken], cell[taken], strategy, there)
+
+    def _spared(self, rows: Ints, loss: Floats) -> Ints:
+        """Places of rows in no class, and of those that their classes can spare together, the cheapest first."""
+        owner, weights = self.owner[rows], self.problem.counts[rows]
+        order = np.lexsort((loss, owner))
+        return order[_running(weights[order], owner[order]) <= (self.size - self.problem.least)[owner[order]]]
+
+    def _move(self, rows: Ints, cell: Ints, strategy: int, there: Ints) -> None:
+        """Put rows into the classes of their cells, opened where they are not there."""
+        weights = self.problem.counts[rows]
+        np.subtract.at(self.size, self.owner[rows], weights)
+        opened = np.unique(cell[there[cell] == 0])
+        there[opened] = self.number + np.arange(len(opened))
+        self.number += len(opened)
+        if self.number > len(self.size):
+            self.size = np.concatenate([self.size, np.zeros(max(self.number, 1024))])
+        self.owner[rows], self.node[rows] = there[cell], strategy
+        np.add.at(self.size, there[cell], weights)
+        self.kept[rows] = self.problem.kept(self.problem.codes[rows], strategy)
+
+
+def _cheapest(cell: Ints, loss: Floats, weights: Floats, need: Floats) -> Ints:
+    """Places of rows that gain, and of as many of the others, those that lose least, as their cell needs."""
+    order = np.lexsort((loss, cell))
+    before = _running(weights[order], cell[order]) - weights[order]
+    return order[(loss[order] < 0) | (before < need[cell[order]])]
+
+
+def _running(weights: Floats, groups: Ints) -> Floats:
+    """Running sums of weights within sorted groups."""
+    if len(groups) == 0:
+        return weights
+    total, first = np.cumsum(weights), np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+    offset = np.repeat((total - weights)[first], np.diff(first, append=len(groups)))
+    return np.asarray(total - offset)
