@@ -28,6 +28,17 @@ from tasks.request.attribute import (
     SensitivityWeights,
     ValueType,
 )
+from tasks.request.gate import DEFAULT_GATES, LARGER_IS_BETTER, OF_ONE_COPY, Gate, Measure, records_for
+from tasks.request.generalization_policy import (
+    BudgetPolicy,
+    Closeness,
+    CollusionPolicy,
+    Diversity,
+    GatesBudget,
+    GeneralizationPolicy,
+    KAnonymity,
+    SharedRepresentation,
+)
 from tasks.request.part import (
     Cost,
     Identifier,
@@ -44,31 +55,17 @@ from tasks.request.part import (
 )
 from tasks.request.penalty_grid import PenaltyGrid
 from tasks.request.policy import (
-    DEFAULT_GATES,
-    LARGER_IS_BETTER,
-    OF_ONE_COPY,
-    BudgetPolicy,
-    Closeness,
-    CollusionPolicy,
     CombinedPolicy,
     DecoyPolicy,
-    Diversity,
-    Gate,
-    GatesBudget,
-    GeneralizationPolicy,
-    KAnonymity,
     LinkagePolicy,
-    Measure,
     PatternName,
     Policy,
     ReassessmentPolicy,
     ReviewPolicy,
     SensitivityPolicy,
-    SharedRepresentation,
     SinglingOutPolicy,
     UtilityPolicy,
     ValidationPolicy,
-    records_for,
 )
 from tasks.request.recipient import (
     Agreement,

@@ -21,7 +21,7 @@ from tasks.decision.states import State
 from tasks.decision.votes import Ballot, new_nonce
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
-from tasks.request.policy import DEFAULT_GATES
+from tasks.request.gate import DEFAULT_GATES
 from tests.support.world import BROKER, NOW, UNIVERSITY, World, make_world
 
 ONE, OTHER, OFFICER = "Mary Okafor", "Jan Brandt", "Paul Ortiz"

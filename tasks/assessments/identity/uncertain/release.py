@@ -41,8 +41,8 @@ from tasks.generalization.game import Floats, Follower
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.generalization.setting import own_follower
 from tasks.microdata.tuples import Counts
+from tasks.request.gate import LARGER_IS_BETTER
 from tasks.request.model import Gate, Measure, Recipient, ReleaseRequest, UncertainTerm
-from tasks.request.policy import LARGER_IS_BETTER
 
 
 @dataclass(frozen=True, eq=False)
