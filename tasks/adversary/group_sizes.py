@@ -93,7 +93,7 @@ def _refused(what: str, where: str, expected: str, got: str) -> ParameterError:
 
 
 @dataclass(frozen=True)
-class Belief:
+class SizeBelief:
     """Group sizes held possible, ascending, and their probabilities, each greater than 0; both of shape (n_sizes,).
 
     The probabilities may fall a little short of 1: sizes that a truncated distribution leaves out are worth nothing.
@@ -103,19 +103,19 @@ class Belief:
     probabilities: Floats
 
     @classmethod
-    def of(cls, probabilities: Mapping[int, float]) -> "Belief":
+    def of(cls, probabilities: Mapping[int, float]) -> "SizeBelief":
         """The belief with these probabilities by group size."""
         held = sorted((size, probability) for size, probability in probabilities.items() if probability)
         sizes, chances = zip(*held, strict=True)
         return cls(np.array(sizes, dtype=np.int64), np.array(chances, dtype=np.float64))
 
 
-def known_size(size: int) -> Belief:
+def known_size(size: int) -> SizeBelief:
     """The belief of an adversary who knows the group's size (the known group model, section 6.2)."""
-    return Belief.of({size: 1.0})
+    return SizeBelief.of({size: 1.0})
 
 
-def truncated_binomial(external_size: int, density: float, *, smallest: float = 2e-9) -> Belief:
+def truncated_binomial(external_size: int, density: float, *, smallest: float = 2e-9) -> SizeBelief:
     """Group size among n people drawn from the population (the unknown group model, eq. 6); density between 0 and 1.
 
     Sizes less probable than ``smallest`` are left out; with ten million people they hold less than one in a million.
@@ -125,7 +125,7 @@ def truncated_binomial(external_size: int, density: float, *, smallest: float = 
     sizes = np.arange(max(0, math.floor(mean - reach)), min(external_size, math.ceil(mean + reach)) + 1)
     probabilities = scipy.stats.binom.pmf(sizes, external_size, density)
     held = probabilities >= smallest
-    return Belief(sizes[held], probabilities[held])
+    return SizeBelief(sizes[held], probabilities[held])
 
 
 _CHUNK = 8192

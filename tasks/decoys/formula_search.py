@@ -66,7 +66,7 @@ def formulas(columns: Columns, kinds: Kinds) -> list[Formula]:
 
     The last columns come first. Of a sum that is the whole; what follows exactly is no input of another formula.
     """
-    search, found = _Search(columns, kinds), list[Formula]()
+    search, found = _FormulaSearch(columns, kinds), list[Formula]()
     for _ in range(2):  # what follows from others may have hidden a formula the first time
         for name in reversed(search.names):
             if name not in {one.name for one in found}:
@@ -77,7 +77,7 @@ def formulas(columns: Columns, kinds: Kinds) -> list[Formula]:
     return found
 
 
-class _Search:
+class _FormulaSearch:
     """The columns of numbers as a search sees them."""
 
     def __init__(self, columns: Columns, kinds: Kinds) -> None:
@@ -203,7 +203,7 @@ class _Trial:
 
     def __init__(
         self,
-        search: _Search,
+        search: _FormulaSearch,
         name: str,
         code: str | None,
         rows: Rows,

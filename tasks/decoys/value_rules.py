@@ -26,14 +26,14 @@ _TIGHT = 0.25
 """Share of a column's standard deviation below which its distance from another column is drawn in its place."""
 
 
-class Rule(Protocol):
+class ValueRule(Protocol):
     """Something that holds in all real records, or in all but a few."""
 
     def broken(self, columns: Columns) -> Flags:
         """Whether each record breaks it; not where it says nothing."""
 
 
-class Fill(Rule, Protocol):
+class Fill(ValueRule, Protocol):
     """A rule by which one column follows from others."""
 
     @property
@@ -52,7 +52,7 @@ class Fill(Rule, Protocol):
 class Rules:
     """What real records keep to; decoys must, or they would be told with certainty."""
 
-    every: tuple[Rule, ...]
+    every: tuple[ValueRule, ...]
     fills: tuple[Fill, ...]
     """Those by which columns are filled in, at most one a column, each after those of its inputs."""
     given: Columns = field(default_factory=dict, repr=False)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tasks.adversary import fmdp
-from tasks.adversary.group_sizes import Belief, known_size, truncated_binomial
+from tasks.adversary.group_sizes import SizeBelief, known_size, truncated_binomial
 from tasks.adversary.planning.enumerated import START, enumerate_process, linked, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import Program, TwoLevelLP, top_program
 from tasks.core.errors import StageFailed
@@ -40,7 +40,7 @@ def test_values_of_the_case_study(profile, size, value):
     actual=st.integers(1, 10),
 )
 def test_three_solvers_agree(profile, weights, actual):
-    belief = Belief.of({size: weight / sum(weights) for size, weight in enumerate(weights)})
+    belief = SizeBelief.of({size: weight / sum(weights) for size, weight in enumerate(weights)})
     plan = value_iteration(enumerate_process(profile, belief, [actual]))
     program = TwoLevelLP(profile)
     solution = fmdp.solve(profile, 10)
@@ -81,16 +81,16 @@ def test_detection_next_to_0_with_a_fine_beyond_measure_still_counts():
 
 def test_clusters_are_solved_once():
     program = TwoLevelLP(CASE_STUDY)
-    program.value(Belief.of({2: 0.5, 3: 0.5}))
+    program.value(SizeBelief.of({2: 0.5, 3: 0.5}))
     assert program.clusters_solved == 2
-    program.value(Belief.of({3: 0.5, 2: 0.5}))
-    program.value(Belief.of({2: 0.25, 3: 0.25, 4: 0.5}))
+    program.value(SizeBelief.of({3: 0.5, 2: 0.5}))
+    program.value(SizeBelief.of({2: 0.25, 3: 0.25, 4: 0.5}))
     assert program.clusters_solved == 3
 
 
 def test_sizes_past_the_first_worthless_one_are_not_solved():
     program = TwoLevelLP(CASE_STUDY)
-    assert program.value(Belief.of(dict.fromkeys(range(40, 81), 1 / 41))) == 0
+    assert program.value(SizeBelief.of(dict.fromkeys(range(40, 81), 1 / 41))) == 0
     solved = program.clusters_solved
     assert program.start_value(53) > 0
     assert program.start_value(54) == 0
@@ -109,15 +109,15 @@ def test_an_empty_group_is_worth_nothing_but_prunes_nothing():
     program = TwoLevelLP(CASE_STUDY)
     assert program.start_value(0) == 0
     assert program.start_value(1) == pytest.approx(4435.54, abs=0.005)
-    assert program.value(Belief.of({0: 0.5, 1: 0.5})) == pytest.approx(0.5 * (3492.79 + 100) - 100, abs=0.005)
-    assert plain_value(CASE_STUDY, Belief.of({0: 0.5, 1: 0.5})) == pytest.approx(
-        program.value(Belief.of({0: 0.5, 1: 0.5})), abs=1e-8
+    assert program.value(SizeBelief.of({0: 0.5, 1: 0.5})) == pytest.approx(0.5 * (3492.79 + 100) - 100, abs=0.005)
+    assert plain_value(CASE_STUDY, SizeBelief.of({0: 0.5, 1: 0.5})) == pytest.approx(
+        program.value(SizeBelief.of({0: 0.5, 1: 0.5})), abs=1e-8
     )
     assert program.reidentification_probability(known_size(1), 0) == 0
 
 
 def test_size_of_the_two_programs():
-    belief = Belief.of(dict.fromkeys(range(11, 31), 1 / 20))
+    belief = SizeBelief.of(dict.fromkeys(range(11, 31), 1 / 20))
     top = top_program(CASE_STUDY, belief, np.zeros(20))
     plain = plain_program(CASE_STUDY, belief)
     assert len(top.bounds) == 1 + 20

@@ -61,6 +61,7 @@ def test_what_once_left_is_refused(plain: Scene, thing: str, border: str, way: s
     assert told.outcome == REFUSED, told
 
 
+@pytest.mark.slow
 def test_a_part_of_all_exchanges_comes_to_nothing(plain: Scene) -> None:
     assert wrong(plain, list(cells(plain))[::_EVERY]) == []
 

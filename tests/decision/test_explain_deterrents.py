@@ -466,6 +466,7 @@ def drawn(
     return asked(method.value, gates, weights=world.weights, agreement=agreement, adversary=adversary or None, **terms)
 
 
+@pytest.mark.slow
 @given(WORLDS, st.sampled_from(WITHOUT_TERMS), AGREEMENTS, ADVERSARIES, LIMITS)
 @QUICK
 def test_every_claim_about_any_world_holds_when_applied(

@@ -123,6 +123,7 @@ def test_a_program_may_release_at_the_top_level_of_its_main_module(tmp_path: Pat
     assert len(done.stdout.split()) == 1, "the workers do not run the program again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_with_its_server(tmp_path: Path, number: signal.Signals) -> None:
     process = start_flow(tmp_path, "wait")

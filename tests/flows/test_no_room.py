@@ -86,6 +86,7 @@ def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
     completes(world, root)
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow_stops_the_run_and_the_same_command_goes_on(world: World, tmp_path: Path) -> None:
     """The same where no disk can be mounted: a limit on the size of files."""
     root = tmp_path / "workspace"

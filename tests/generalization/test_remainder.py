@@ -147,6 +147,7 @@ def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(world: Wo
             assert 1.0 - lost[row] == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_sampled_lattice_gives_the_same_classes_every_time_and_far_more_than_whole_cells() -> None:
     """871 people in eight attributes, 55,296 strategies; the partition into whole cells paid 170.6 a person."""
     table = adult_eight.table(0.0001, records=200, memory_limit=2**20)
@@ -183,6 +184,7 @@ def test_whole_cells_of_eight_attributes_are_too_many() -> None:
     assert "memory_limit_mb" in caught.value.got
 
 
+@pytest.mark.slow
 def test_k_anonymous_classes_lose_less_than_arx_local_recoding() -> None:
     """Adult, 30,162 records, k = 5, nobody suppressed; ARX 3.9.2 loses 0.0569 an attribute by its local recoding."""
     trees, codes = adult_lattice()

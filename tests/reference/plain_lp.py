@@ -4,11 +4,11 @@ import numpy as np
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile
-from tasks.adversary.group_sizes import Belief
+from tasks.adversary.group_sizes import SizeBelief
 from tasks.adversary.planning.two_level_lp import Program, cluster_program, top_program
 
 
-def plain_value(profile: AdversaryProfile, belief: Belief) -> float:
+def plain_value(profile: AdversaryProfile, belief: SizeBelief) -> float:
     """V(x_0) of a record, in money, by one linear program over all its states.
 
     Raises
@@ -19,7 +19,7 @@ def plain_value(profile: AdversaryProfile, belief: Belief) -> float:
     return float(plain_program(profile, belief).solved()[0]) * profile.gain
 
 
-def plain_program(profile: AdversaryProfile, belief: Belief) -> Program:
+def plain_program(profile: AdversaryProfile, belief: SizeBelief) -> Program:
     """All states of a record: x_0, per size the state in which the data is at hand, then the clusters of all sizes."""
     top = top_program(profile, belief, np.zeros(len(belief.sizes)))
     parts = [top, *(cluster_program(profile, size) for size in belief.sizes.tolist())]

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.group_sizes import Belief, Integers
+from tasks.adversary.group_sizes import Integers, SizeBelief
 
 _TIE = 1e-12
 
@@ -100,7 +100,7 @@ class ProcessPlan:
         return Action(self.actions[self.process.number[state]])
 
 
-def enumerate_process(profile: AdversaryProfile, belief: Belief, actual_sizes: Iterable[int] = ()) -> Process:
+def enumerate_process(profile: AdversaryProfile, belief: SizeBelief, actual_sizes: Iterable[int] = ()) -> Process:
     """The reachable states with their rewards and transitions.
 
     ``belief``: P(G_{r,De}); ``actual_sizes``: group sizes to be asked for, which the belief need not hold possible.
@@ -127,7 +127,7 @@ def enumerate_process(profile: AdversaryProfile, belief: Belief, actual_sizes: I
 
 
 def _moves(
-    profile: AdversaryProfile, belief: Belief, state: ProcessState
+    profile: AdversaryProfile, belief: SizeBelief, state: ProcessState
 ) -> Iterator[tuple[Action, float, list[tuple[ProcessState, float]]]]:
     """The actions that a state offers, with reward and followers (eq. 2 to 4, Fig. 4)."""
     fined = state.detected and (profile.max_penalties is None or state.penalties < profile.max_penalties)

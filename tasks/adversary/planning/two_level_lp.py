@@ -14,7 +14,7 @@ from ortools.linear_solver.python import model_builder_helper
 from scipy import sparse
 
 from tasks.adversary.adversary import AdversaryProfile, Floats
-from tasks.adversary.group_sizes import Belief, Integers
+from tasks.adversary.group_sizes import Integers, SizeBelief
 from tasks.core.errors import StageFailed
 
 _ZERO = 1e-11
@@ -117,14 +117,14 @@ class TwoLevelLP:
             return 0.0
         return self._solved_value(size)
 
-    def value(self, belief: Belief) -> float:
+    def value(self, belief: SizeBelief) -> float:
         """V(x_0) of a record, in money: 0 if the adversary does not access the external data."""
         starts = np.array([self.start_value(size) for size in belief.sizes.tolist()])
         top = top_program(self.profile, belief, starts)
         self._top_variables += len(top.bounds)
         return float(top.solved()[0]) * self.profile.gain
 
-    def reidentification_probability(self, belief: Belief, actual_size: int) -> float:
+    def reidentification_probability(self, belief: SizeBelief, actual_size: int) -> float:
         """P_reid of a record (eq. 5), by following the plan through the cluster of the actual group size."""
         start = self.start_value(actual_size)
         if self.value(belief) <= _ZERO * self.profile.gain:
@@ -147,7 +147,7 @@ class TwoLevelLP:
         return self._clusters[size]
 
 
-def top_program(profile: AdversaryProfile, belief: Belief, starts: Floats) -> Program:
+def top_program(profile: AdversaryProfile, belief: SizeBelief, starts: Floats) -> Program:
     """The top level: x_0, then per size of the belief the state in which the data is available.
 
     ``starts`` is V(x_start) in money, array of shape (n_sizes,); linking is a bound since its follower is known.

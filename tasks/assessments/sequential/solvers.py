@@ -21,7 +21,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability,
     reidentification_probability_unknown,
 )
-from tasks.adversary.group_sizes import Belief, Integers, known_size, truncated_binomial
+from tasks.adversary.group_sizes import Integers, SizeBelief, known_size, truncated_binomial
 from tasks.adversary.planning.enumerated import START, enumerate_process, reidentification, value_iteration
 from tasks.adversary.planning.two_level_lp import TwoLevelLP
 from tasks.candidate.groups import Groups
@@ -57,7 +57,7 @@ class RecordCases:
     external_size: int
     known: bool
 
-    def belief(self, case: int) -> Belief:
+    def belief(self, case: int) -> SizeBelief:
         """The adversary's belief about a case's group size before access."""
         if self.known:
             return known_size(int(self.sizes[case]))

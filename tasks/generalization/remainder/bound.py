@@ -36,13 +36,13 @@ def best_cells(problem: RemainderProblem, node: Ints) -> BestCells:
 
 def strategies_of_cells(problem: RemainderProblem, most: int) -> Ints | None:
     """Strategies at which some cell has enough people; None where finding them takes more rows times strategies."""
-    search = _Search(problem, problem.priced, most, np.full(len(problem.codes), np.inf), improving=False)
+    search = _CellSearch(problem, problem.priced, most, np.full(len(problem.codes), np.inf), improving=False)
     return np.unique([problem.top, *search.strategies]) if search.through() else None
 
 
 def _best(problem: RemainderProblem, node: Ints, axes: list[int]) -> BestCells:
     limit = _WORK if len(axes) > 1 else sys.maxsize
-    search = _Search(problem, axes, limit, _loss(problem, problem.lattice.nodes[node], axes))
+    search = _CellSearch(problem, axes, limit, _loss(problem, problem.lattice.nodes[node], axes))
     if search.through():
         return BestCells(search.lost, np.unique(np.array(search.strategies, dtype=np.int64)))
     parts = [_best(problem, node, part) for part in (axes[::2], axes[1::2])]
@@ -57,7 +57,7 @@ def _loss(problem: RemainderProblem, levels: Codes, axes: list[int]) -> Floats:
 
 
 @dataclass
-class _Search:
+class _CellSearch:
     problem: RemainderProblem
     axes: list[int]
     limit: int

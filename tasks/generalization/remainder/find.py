@@ -8,7 +8,7 @@ import numpy as np
 from tasks.generalization.kanonymity.classes import Ints
 from tasks.generalization.remainder.bound import best_cells, strategies_of_cells
 from tasks.generalization.remainder.joining import divided, joined
-from tasks.generalization.remainder.orders import Order, by_mean_loss, order_of
+from tasks.generalization.remainder.orders import CellOrder, by_mean_loss, order_of
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.generalization.remainder.release import released, released_at_prices
 
@@ -71,7 +71,7 @@ def _work(problem: RemainderProblem, strategies: Ints) -> int:
     return (len(problem.codes) + _WORK_A_STRATEGY) * len(strategies)
 
 
-def _orders(problem: RemainderProblem, strategies: Ints) -> Iterator[Order]:
+def _orders(problem: RemainderProblem, strategies: Ints) -> Iterator[CellOrder]:
     """By value, later with a share of each attribute's mean loss."""
     rng, work = np.random.default_rng(0), _work(problem, strategies)
     for number in range(max(int(work <= _MOST_WORK), min(_WORK // work, _MOST_PASSES))):

@@ -15,21 +15,21 @@ _PAIRS = 2**24
 _COMPACTED = 0.7
 
 
-class Order(Protocol):
+class CellOrder(Protocol):
     """Cells one strategy after the other, each with its rows."""
 
     def __call__(self, node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
         """Strategies with rows in whole cells: all rows, or those that are in no class when their turn comes."""
 
 
-def order_of(problem: RemainderProblem, strategies: Ints, bias: Floats) -> Order:
+def order_of(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
     """By value, to which a share of a strategy's mean loss in each attribute is added; by mean loss if too many."""
     if len(problem.profiles[1]) * len(strategies) > _PAIRS:
         return by_mean_loss(problem, strategies)
     return _by_value(problem, strategies, bias)
 
 
-def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> Order:
+def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:
     """Strategies in the order of their mean loss, each with everybody."""
     general = problem.lattice.nodes[strategies].sum(axis=1)
     order = strategies[np.lexsort((strategies, -general, problem.mean_loss[strategies]))]
@@ -44,7 +44,7 @@ def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> Order:
     return events
 
 
-def _by_value(problem: RemainderProblem, strategies: Ints, bias: Floats) -> Order:
+def _by_value(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
     profile, member = problem.profiles
     added = np.round(problem.mean_losses[strategies] @ bias, 9)
     value = np.column_stack([problem.kept(problem.codes[member], int(node)) for node in strategies]) + added

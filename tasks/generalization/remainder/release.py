@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.generalization.kanonymity.classes import Floats, Ints, compact
-from tasks.generalization.remainder.orders import Order
+from tasks.generalization.remainder.orders import CellOrder
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 
 _GAIN = 1e-9
 
 
-def released(problem: RemainderProblem, order: Order, start: Ints | None = None) -> Ints:
+def released(problem: RemainderProblem, order: CellOrder, start: Ints | None = None) -> Ints:
     """Strategy of each row once an order is gone through; ``start`` has those of rows that are in a class already."""
     node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start.copy()
     for strategy, rows in order(node, everybody=False):
@@ -25,7 +25,7 @@ def released(problem: RemainderProblem, order: Order, start: Ints | None = None)
     return node
 
 
-def released_at_prices(problem: RemainderProblem, order: Order, prices: Floats, start: Ints | None = None) -> Ints:
+def released_at_prices(problem: RemainderProblem, order: CellOrder, prices: Floats, start: Ints | None = None) -> Ints:
     """Strategy of each row where people are left behind, or moved from a class that can spare them, if that pays.
 
     ``prices`` are the share of information that each row keeps where a cell leaves it behind, as an earlier pass had
@@ -33,14 +33,14 @@ def released_at_prices(problem: RemainderProblem, order: Order, prices: Floats, 
     their prices is greater than what the others lose.
     """
     node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start
-    state = _Classes.of(problem, node)
+    state = _ClassesMade.of(problem, node)
     for strategy, rows in order(state.node, everybody=True):
         state.fill(strategy, rows, prices)
     return state.node
 
 
 @dataclass
-class _Classes:
+class _ClassesMade:
     """Classes while they are made."""
 
     problem: RemainderProblem
@@ -55,7 +55,7 @@ class _Classes:
     """Classes made so far, class 0 too."""
 
     @classmethod
-    def of(cls, problem: RemainderProblem, node: Ints) -> "_Classes":
+    def of(cls, problem: RemainderProblem, node: Ints) -> "_ClassesMade":
         placed, owner = np.flatnonzero(node != UNPLACED), np.zeros(len(node), dtype=np.int64)
         classes, number = problem.classes(node, placed)
         owner[placed] = classes + 1

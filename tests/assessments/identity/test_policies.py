@@ -58,6 +58,7 @@ def gain(units: float) -> Change:
     return change
 
 
+@pytest.mark.slow
 def test_every_policy_is_there_and_the_recipients_is_marked() -> None:
     _, _, rows = clinic()
     fmdp = ["fmdp-partition-basic", "fmdp-partition", "fmdp-remainder"]
