@@ -251,9 +251,10 @@ def attacks(scene: Scene, name: str) -> Iterator[tuple[str, frozenset[int]]]:
 
 
 def grow(scene: Scene, name: str) -> tuple[str, str]:
-    """Append to an input all the time, faster than it is read."""
+    """Append to an input all the time from its first opening on, faster than it is read."""
     scene.set_up()
     path, ended = scene.world.folder / name, threading.Event()
+    opening = Opening(path, Path(), "", frozenset())
     line = path.read_bytes().splitlines(keepends=True)[-1]
 
     def append() -> None:
@@ -262,9 +263,14 @@ def grow(scene: Scene, name: str) -> tuple[str, str]:
                 stream.write(line * 10_000)
 
     thread = threading.Thread(target=append)
-    thread.start()
+
+    def listener(event: str, arguments: tuple[Any, ...]) -> None:
+        opening(event, arguments)
+        if opening.count and thread.ident is None:
+            thread.start()
+
     try:
-        return run(scene, lambda *_: None)
+        return run(scene, listener)
     finally:
         ended.set()
         thread.join()
