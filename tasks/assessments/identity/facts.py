@@ -332,6 +332,9 @@ class PolicyOutcome(Fact):
     naive_expected_reidentifications: float
     transparent_expected_reidentifications: float
     chosen: bool = False
+    exact_values: dict[str, float] = Field(
+        default_factory=dict, description="Share of the records that keep the exact value of each quasi-identifier."
+    )
 
 
 class SharingFact(Fact):
