@@ -11,7 +11,7 @@ from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.utility.facts import AssociationFact, MarginalFact, UtilityFact
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
-from tasks.masking.masked_columns import MaskingFact
+from tasks.masking.facts import MaskingFact
 from tasks.request.model import MaskingName
 from tests.support import linkage_records, records, texts
 from tests.support.rendered import determination_html

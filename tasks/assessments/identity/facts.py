@@ -8,8 +8,7 @@ from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin, Fact, Sha256
-from tasks.generalization.budget.limits import BudgetOutcome
-from tasks.generalization.count_index import KAnonymityOutcome
+from tasks.generalization.facts import BudgetOutcome, KAnonymityOutcome
 from tasks.request.attribute import Attribute, Role
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
-from tasks.generalization.count_index import CountIndex, DivisionOutcome, Generalization
+from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.facts import DivisionOutcome
 from tasks.generalization.game import Payoffs
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
