@@ -10,7 +10,7 @@ from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import FileView, RecordView
 from reports.smallcell import HIDDEN
 from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
-from tasks.generalization.budget.limits import LimitFact
+from tasks.generalization.facts import LimitFact
 from tasks.request.model import Method, Role
 
 _FORMULA = Markup(
