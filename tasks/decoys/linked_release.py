@@ -3,7 +3,7 @@
 Holds what decoys are looked for in: the released cell of every distinct tuple of the data, and the cell that the same
 rule gives every tuple of the population. Whether cells may overlap decides what links to what: where each record is
 generalized by itself, a person can match several released cells; where all people are recoded alike or by a partition,
-exactly one. A remainder class is fewer people than its cell holds: whoever knows the rule links it with these alone, and
+exactly one. A remainder class is fewer people than its cell holds: who knows the rule links it with these alone, and
 they are its people here. How many more the cell holds can be seen too.
 """
 
