@@ -19,7 +19,7 @@ def divided(problem: RemainderProblem, node: Ints) -> Ints:
             levels = problem.lattice.nodes[node[rows]]
             levels[:, axis] = level
             finer = problem.lattice.number(levels)
-            allowed = np.bincount(part, problem.counts[rows], many) >= problem.least
+            allowed = problem.enough(rows, part, many)
             if problem.admissible is not None and len(rows):
                 allowed &= problem.admissible(rows, part, many, finer)
             undivided = (np.bincount(whole[~allowed[part]], minlength=n_whole) > 0)[whole]
@@ -27,8 +27,12 @@ def divided(problem: RemainderProblem, node: Ints) -> Ints:
     return node
 
 
-def joined(problem: RemainderProblem, node: Ints) -> Ints:
-    """Rows in no class, one after the other, in the class that is worth most once it is made to hold the row."""
+def joined(problem: RemainderProblem, node: Ints, left_out: float = 0.0) -> Ints:
+    """Rows in no class, one after the other, in the class that is worth most once it is made to hold the row.
+
+    Up to ``left_out`` records stay in no class where all would keep less with them. Where no class may take a row,
+    everybody is in one.
+    """
     alone, placed = np.flatnonzero(node == UNPLACED), np.flatnonzero(node != UNPLACED)
     if len(alone) == 0:
         return node
@@ -36,16 +40,25 @@ def joined(problem: RemainderProblem, node: Ints) -> Ints:
     member = np.empty(many, dtype=np.int64)
     member[classes] = placed
     codes, levels = problem.codes[member], problem.lattice.nodes[node[member]]
-    people = np.bincount(classes, problem.counts[placed], many)
-    chosen = np.empty(len(alone), dtype=np.int64)
+    of_file = problem.counts if problem.records is None else problem.records
+    people, records = (np.bincount(classes, weights[placed], many) for weights in (problem.counts, of_file))
+    chosen = np.full(len(alone), many)
     for number in np.argsort(-problem.counts[alone], kind="stable").tolist():
-        own, count = problem.codes[alone[number]], problem.counts[alone[number]]
+        own, count, filed = (each[alone[number]] for each in (problem.codes, problem.counts, of_file))
         axes = zip(problem.hierarchies, codes.T, levels.T, own, strict=True)
         holding = np.column_stack([_holding(tree, leaves, at, leaf) for tree, leaves, at, leaf in axes])
         before, after = (problem.kept(codes, problem.lattice.number(at)) for at in (levels, holding))
-        best = int(np.argmax((people + count) * after - people * before))
-        chosen[number], levels[best], people[best] = best, holding[best], people[best] + count
-    node[placed], node[alone] = problem.lattice.number(levels)[classes], problem.lattice.number(levels)[chosen]
+        gain = np.where(problem.filed(records + filed), (people + count) * after - people * before, -np.inf)
+        best = int(np.argmax(gain)) if many else 0
+        if filed <= left_out and (many == 0 or gain[best] < 0):
+            left_out -= filed
+        elif many == 0 or gain[best] == -np.inf:
+            return np.full(len(node), problem.top)
+        else:
+            chosen[number], levels[best] = best, holding[best]
+            people[best], records[best] = people[best] + count, records[best] + filed
+    named = np.append(problem.lattice.number(levels), UNPLACED)
+    node[placed], node[alone] = named[classes], named[chosen]
     return node
 
 

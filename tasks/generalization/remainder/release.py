@@ -16,7 +16,7 @@ def released(problem: RemainderProblem, order: CellOrder, start: Ints | None = N
     node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start.copy()
     for strategy, rows in order(node, everybody=False):
         cell, many = problem.cells(rows, strategy)
-        enough = np.bincount(cell, problem.counts[rows], many) >= problem.least
+        enough = problem.enough(rows, cell, many)
         if problem.admissible is not None and enough.any():
             within = enough[cell]
             large, (number, many) = rows[within], compact((np.cumsum(enough) - 1)[cell[within]], int(enough.sum()))
@@ -51,6 +51,8 @@ class _ClassesMade:
     """Class of each row; 0 is nobody's."""
     size: Floats
     """People of each class, of class 0 without end; zero beyond the classes there are."""
+    filed: Floats
+    """Records of each class, where a class needs some."""
     number: int
     """Classes made so far, class 0 too."""
 
@@ -60,7 +62,8 @@ class _ClassesMade:
         classes, number = problem.classes(node, placed)
         owner[placed] = classes + 1
         size = np.append(np.inf, np.bincount(classes, problem.counts[placed], number))
-        return cls(problem, node.copy(), problem.kept_by_row(node), owner, size, number + 1)
+        filed = np.append(np.inf, np.bincount(classes, _records(problem)[placed], number))
+        return cls(problem, node.copy(), problem.kept_by_row(node), owner, size, filed, number + 1)
 
     def fill(self, strategy: int, rows: Ints, prices: Floats) -> None:
         """Make cells with people left classes, or enlarge those that are.
@@ -86,6 +89,9 @@ class _ClassesMade:
         weights = counts[rows[taken]]
         gain = np.bincount(cell[taken], -weights * loss[taken], many)
         good = (np.bincount(cell[taken], weights, many) >= need) & ((gain > _GAIN) | without)
+        if self.problem.records is not None:
+            before = np.where(there > 0, self.filed[there], 0.0)
+            good &= self.problem.filed(before + np.bincount(cell[taken], self.problem.records[rows[taken]], many))
         taken = taken[good[cell[taken]]]
         self._move(rows[taken], cell[taken], strategy, there)
 
@@ -93,20 +99,32 @@ class _ClassesMade:
         """Places of rows in no class, and of those that their classes can spare together, the cheapest first."""
         owner, weights = self.owner[rows], self.problem.counts[rows]
         order = np.lexsort((loss, owner))
+        if self.problem.records is not None:
+            spare, records = (self.filed - self.problem.least_records)[owner], self.problem.records[rows]
+            order = order[(records <= np.maximum(spare, 0))[order]]
+            running = _running(records[order], owner[order])
+            order = order[(running <= spare[order]) | (records[order] == 0)]
         return order[_running(weights[order], owner[order]) <= (self.size - self.problem.least)[owner[order]]]
 
     def _move(self, rows: Ints, cell: Ints, strategy: int, there: Ints) -> None:
         """Put rows into the classes of their cells, opened where they are not there."""
-        weights = self.problem.counts[rows]
+        weights, records = self.problem.counts[rows], _records(self.problem)[rows]
         np.subtract.at(self.size, self.owner[rows], weights)
+        np.subtract.at(self.filed, self.owner[rows], records)
         opened = np.unique(cell[there[cell] == 0])
         there[opened] = self.number + np.arange(len(opened))
         self.number += len(opened)
         if self.number > len(self.size):
-            self.size = np.concatenate([self.size, np.zeros(max(self.number, 1024))])
+            more = np.zeros(max(self.number, 1024))
+            self.size, self.filed = np.concatenate([self.size, more]), np.concatenate([self.filed, more])
         self.owner[rows], self.node[rows] = there[cell], strategy
         np.add.at(self.size, there[cell], weights)
+        np.add.at(self.filed, there[cell], records)
         self.kept[rows] = self.problem.kept(self.problem.codes[rows], strategy)
+
+
+def _records(problem: RemainderProblem) -> Floats:
+    return np.zeros(len(problem.counts)) if problem.records is None else problem.records
 
 
 def _cheapest(cell: Ints, loss: Floats, weights: Floats, need: Floats) -> Ints:
