@@ -24,6 +24,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from types import FrameType
 
@@ -31,7 +32,7 @@ from tasks.core.errors import StageFailed
 
 FLOWS = Path(__file__).resolve().parent
 _STOP_SECONDS = 10.0
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.01
 _LONGEST_START = 180.0
 _SERIALIZER = {
     "type": "json",
@@ -75,8 +76,8 @@ class EmbeddedServer:
 
 
 def template_database() -> Path:
-    """A database with all migrations applied, made once an installation; a new home starts from a copy of it."""
-    return Path(sys.prefix) / "share" / "releasegate" / "prefect.db"
+    """A database with all migrations of this Prefect applied, made once; a new home starts from a copy of it."""
+    return Path(sys.prefix) / "share" / "releasegate" / f"prefect-{metadata.version('prefect')}.db"
 
 
 @contextmanager
@@ -110,6 +111,8 @@ def prefect_server(home: Path, results: Path | None = None) -> Iterator[Embedded
         password = new_password()
         settings = client_settings(home, api_url, results) | server_settings(home, password, _IDLE_SERVICES) | _BRIEF
         settings |= {"PREFECT_API_AUTH_STRING": password}
+        if _is_migrated(home):
+            settings |= {"PREFECT_SERVER_DATABASE_MIGRATE_ON_START": "false"}
         stack.enter_context(environment_of(settings))
         stack.enter_context(_prefect_settings())
         stack.enter_context(_log_file(home / "server.log"))
@@ -332,6 +335,20 @@ def start_from_template(home: Path) -> None:
             copy.rename(database)
         finally:
             copy.unlink(missing_ok=True)
+
+
+def _is_migrated(home: Path) -> bool:
+    """Whether a home's database has all migrations of this Prefect, so that nothing has to look for them."""
+    revisions = []
+    for database in (template_database(), home / "prefect.db"):
+        if not database.is_file():
+            return False
+        try:
+            with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+                revisions += connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        except sqlite3.Error:
+            return False
+    return len(revisions) == 2 and revisions[0] == revisions[1]
 
 
 def make_template_database() -> None:

@@ -35,7 +35,6 @@ from tasks.ledger.enrolment import (
 from tasks.ledger.entry import Event
 from tasks.ledger.signing import LONGEST_NAME, Signer
 from tasks.ledger.store import Ledger
-from tasks.microdata.read import read_population
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 from tasks.request.policy import Policy
@@ -194,6 +193,8 @@ def population_item(
                 got="different bytes",
                 fix="wait until nothing writes to it, then enrol it again",
             )
+        from tasks.microdata.read import read_population  # noqa: PLC0415  pandas takes a third of a second to import
+
         _, counts = read_population(copy, table, ())
     return EnrolledPopulation(sha256=sha256, source=table.source, count=table.count, people=int(counts.sum()))
 

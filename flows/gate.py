@@ -32,7 +32,7 @@ from flows.ledger import begun_workspace, open_ledger
 from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.policies import PolicyShelf
-from flows.progress import step
+from flows.progress import importing, step
 from flows.workspace import INPUTS, Workspace, open_workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import disk_full, guarded
@@ -248,12 +248,12 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
 
         check_cluster(dask)
     step("starting the orchestrator")
-    with engine(workspace.orchestrator, folder / "results") as take:
-        from flows.publishing import publish_release  # noqa: PLC0415  imports much, while the engine starts
-
+    with engine(workspace.orchestrator, folder / "results") as take, importing("flows.publishing"):
         snapshot = take_snapshot(call.loaded, call.inputs.by_place, folder / INPUTS)
         run = Run(call.release_id, call.named.inputs, str(folder), snapshot, str(workspace.key_file), dask)
         finished = take(run, terms)
+    from flows.publishing import publish_release  # noqa: PLC0415  imports much
+
     # Others may have been released meanwhile; and the people are those of the private copy.
     decoys_to_continue(workspace, call.ledger, open_snapshot(run.snapshot, snapshot), call.inputs)
     step("sealing and publishing the bundle")

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
+from threading import Thread
 
 Listener = Callable[[str], None]
 
@@ -17,6 +19,20 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def importing(module: str) -> Iterator[None]:
+    """Import a module from the first step inside the block on, in the background: other processes do the work then."""
+    before, thread = _listener.get(), Thread(target=import_module, args=(module,), daemon=True)
+
+    def listener(name: str) -> None:
+        before(name)
+        if thread.ident is None:
+            thread.start()
+
+    with listening(listener):
+        yield
 
 
 def step(name: str) -> None:

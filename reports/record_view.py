@@ -19,7 +19,7 @@ from tasks.core.fact import Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.masking.masked_columns import MaskingFact
+from tasks.masking.facts import MaskingFact
 from tasks.request.model import Measure, Role
 
 

@@ -19,7 +19,8 @@ from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
 from tasks.generalization.setting import check_setting
-from tasks.masking.masked_columns import NOTHING_MASKED, MaskingFact, mask_columns
+from tasks.masking.facts import MaskingFact
+from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare

@@ -10,7 +10,7 @@ from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import FileView, RecordView
 from reports.smallcell import HIDDEN
 from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
-from tasks.generalization.budget.limits import LimitFact
+from tasks.generalization.facts import LimitFact
 from tasks.request.model import Method, Role
 
 _FORMULA = Markup(
@@ -34,7 +34,7 @@ def method(view: RecordView) -> Iterator[Block]:
     benefit, loss, gain, cost = map(numbers.amount, (recipient.benefit, recipient.loss, recipient.gain, recipient.cost))
     if risk is None:
         yield (
-            "No generalization was chosen and nothing was masked: the release stopped before (section 12). The stakes "
+            "No generalization was chosen and nothing was masked: the release stopped before (section E10). The stakes "
             f"that the request declares are a benefit of {benefit} units per record, a loss of {loss}, a gain of "
             f"{gain} and a cost of {cost} per attempt."
         )

@@ -7,6 +7,7 @@ from reports.document import DASH, Block, Heading, Paragraph, Row, Table, said, 
 from reports.methods import masking_method
 from reports.record_view import FileView, RecordView
 from reports.sections.statistics import statistics_table
+from reports.smallcell import HIDDEN
 from tasks.assessments.identity.facts import FieldFact
 from tasks.assessments.utility.facts import (
     AssociationFact,
@@ -15,7 +16,7 @@ from tasks.assessments.utility.facts import (
     MaskingCurve,
     UtilityFact,
 )
-from tasks.request.model import Role
+from tasks.request.model import Method, Role
 
 
 def utility(view: RecordView) -> Iterator[Block]:
@@ -24,7 +25,7 @@ def utility(view: RecordView) -> Iterator[Block]:
     if record.risk is None:
         yield (
             "No utility was measured, because no file was made whose statistics could be compared with those of the "
-            "data as collected (section 12)."
+            "data as collected (section E10)."
         )
         return
     game = record.risk.game
@@ -67,11 +68,14 @@ def utility(view: RecordView) -> Iterator[Block]:
         field for field in view.fields(Role.QUASI) if field.information_kept is not None or field.records_per_level
     ]
     if quasi:
+        partition = (one for one in game.outcomes if one.method == Method.NO_ATTACK_PARTITION and not one.chosen)
+        whole = next((one.exact_values for one in partition), {})
         yield Table(
             "Quasi-identifiers: information kept, averaged over the released records, and records by level of "
-            "generalization",
-            "Attribute 24 | Level 40 | Groups 18r | Records 18r",
-            groups=[_levels(view, field) for field in quasi],
+            "generalization, as shares of those that came in"
+            + ("; beside the share that the best partition into whole cells leaves as collected" if whole else ""),
+            "Attribute 24 | Level 29 | Groups 10r | Records 14r | Share 11r" + " | Whole cells 12r" * bool(whole),
+            groups=[_levels(view, field, whole) for field in quasi],
         )
     if record.utility is None:
         yield (
@@ -95,11 +99,19 @@ def utility(view: RecordView) -> Iterator[Block]:
         )
 
 
-def _levels(view: RecordView, field: FieldFact) -> list[Row]:
+def _levels(view: RecordView, field: FieldFact, whole: dict[str, float]) -> list[Row]:
     kept = "" if field.information_kept is None else f", {numbers.percent(field.information_kept)} kept"
-    first = text("{}{}", strong(field.name), kept)
-    rows = level_rows(view, field) if field.records_per_level else [(DASH,) * 3]
-    return [("" if place else first, *row) for place, row in enumerate(rows)]
+    first, beside = text("{}{}", strong(field.name), kept), [DASH] * bool(whole)
+    if not field.records_per_level:
+        return [(first, *[DASH] * 4, *beside)]
+    rows: list[Row] = []
+    counts = (*field.records_per_level, view.rows_in - view.released)
+    for row, count in zip(level_rows(view, field), counts, strict=False):
+        share = view.share_in(count / view.rows_in) if row[-1] == numbers.integer(count) else HIDDEN
+        rows.append(("" if rows else first, *row, share, *beside))
+    if field.name in whole:
+        rows[0] = (*rows[0][:-1], view.share_in(whole[field.name]))
+    return rows
 
 
 def level_rows(view: RecordView, field: FieldFact) -> list[Row]:

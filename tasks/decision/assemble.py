@@ -49,7 +49,7 @@ from tasks.decision.record import (
 )
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
-from tasks.masking.masked_columns import MaskingFact
+from tasks.masking.facts import MaskingFact
 from tasks.microdata.coded import Prepared
 from tasks.microdata.fit import misfits
 from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest

@@ -15,7 +15,7 @@ from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.ledger.enrolment import EnrolmentFact
-from tasks.masking.masked_columns import MaskingFact
+from tasks.masking.facts import MaskingFact
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
 

@@ -31,7 +31,8 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks, same_origin_pairs
+from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks
+from tasks.decoys.origins import Origins, Placed, Roster
 
 _SEED = 1
 _SPARE = 2
@@ -99,6 +100,8 @@ class AssignmentProblem:
     axes: tuple[Lineage, ...] = field(repr=False)
     by_people: bool = True
     """Whether bins go by the people linked too; not where some offer has decoys riskier than any real class."""
+    rosters: tuple[Roster, ...] = field(repr=False, default=())
+    """The people of the classes of each file, where some have remainder classes."""
 
     @cached_property
     def real(self) -> ClassTable:
@@ -118,7 +121,8 @@ class AssignmentProblem:
     @cached_property
     def relatives(self) -> tuple[Rows, Rows]:
         """Ordered pairs of real classes of the same origin, each with itself included, by row of ``real``."""
-        return same_origin_pairs(self.real.cells, self.real.cells, self.axes)
+        every = Placed(self.real.cells, self.file_of)
+        return Origins(self.axes, self.rosters).classes(every, every)
 
     @cached_property
     def alone(self) -> Flags:

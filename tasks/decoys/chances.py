@@ -47,21 +47,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from tasks.decoys.classes import (
-    Flags,
-    Floats,
-    Lineage,
-    Rows,
-    joined,
-    levels_of,
-    looks,
-    of_same_origin,
-    same_origin_pairs,
-)
+from tasks.decoys.classes import Flags, Floats, Rows, joined, levels_of, looks
 from tasks.decoys.linked_release import known_groups
 from tasks.decoys.manifest import DecoyManifest
+from tasks.decoys.origins import Origins, Placed
 from tasks.microdata.hierarchy import Codes
-from tasks.microdata.tuples import Counts, Tuples, radix_strides
+from tasks.microdata.tuples import Counts, Tuples
 
 _Levels = tuple[int, ...]
 Integers = NDArray[np.integer]
@@ -114,20 +105,22 @@ class DecoyChances:
     """
 
     def __init__(
-        self, manifest: DecoyManifest, axes: Sequence[Lineage], real: Codes, tuples: Codes, population: Tuples | None
+        self, manifest: DecoyManifest, origins: Origins, real: Placed, tuples: Codes, population: Tuples | None
     ) -> None:
-        self._axes, self._real, self._tuples, self._by_population = axes, real, tuples, population is not None
-        self._people = np.empty((0, len(axes)), dtype=np.int32), np.empty(0, dtype=np.int64)
+        self._axes, self._origins, self._real, self._tuples = origins.axes, origins, real, tuples
+        self.by_population = population is not None or bool(origins.rosters)
+        self._people = np.empty((0, len(origins.axes)), dtype=np.int32), np.empty(0, dtype=np.int64)
         if population is not None:
             self._people = population.codes[population.counts > 0], population.counts[population.counts > 0]
         self._decoys = joined([holder.decoys for holder in manifest.holders])
         lengths = [len(holder.decoys) for holder in manifest.holders]
         self._holder_of = np.repeat(np.arange(len(lengths)), lengths)
         self._file_of = np.repeat([holder.generalization for holder in manifest.holders], lengths)
-        self._hit = of_same_origin(self._decoys.cells, tuples, axes)
-        self._strides = radix_strides([len(line) for line in axes])
-        self._numbers: Counts = self._decoys.cells.astype(np.int64) @ self._strides
-        self._levels = levels_of(self._decoys.cells, axes)
+        self._placed = Placed(self._decoys.cells, self._file_of)
+        self._hit = origins.hit(tuples, self._placed)
+        self._numbers = origins.number(self._decoys.cells)
+        # Cells are compared within a lattice node or, by rule, within a file, whose classes are of many levels.
+        self._node_of = self._file_of[:, None] if origins.rosters else levels_of(self._decoys.cells, origins.axes)
         self._nodes: dict[_Levels, _Node] = {}
 
     def chance(self, holder: int) -> float:
@@ -136,7 +129,7 @@ class DecoyChances:
         hits = int(np.count_nonzero(own & self._hit))
         if not hits:
             return 1.0
-        if self._by_population:
+        if self.by_population:
             return at_least(hits, [self.beside(row).chance for row in np.flatnonzero(own).tolist()])
         like = np.isin(self._file_of, self._file_of[own])
         drawn = np.count_nonzero(like & self._hit)
@@ -144,12 +137,12 @@ class DecoyChances:
 
     def beside(self, decoy: int) -> Comparable:
         """The cells comparable with a decoy, by its row."""
-        node = self._node(tuple(self._levels[decoy].tolist()))
+        node = self._node(tuple(self._node_of[decoy].tolist()))
         own, people = self._holder_of == self._holder_of[decoy], node.decoy_people[decoy]
         cells, decoys = node.decoy_pairs
         possible = node.numbers != self._numbers[decoy]
         possible[cells[~own[decoys]]] = False
-        possible &= (node.known >= known_groups(self._decoys.cells[[decoy]], self._real)).all(axis=1)
+        possible &= (node.known >= known_groups(self._decoys.cells[[decoy]], self._real.cells)).all(axis=1)
         for factor in FACTORS:
             near = np.flatnonzero(possible & (node.people * factor >= people) & (node.people <= people * factor))
             if len(near) + 1 >= ENOUGH:
@@ -164,33 +157,44 @@ class DecoyChances:
         chance = min(1.0, float(weights[hit].sum() / weights[drawable].sum()))
         return Comparable(int(drawable.sum()), int(hit.sum()), chance)
 
-    def _node(self, levels: _Levels) -> _Node:
-        if levels not in self._nodes:
-            codes, counts = self._people
-            groups = [line.at_level[:, level] for line, level in zip(self._axes, levels, strict=True)]
-            cells = np.column_stack([group[leaves] for group, leaves in zip(groups, codes.T, strict=True)])
-            people = pd.Series(counts).groupby(cells.astype(np.int64) @ self._strides).sum()
-            own = (self._levels == levels).all(axis=1)
+    def _people_of(self, node: _Levels) -> pd.Series:
+        """People of each cell of a lattice node or of each class of a file, by its number."""
+        if self._origins.rosters:
+            people, numbers = self._origins.rosters[node[0]].people, self._origins.files[node[0]][1]
+        else:
+            codes, people = self._people
+            groups = [line.at_level[:, level] for line, level in zip(self._axes, node, strict=True)]
+            numbers = self._origins.number(
+                np.column_stack([group[leaves] for group, leaves in zip(groups, codes.T, strict=True)])
+            )
+        return pd.Series(people).groupby(numbers).sum()
+
+    def _node(self, node: _Levels) -> _Node:
+        if node not in self._nodes:
+            people, own = self._people_of(node), (self._node_of == node).all(axis=1)
             decoy_people = np.where(own, people.reindex(self._numbers), np.nan)
             decoy_people = np.maximum(np.where(np.isnan(decoy_people), self._decoys.people, decoy_people), 1)
             least, most = decoy_people[own].min() / FACTORS[-1], decoy_people[own].max() * FACTORS[-1]
             wanted = people[people.between(least, most)]
-            places = np.unravel_index(wanted.index.to_numpy(), [len(line) for line in self._axes])
-            cells = np.column_stack(places).astype(np.int32)
-            free = ~of_same_origin(cells, self._real, self._axes)
-            linked = people.reindex(self._real.astype(np.int64) @ self._strides).to_numpy()
+            cells = self._origins.cells(wanted.index.to_numpy())
+            file = node[0] if self._origins.rosters else 0
+            placed, real = Placed(cells, np.full(len(cells), file)), self._real
+            free = ~self._origins.related(placed, real)
+            if self._origins.rosters:
+                real = real.at(real.file == file)
+            linked = people.reindex(self._origins.number(real.cells)).to_numpy()
             here = ~np.isnan(linked)
-            self._nodes[levels] = _Node(
+            self._nodes[node] = _Node(
                 cells=cells[free],
                 numbers=wanted.index.to_numpy()[free],
                 people=wanted.to_numpy()[free],
-                hit=of_same_origin(cells[free], self._tuples, self._axes),
-                known=known_groups(cells[free], self._real),
-                decoy_pairs=same_origin_pairs(cells[free], self._decoys.cells, self._axes),
-                released=(self._real[here], linked[here]),
+                hit=self._origins.hit(self._tuples, placed.at(free)),
+                known=known_groups(cells[free], self._real.cells),
+                decoy_pairs=self._origins.classes(placed.at(free), self._placed),
+                released=(real.cells[here], linked[here]),
                 decoy_people=decoy_people,
             )
-        return self._nodes[levels]
+        return self._nodes[node]
 
 
 def at_least(number: int, chances: Sequence[float]) -> float:
@@ -230,14 +234,14 @@ def raked(attributes: Sequence[Integers], reference: Sequence[Integers]) -> Floa
     return np.asarray(weights / weights.mean())
 
 
-def single_hits(manifest: DecoyManifest, cells: Codes, axes: Sequence[Lineage]) -> list[Flags]:
+def single_hits(manifest: DecoyManifest, cells: Codes, origins: Origins) -> list[Flags]:
     """Flags of the real classes of each first-version file that are hit by a tuple that fits no other class of it.
 
     The cells are the distinct tuples of the incident, canonical.
     """
     found = []
-    for table in manifest.versions[0].files:
-        tuples, rows = same_origin_pairs(cells, table.cells, axes)
+    for number, table in enumerate(manifest.versions[0].files):
+        tuples, rows = origins.incident(cells, Placed.of([table], [number]))
         single = np.bincount(tuples, minlength=len(cells))[tuples] == 1
         found.append(np.isin(np.arange(len(table)), rows[single]))
     return found

@@ -14,7 +14,7 @@ origin; those of a file whose records are generalized each by itself can be.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import numpy as np
@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 
 NOTHING = -1
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+_OCTAVES = 256
+"""More half-octaves than any number of people has."""
 _BLOCK = 2**20
 """Groups that are looked up at once, about."""
 
@@ -43,14 +45,17 @@ class ClassTable:
     records: Counts = field(repr=False)
     """Records of each class, from 1; shape (n_classes,)."""
     people: Counts = field(repr=False)
-    """People of the population who match each class, shape (n_classes,)."""
+    """People of the population who match each class, shape (n_classes,); of a remainder class, its own people."""
+    inside: Counts | None = field(repr=False, default=None)
+    """People whose values each cell holds, those of other classes too; None where they are the people."""
 
     def __len__(self) -> int:
         return len(self.records)
 
     def take(self, rows: Rows | Flags) -> Self:
         """Some of the classes."""
-        return type(self)(self.cells[rows], self.records[rows], self.people[rows])
+        inside = None if self.inside is None else self.inside[rows]
+        return type(self)(self.cells[rows], self.records[rows], self.people[rows], inside)
 
 
 def joined(tables: Sequence[ClassTable]) -> ClassTable:
@@ -59,6 +64,9 @@ def joined(tables: Sequence[ClassTable]) -> ClassTable:
         np.concatenate([table.cells for table in tables]),
         np.concatenate([table.records for table in tables]),
         np.concatenate([table.people for table in tables]),
+        None
+        if all(table.inside is None for table in tables)
+        else np.concatenate([table.people if table.inside is None else table.inside for table in tables]),
     )
 
 
@@ -77,12 +85,17 @@ def half_octaves(people: Counts) -> NDArray[np.int64]:
     return np.frexp(square)[1].astype(np.int64) - 1
 
 
+def people_bins(people: Counts, inside: Counts | None) -> NDArray[np.int64]:
+    """Number of each class's bin by people: those linked and those inside its cell, each within a half-octave."""
+    return half_octaves(people) * _OCTAVES + half_octaves(people if inside is None else inside)
+
+
 def looks(table: ClassTable, *, by_people: bool = True) -> Rows:
-    """Number of each class's bin: as many records, and people linked within a half-octave unless by records alone.
+    """Number of each class's bin: as many records, and people within half-octaves unless by records alone.
 
     A holder of the population can count the people of every class; so close together, counts distinguish no decoy.
     """
-    values = np.column_stack([table.records, half_octaves(table.people) if by_people else table.records])
+    values = np.column_stack([table.records, people_bins(table.people, table.inside) if by_people else table.records])
     return np.unique(values, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
 
 
@@ -171,7 +184,7 @@ def levels_of(cells: Codes, axes: Sequence[Lineage]) -> Codes:
 
 def canonical_table(table: ClassTable, axes: Sequence[Lineage]) -> ClassTable:
     """Classes with canonical cells."""
-    return ClassTable(canonical_cells(table.cells, axes), table.records, table.people)
+    return replace(table, cells=canonical_cells(table.cells, axes))
 
 
 def same_origin_pairs(left: Codes, right: Codes, axes: Sequence[Lineage]) -> tuple[Rows, Rows]:

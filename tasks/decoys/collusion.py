@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.decision.decoy_facts import CollusionFact
-from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks, same_origin_pairs
+from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, joined, looks
+from tasks.decoys.origins import Origins, Placed, Roster
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,24 @@ class MarkedCopy:
     classes: ClassTable = field(repr=False)
     decoy: Flags = field(repr=False)
     """Whether each class is a decoy; at least one is."""
+    file: int = 0
+    """Number of the file that the copy is made of."""
 
 
 def collusion(
-    held: Sequence[MarkedCopy], axes: Sequence[Lineage], generator: np.random.Generator, *, subsets: int = 200
+    held: Sequence[MarkedCopy],
+    axes: Sequence[Lineage],
+    generator: np.random.Generator,
+    *,
+    subsets: int = 200,
+    rosters: Sequence[Roster] = (),
 ) -> tuple[CollusionFact, ...]:
     """What recipients learn who collude in sets of every size, from one to all; by number of colluders.
 
-    Of a size that has more than `subsets` sets, the generator draws as many.
+    Of a size that has more than `subsets` sets, the generator draws as many. Where some file has remainder classes,
+    `rosters` has the people of each file's.
     """
-    classes = _Classes.of(held, axes)
+    classes = _Classes.of(held, Origins(axes, rosters))
     found = []
     for size in range(1, len(held) + 1):
         exhaustive = comb(len(held), size) <= subsets
@@ -84,15 +93,16 @@ class _Classes:
     """Records of each class."""
 
     @classmethod
-    def of(cls, held: Sequence[MarkedCopy], axes: Sequence[Lineage]) -> "_Classes":
+    def of(cls, held: Sequence[MarkedCopy], origins: Origins) -> "_Classes":
         everything = joined([copy.classes for copy in held])
         owner = np.repeat(np.arange(len(held)), [len(copy.classes) for copy in held])
-        cells, number = np.unique(everything.cells, axis=0, return_inverse=True)
-        number = number.ravel()
+        files = np.array([copy.file for copy in held])[owner]
+        cells, number = np.unique(np.column_stack([everything.cells, files]), axis=0, return_inverse=True)
+        number, classes = number.ravel(), Placed(cells[:, :-1], cells[:, -1])
         has = np.zeros((len(cells), len(held)), dtype=bool)
         has[number, owner] = True
         shared = np.zeros_like(has)
-        ours, theirs = same_origin_pairs(cells, cells, axes)
+        ours, theirs = origins.classes(classes, classes)
         for recipient in range(len(held)):
             shared[ours[has[theirs, recipient]], recipient] = True
         own = shared[number]

@@ -36,7 +36,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tasks.core.errors import ParameterError
 from tasks.core.seed import one_thread
-from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, half_octaves, sums_of
+from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, people_bins, sums_of
 from tasks.decoys.linked_release import LinkedRelease, known_groups
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
@@ -80,6 +80,8 @@ class DecoyCells:
     """Axis positions of each cell; shape (n_cells, n_attributes)."""
     people: Counts
     """People who match each cell, whom an intruder links it with; shape (n_cells,)."""
+    inside: Counts | None
+    """People whose values each cell holds, as in a ``ClassTable``."""
     pool: Counts
     """People who can be its decoys, from k: in no released class, and in the register where there is one."""
 
@@ -117,19 +119,21 @@ def find_decoy_cells(release: LinkedRelease, minimum: int) -> DecoyCells:
             got=f"none for {len(release.classes)} classes",
             fix="use a population that the data comes from",
         )
-    left = ~release.linked
+    left = ~release.linked if release.counted is None else ~release.linked & release.counted
     people = release.population.counts if release.listed is None else release.listed
     distinct, first = np.unique(release.own_numbers, return_index=True)
     pool = sums_of(people[left], release.own_numbers[left], distinct)
     found = np.flatnonzero(pool >= minimum)
     found = found[~release.have_originals(release.own[first[found]])]
     cells = release.own[first[found]]
+    matching, inside = release.people_of(cells)
     return DecoyCells(
         release=release,
         minimum=minimum,
         least_linked=int(linked.min()),
         cells=cells,
-        people=release.matching(cells, release.population.counts),
+        people=matching,
+        inside=inside,
         pool=pool[found],
     )
 
@@ -213,29 +217,30 @@ def offered(
             sizes.append(size)
     order = generator.permutation(len(chosen))
     rows = ordered[chosen][order]
-    return ClassTable(cells.cells[rows], np.array(sizes, dtype=np.int64)[order], cells.people[rows])
+    inside = None if cells.inside is None else cells.inside[rows]
+    return ClassTable(cells.cells[rows], np.array(sizes, dtype=np.int64)[order], cells.people[rows], inside)
 
 
 class _Bins:
-    """Sizes of the real classes of each half-octave, or of all, and for how many decoys real classes are left."""
+    """Sizes of the real classes of each bin by people, or of all, and for how many decoys real classes are left."""
 
     def __init__(self, cells: DecoyCells, ratio: int, *, by_people: bool) -> None:
-        self._pool, self._octave = cells.pool, half_octaves(cells.people) * by_people
+        self._pool, self._bin = cells.pool, people_bins(cells.people, cells.inside) * by_people
         self._sizes: dict[int, tuple[Counts, Counts, Counts]] = {}
-        octaves = half_octaves(cells.real.people) * by_people
-        for octave in np.unique(octaves).tolist():
-            sizes, classes = np.unique(cells.real.records[octaves == octave], return_counts=True)
+        bins = people_bins(cells.real.people, cells.real.inside) * by_people
+        for number in np.unique(bins).tolist():
+            sizes, classes = np.unique(cells.real.records[bins == number], return_counts=True)
             enough = classes >= ratio
-            self._sizes[octave] = sizes[enough], classes[enough], classes[enough] // ratio
+            self._sizes[number] = sizes[enough], classes[enough], classes[enough] // ratio
 
     def fit(self, rows: Rows) -> Flags:
         """Whether each of some cells can have the size of a real class."""
-        least = {octave: sizes[0] for octave, (sizes, _, _) in self._sizes.items() if len(sizes)}
-        return np.array([self._pool[row] >= least.get(int(self._octave[row]), np.inf) for row in rows], dtype=bool)
+        least = {number: sizes[0] for number, (sizes, _, _) in self._sizes.items() if len(sizes)}
+        return np.array([self._pool[row] >= least.get(int(self._bin[row]), np.inf) for row in rows], dtype=bool)
 
     def draw(self, row: int, generator: np.random.Generator) -> int:
         """Size of a real class drawn among those that a cell's people suffice for; 0 where none is left."""
-        sizes, classes, free = self._sizes[int(self._octave[row])]
+        sizes, classes, free = self._sizes[int(self._bin[row])]
         weights = np.where((sizes <= self._pool[row]) & (free > 0), classes, 0)
         if not weights.any():
             return 0

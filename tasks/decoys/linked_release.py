@@ -3,11 +3,12 @@
 Holds what decoys are looked for in: the released cell of every distinct tuple of the data, and the cell that the same
 rule gives every tuple of the population. Whether cells may overlap decides what links to what: where each record is
 generalized by itself, a person can match several released cells; where all people are recoded alike or by a partition,
-exactly one.
+exactly one. A remainder class is fewer people than its cell holds: who knows the rule links it with these alone, and
+they are its people here. How many more the cell holds can be seen too.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -18,10 +19,14 @@ from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ParameterError
 from tasks.decoys.classes import ClassTable, Flags, Floats, Rows, sums_of
 from tasks.generalization.generalize import overlapping
+from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.transparency import cell_numbers
-from tasks.microdata.cube import cells_at
+from tasks.microdata.cube import DenseCube, SparseCube, cells_at, count_cube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
+
+_MEMORY = 2**28
+"""Bytes that a dense count cube may take."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +46,10 @@ class LinkedRelease:
     """Axis positions of each attribute, groups outside the hierarchy included."""
     overlapping: bool
     """Whether a person can match several cells."""
+    remainders: bool = False
+    """Whether people match the class that the rule gives them alone, though other cells hold them."""
+    counted: Flags | None = None
+    """Whether a record of each population tuple would be released; None where every one would."""
     listed: Counts | None = None
     """People of each population tuple in the register; None without one."""
 
@@ -50,7 +59,9 @@ class LinkedRelease:
 
         A ParameterError says that its cells overlap and some lie outside the hierarchies: whom they match is not known.
         """
-        index, overlap = candidate.index, overlapping(candidate.index, candidate.generalization.method)
+        index, method = candidate.index, candidate.generalization.method
+        remainders = METHODS[method].remainders
+        overlap = overlapping(index, method) and not remainders
         lengths = [hierarchy.axis_length for hierarchy in index.hierarchies]
         if overlap and (candidate.own_cells >= lengths).any():
             raise ParameterError(
@@ -69,6 +80,8 @@ class LinkedRelease:
             own=candidate.own_cells,
             axis_sizes=tuple(lengths) if overlap else index.axis_sizes,
             overlapping=overlap,
+            remainders=remainders,
+            counted=candidate.generalization.counted,
             listed=index.listed,
         )
 
@@ -94,7 +107,12 @@ class LinkedRelease:
         distinct, first = np.unique(numbers, return_index=True)
         cells = self.cells[self.released][first]
         records = sums_of(self.data.counts[self.released], numbers, distinct)
-        return ClassTable(cells, records, self.matching(cells, self.population.counts))
+        return ClassTable(cells, records, *self.people_of(cells))
+
+    def people_of(self, cells: Codes) -> tuple[Counts, Counts | None]:
+        """People who match each cell, and those whose values it holds where these are more; cells all different."""
+        people = self.matching(cells, self.population.counts)
+        return people, self._cubes[0].count(cells) if self.remainders else None
 
     @cached_property
     def linked(self) -> Flags:
@@ -123,7 +141,8 @@ class LinkedRelease:
 
         Shape (n_cells, n_features): mean leaf and ln width of the group on each axis, NaN where it has no people; with
         `links`, then ln(1 + people), ln(1 + people whose own cell it is) where cells overlap, and ln(1 + people listed)
-        with a register. The cells are all different.
+        with a register. Of remainder classes, as many features of the people whom the cell holds besides. The cells are
+        all different.
         """
         columns = []
         for axis, (middles, widths) in enumerate(self.spans):
@@ -134,8 +153,17 @@ class LinkedRelease:
                 people.append(self.owning(cells, self.population.counts))
             if self.listed is not None:
                 people.append(self.matching(cells, self.listed))
+            if self.remainders:
+                people += [cube.count(cells) - own for cube, own in zip(self._cubes, people, strict=True)]
             columns += map(np.log1p, people)
         return np.column_stack(columns)
+
+    @cached_property
+    def _cubes(self) -> list[DenseCube | SparseCube]:
+        """People of the population, and of the register if there is one, whose values each cell holds."""
+        kinds = [self.population.counts] if self.listed is None else [self.population.counts, self.listed]
+        tuples = [replace(self.population, counts=counts) for counts in kinds]
+        return [count_cube(people, self.hierarchies, self.population, _MEMORY) for people in tuples]
 
     @cached_property
     def spans(self) -> tuple[tuple[Floats, Floats], ...]:

@@ -18,7 +18,8 @@ import numpy as np
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from tasks.core.errors import TamperingFound
-from tasks.decoys.classes import ClassTable
+from tasks.decoys.classes import ClassTable, Lineage
+from tasks.decoys.origins import Origins, Roster
 from tasks.microdata.hierarchy import Hierarchy
 
 FORMAT = "releasegate/decoys/1"
@@ -27,12 +28,12 @@ Record = Mapping[str, str | None]
 
 
 def _table(parts: Any) -> ClassTable:
-    dtypes = {"cells": np.int32, "records": np.int64, "people": np.int64}
-    return ClassTable(**{name: np.array(parts[name], dtype=dtype) for name, dtype in dtypes.items()})
+    dtypes = {"cells": np.int32, "records": np.int64, "people": np.int64, "inside": np.int64}
+    return ClassTable(**{name: np.array(part, dtype=dtypes[name]) for name, part in parts.items()})
 
 
 def _lists(table: ClassTable) -> dict[str, Any]:
-    return {name: values.tolist() for name, values in vars(table).items()}
+    return {name: values.tolist() for name, values in vars(table).items() if values is not None}
 
 
 Table = Annotated[ClassTable, PlainValidator(_table), PlainSerializer(_lists)]
@@ -59,6 +60,8 @@ class Version:
     release: str
     files: tuple[Table, ...] = field(repr=False)
     """One table a generalization."""
+    rosters: tuple[str, ...] = field(repr=False, default=())
+    """The people of the classes of each file, as ``Roster.written``; none where no file has remainder classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,10 @@ class DecoyManifest:
     def recipients(self) -> tuple[str, ...]:
         """Recipients in the order in which they came."""
         return tuple(holder.recipient for holder in self.holders if holder.recipient is not None)
+
+    def origins(self, axes: Sequence[Lineage]) -> Origins:
+        """How classes belong together; file i of version v is number v · files + i, by the version before any other."""
+        return Origins(axes, tuple(Roster.read(text) for version in self.versions for text in version.rosters))
 
     def records_of(self, recipient: str) -> Sequence[Record]:
         """Decoy records of a recipient's copy."""
@@ -98,6 +105,9 @@ def hierarchies_digest(hierarchies: Sequence[Hierarchy]) -> str:
 def canonical_bytes(manifest: DecoyManifest) -> bytes:
     """The manifest as bytes that depend on its content alone."""
     document = {"format": FORMAT, **_MANIFEST.dump_python(manifest, mode="json")}
+    for version in document["versions"]:
+        if not version["rosters"]:
+            del version["rosters"]
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 

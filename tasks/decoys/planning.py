@@ -24,10 +24,11 @@ import numpy as np
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError
 from tasks.decoys.assignment import Assignment, AssignmentProblem, Demand, Offer, assign
-from tasks.decoys.classes import ClassTable, Flags, Lineage, canonical_table, levels_of, lineages, of_same_origin
+from tasks.decoys.classes import ClassTable, Flags, Lineage, canonical_cells, canonical_table, levels_of, lineages
 from tasks.decoys.decoy_cells import DecoyCells, RiskBand, find_decoy_cells, offered, ranked
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.decoys.manifest import DecoyManifest, Holder, Record, Version, hierarchies_digest
+from tasks.decoys.origins import Origins, Placed, Roster, rosters_of
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.request.model import DecoyPolicy, DecoyTerms
 
@@ -147,14 +148,16 @@ def plan(
     demands += [Demand(names.index(seat.offer), seat.classes)] * policy.seats
     blend = all(band.blends for _, band in names)
     tables, offers = [release.classes for release in forms.values()], list[Offer]()
+    rosters = rosters_of(list(forms.values()))
     for number, (form, band) in enumerate(names):
         cells = find_decoy_cells(forms[form], minimum)
-        barred = of_others(cells, [*tables, *[offer.classes for offer in offers]], axes)
+        others = [*enumerate(tables), *[(offer.file, offer.classes) for offer in offers]]
+        barred = of_others(cells, files.index(form), others, Origins(axes, rosters))
         order = ranked(cells, band, generator, ratio=policy.kept_per_decoy, barred=barred)
         most = sum(one.decoys for one in demands if one.offer == number)
         made = offered(cells, order, generator, most=most, ratio=policy.kept_per_decoy, by_people=band.blends)
         offers.append(Offer(files.index(form), made))
-    problem = AssignmentProblem(tuple(tables), tuple(offers), tuple(axes), by_people=blend)
+    problem = AssignmentProblem(tuple(tables), tuple(offers), tuple(axes), by_people=blend, rosters=rosters)
     budget = missing_limit(copies, policy)
     found = assign(problem, demands, policy.kept_per_decoy, generator, budget=budget)
     made_plan = DecoyPlan(problem, found, tuple(one.recipient for one in marked), tuple(demands), files)
@@ -215,9 +218,10 @@ def check_missing(one: CopyToMark, missing: Flags, budget: int, fix: str) -> Non
         )
 
 
-def of_others(cells: DecoyCells, tables: Sequence[ClassTable], axes: Sequence[Lineage]) -> Flags:
-    """Whether each cell is of the same origin as a class of some tables."""
-    return np.asarray(np.any([of_same_origin(cells.cells, table.cells, axes) for table in tables], axis=0))
+def of_others(cells: DecoyCells, file: int, others: Sequence[tuple[int, ClassTable]], origins: Origins) -> Flags:
+    """Whether each cell of a file is of the same origin as a class of some files' tables."""
+    placed = Placed(cells.cells, np.full(len(cells), file))
+    return np.asarray(np.any([origins.related(placed, Placed.of([table], [file])) for file, table in others], axis=0))
 
 
 def manifest_of(
@@ -235,7 +239,8 @@ def manifest_of(
         )
         for number, share in enumerate(made.found.shares)
     )
-    version = Version(release, tuple(canonical_table(table, axes) for table in files))
+    rosters = tuple(roster.written() for roster in made.problem.rosters)
+    version = Version(release, tuple(canonical_table(table, axes) for table in files), rosters)
     return DecoyManifest(hierarchies_digest(hierarchies), ratio, (version,), holders)
 
 
@@ -262,8 +267,17 @@ def continued(
             got="others",
             fix="use the hierarchies of the first version, or make a release of its own for new recipients",
         )
+    by_rule = bool(manifest.versions[-1].rosters)
+    if not by_rule and any(one.release.remainders for one in copies):
+        raise ParameterError(
+            "remainder classes do not go with the versions before",
+            where="the method of " + ", ".join(one.recipient for one in copies if one.release.remainders),
+            expected="methods without remainder classes, as in the first version, whose decoys do not know them",
+            got="remainder classes",
+            fix="give these recipients the method of the version before, or make a release of its own",
+        )
     file_of = {holder.recipient: holder.generalization for holder in manifest.holders if holder.recipient is not None}
-    holders = list(manifest.holders)
+    holders, rosters = list(manifest.holders), list[str]()
     for one in copies:
         if one.classes and one.recipient not in manifest.recipients:
             file_of[one.recipient] = _file_as(one, copies, file_of)
@@ -280,10 +294,12 @@ def continued(
                 fix="give them the same method and stakes as in the version before",
             )
         files.append(canonical_table(own[0].release.classes, axes) if own else before)
+        if by_rule:
+            rosters.append(Roster.of(own[0].release).written() if own else manifest.versions[-1].rosters[number])
         decoys = [holder.decoys.cells for holder in holders if holder.generalization == number]
         if own and decoys:
-            _check_levels(files[-1].cells, np.concatenate(decoys), axes, f"file {number + 1}")
-    version = Version(release_id, tuple(files))
+            _check_levels(own[0].release, np.concatenate(decoys), axes, f"file {number + 1}")
+    version = Version(release_id, tuple(files), tuple(rosters))
     grown = replace(manifest, holders=tuple(holders), versions=(*manifest.versions, version))
     missing = {one.recipient: missing_from(one, grown, axes) for one in copies}
     for one in copies:
@@ -294,8 +310,13 @@ def continued(
 def missing_from(one: CopyToMark, manifest: DecoyManifest, axes: Sequence[Lineage]) -> Flags:
     """Classes that a copy lacks: of the origin of any decoy or kept class, but for those that it keeps itself."""
     cells = canonical_table(one.release.classes, axes).cells
-    taken = np.concatenate([cells for other in manifest.holders for cells in (other.kept.cells, other.decoys.cells)])
-    missing: Flags = of_same_origin(cells, taken, axes)
+    taken = [table for other in manifest.holders for table in (other.kept, other.decoys)]
+    files = [number for other in manifest.holders for number in (other.generalization,) * 2]
+    rosters = [Roster.read(text) for text in manifest.versions[0].rosters]
+    if rosters:
+        rosters.append(Roster.of(one.release))
+    mine = Placed(cells, np.full(len(cells), len(manifest.versions[0].files)))
+    missing = Origins(axes, rosters).related(mine, Placed.of(taken, files))
     for holder in manifest.holders:
         if holder.recipient == one.recipient:
             own = {cell.tobytes() for cell in holder.kept.cells}
@@ -340,16 +361,20 @@ def _take_seat(holders: list[Holder], newcomer: CopyToMark, file: int) -> None:
     holders[seats[0]] = replace(holders[seats[0]], recipient=newcomer.recipient)
 
 
-def _check_levels(real: Codes, decoys: Codes, axes: Sequence[Lineage], where: str) -> None:
-    """Refuse a file of other levels than the decoys have, which would then not look like its classes."""
-    levels = {tuple(row) for row in levels_of(real, axes).tolist()}
-    others = sum(tuple(row) not in levels for row in levels_of(decoys, axes).tolist())
+def _check_levels(release: LinkedRelease, decoys: Codes, axes: Sequence[Lineage], where: str) -> None:
+    """Refuse a file of other levels than the decoys have, or other remainder classes: they would not look like it."""
+    if release.remainders:
+        real, asked = canonical_cells(release.own, axes), decoys
+    else:
+        real, asked = levels_of(canonical_cells(release.classes.cells, axes), axes), levels_of(decoys, axes)
+    known = {tuple(row) for row in np.unique(real, axis=0).tolist()}
+    others = sum(tuple(row) not in known for row in asked.tolist())
     if others:
         raise ParameterError(
             "the version does not go with those before it",
             where=where,
             expected="the generalization of the first version, so that decoys look like real classes in both",
-            got=f"other levels than {others} of the decoys have",
+            got=f"other {'classes' if release.remainders else 'levels'} than {others} of the decoys have",
             fix="generalize it as the first version, or make a release of its own for recipients who hold none of this "
             "one",
         )

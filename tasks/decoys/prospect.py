@@ -16,6 +16,7 @@ from tasks.core.errors import ParameterError, StageFailed
 from tasks.decoys.assignment import even_hands
 from tasks.decoys.classes import sums_of
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
+from tasks.decoys.origins import Origins, rosters_of
 from tasks.decoys.planning import CopyToMark, axes_of, copies_to_mark, minimum_class, missing_limit, of_others, plan
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.kanonymity.optimum import search
@@ -205,7 +206,10 @@ def supported(candidates: Sequence[Candidate], one: CopyToMark, generator: np.ra
     """
     first, copies = candidates[0], copies_to_mark(candidates)
     policy, cells = first.request.policy.decoys, find_decoy_cells(one.release, minimum_class(first))
-    barred = of_others(cells, [other.release.classes for other in copies], axes_of(first))
+    forms = {other.form: other.release for other in copies}
+    tables = [release.classes for release in forms.values()]
+    origins = Origins(axes_of(first), rosters_of(list(forms.values())))
+    barred = of_others(cells, list(forms).index(one.form), list(enumerate(tables)), origins)
     ratio = policy.kept_per_decoy
     order = ranked(cells, one.band, generator, ratio=ratio, barred=barred)
     seed = int(generator.integers(2**62))

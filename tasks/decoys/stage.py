@@ -18,6 +18,7 @@ from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
 from tasks.decoys.detectability import LEAST_DECOYS, Planned, detectability
 from tasks.decoys.linked_release import missing_tuples
 from tasks.decoys.manifest import DecoyManifest, Holder, Record
+from tasks.decoys.origins import Origins, Roster
 from tasks.decoys.planning import (
     CopyToMark,
     DecoyPlan,
@@ -120,7 +121,8 @@ class _Planting:
         copies = {one.recipient: one for one in self.copies}
         holders = {holder.recipient: holder for holder in manifest.holders if holder.recipient in copies}
         held = [marked_copy(manifest, holder, missing[str(name)]) for name, holder in holders.items()]
-        learned = collusion(held, self.axes, self.generators("collusion"))
+        rosters = [Roster.read(text) for text in manifest.versions[-1].rosters]
+        learned = collusion(held, self.axes, self.generators("collusion"), rosters=rosters)
         detected: dict[object, DetectabilityFact | None] = {}
         facts = {}
         for holder in holders.values():
@@ -148,10 +150,11 @@ class _Planting:
         """Whether decoys drawn on the same terms can be distinguished; None where there are too few cells for them."""
         generator, cells = self.generators("detection"), find_decoy_cells(one.release, self.minimum)
         files = manifest.versions[-1].files
-        others = [table for number, table in enumerate(files) if number != holder.generalization]
+        others = [(number, table) for number, table in enumerate(files) if number != holder.generalization]
+        origins = Origins(self.axes, [Roster.read(text) for text in manifest.versions[-1].rosters])
         most = int(np.clip(int(cells.in_band(one.band).sum()) // _CELLS_A_TRIAL, *_TRIALS))
         try:
-            barred = of_others(cells, others, self.axes) if others else None
+            barred = of_others(cells, holder.generalization, others, origins) if others else None
             order = ranked(cells, one.band, generator, ratio=manifest.ratio, barred=barred)
         except ParameterError:
             return None
@@ -200,7 +203,8 @@ def _with_groups(columns: Columns, cells: Codes, names: Sequence[str]) -> dict[s
 def marked_copy(manifest: DecoyManifest, holder: Holder, missing: Flags) -> MarkedCopy:
     """A holder's copy of the last version as others see it."""
     real = manifest.versions[-1].files[holder.generalization].take(~missing)
-    return MarkedCopy(joined([real, holder.decoys]), np.arange(len(real) + len(holder.decoys)) >= len(real))
+    decoy = np.arange(len(real) + len(holder.decoys)) >= len(real)
+    return MarkedCopy(joined([real, holder.decoys]), decoy, holder.generalization)
 
 
 def attempts(real: ClassTable, decoys: ClassTable) -> AttemptFact:

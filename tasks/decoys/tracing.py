@@ -35,8 +35,9 @@ from scipy import stats
 
 from tasks.core.errors import DataError, ParameterError
 from tasks.decoys.chances import DecoyChances, only_keeper, single_hits
-from tasks.decoys.classes import Lineage, canonical_cells, joined, of_same_origin, same_origin_pairs
+from tasks.decoys.classes import Lineage, Rows, canonical_cells
 from tasks.decoys.manifest import DecoyManifest
+from tasks.decoys.origins import Origins, Placed
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
 
@@ -207,13 +208,14 @@ def trace(
         "decoys": [manifest.holders[number].decoys for number, _ in held],
         "kept": [manifest.holders[number].kept for number, _ in held],
     }
-    points = pd.concat(
-        [_points(incident.cells, kind, [table.cells for table in tables], axes) for kind, tables in classes.items()]
-    )
-    kept_cells, n = joined(classes["kept"]).cells, np.arange(len(incident.cells))
-    real_cells = _of_nobody(manifest, kept_cells)
-    rows, others = same_origin_pairs(incident.cells, real_cells, axes)
-    withheld = of_same_origin(real_cells, kept_cells, axes)[others]
+    files, origins = [manifest.holders[number].generalization for number, _ in held], manifest.origins(axes)
+    placed = {kind: Placed.of(tables, files) for kind, tables in classes.items()}
+    owner = {kind: np.repeat(np.arange(len(held)), [len(one) for one in tables]) for kind, tables in classes.items()}
+    points = pd.concat([_points(incident.cells, kind, placed[kind], owner[kind], origins) for kind in classes])
+    kept, n = placed["kept"], np.arange(len(incident.cells))
+    unkept = _of_nobody(manifest, kept, by_rule=bool(origins.rosters))
+    rows, others = origins.incident(incident.cells, unkept)
+    withheld = origins.related(unkept, kept)[others]
     in_kept = np.isin(n, points.row[points.kind == "kept"])
     usual = np.isin(n, rows[~withheld])
     ordinary, real = usual | (np.isin(n, rows) & ~in_kept), np.isin(n, rows) | in_kept
@@ -223,28 +225,29 @@ def trace(
     points = points[pointed[points.row] & ((points.kind == "kept") | ~in_kept[points.row])]
     kept_hit = points.place[points.kind == "kept"].nunique()
     points = points[single[points.row]]
-    hit = single_hits(manifest, incident.cells, axes)
+    hit = single_hits(manifest, incident.cells, origins)
     alone = dict([found]) if (found := only_keeper(manifest, hit)) else {}
     loose = incident.cells[~real & ~(pointed & ~single)]
-    decoy_chances = DecoyChances(manifest, axes, np.concatenate([real_cells, kept_cells]), loose, population)
+    every = Placed(np.concatenate([unkept.cells, kept.cells]), np.concatenate([unkept.file, kept.file]))
+    decoy_chances = DecoyChances(manifest, origins, every, loose, population)
     kept_tell = any(flags.any() for flags in hit) or bool((real & ~ordinary).any())
     with_hits: list[Hits] = []
     certain: set[str] = set()
     for number, (holder, recipient) in enumerate(held):
         mine = points[points.holder == number]
-        decoys, kept = (mine[mine.kind == kind] for kind in classes)
+        in_decoys, in_own = (mine[mine.kind == kind] for kind in classes)
         of_kept, kept_chance = len(classes["kept"][number]), 1.0
-        if len(kept):
-            several = stats.hypergeom.sf(kept.place.nunique() - 1, len(kept_cells), of_kept, kept_hit)
+        if len(in_own):
+            several = stats.hypergeom.sf(in_own.place.nunique() - 1, len(kept.file), of_kept, kept_hit)
             kept_chance = min(1.0, 2 * alone.get(recipient, float(several)))
         chances = [decoy_chances.chance(holder)] * bool((~real).any()) + [kept_chance] * kept_tell
         hits = Hits(
             recipient=recipient,
-            decoy_hits=int(incident.counts[decoys.row.unique()].sum()),
-            decoy_classes=decoys.place.nunique(),
+            decoy_hits=int(incident.counts[in_decoys.row.unique()].sum()),
+            decoy_classes=in_decoys.place.nunique(),
             of_decoys=len(classes["decoys"][number]),
-            kept_hits=int(incident.counts[kept.row.unique()].sum()),
-            kept_classes=kept.place.nunique(),
+            kept_hits=int(incident.counts[in_own.row.unique()].sum()),
+            kept_classes=in_own.place.nunique(),
             of_kept=of_kept,
             chance=min(1.0, len(held) * float(stats.combine_pvalues(chances).pvalue)) if chances else 1.0,
         )
@@ -269,19 +272,22 @@ def trace(
         ordinary=int(incident.counts[ordinary].sum()),
         ambiguous=int(incident.counts[pointed & ~single].sum()),
         outside=int(incident.counts[~ordinary & ~pointed].sum()),
-        by_population=population is not None,
+        by_population=decoy_chances.by_population,
     )
 
 
-def _points(cells: Codes, kind: str, of_holders: Sequence[Codes], axes: Sequence[Lineage]) -> pd.DataFrame:
+def _points(cells: Codes, kind: str, classes: Placed, holder: Rows, origins: Origins) -> pd.DataFrame:
     """Tuples of an incident that can come from classes of one kind, with the class and the recipient who has it."""
-    rows, places = same_origin_pairs(cells, np.concatenate(of_holders), axes)
-    holder = np.repeat(np.arange(len(of_holders)), [len(own) for own in of_holders])[places]
-    return pd.DataFrame({"kind": kind, "row": rows, "place": places, "holder": holder})
+    rows, places = origins.incident(cells, classes)
+    return pd.DataFrame({"kind": kind, "row": rows, "place": places, "holder": holder[places]})
 
 
-def _of_nobody(manifest: DecoyManifest, kept: Codes) -> Codes:
-    """Real classes that no single recipient keeps, those in no copy included."""
-    every = [table.cells for version in manifest.versions for table in version.files]
-    own = {cell.tobytes() for cell in kept}
-    return np.array([cell for cell in np.unique(np.concatenate(every), axis=0) if cell.tobytes() not in own])
+def _of_nobody(manifest: DecoyManifest, kept: Placed, *, by_rule: bool) -> Placed:
+    """Real classes that no single recipient keeps, those in no copy included; by label, in whichever file."""
+    tables = [table for version in manifest.versions for table in version.files]
+    every, many = Placed.of(tables, range(len(tables))), len(manifest.versions[0].files)
+    keys = [np.column_stack([part.file % many * by_rule, part.cells]) for part in (every, kept)]
+    own = {key.tobytes() for key in keys[1]}
+    left = every.at(np.array([key.tobytes() not in own for key in keys[0]], dtype=bool))
+    distinct = np.unique(np.column_stack([left.file * by_rule, left.cells]), axis=0)
+    return Placed(distinct[:, 1:].astype(np.int32), distinct[:, 0])

@@ -28,7 +28,6 @@ from tasks.core.modes import make_folder_for_group
 from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
-from tasks.delivery.columns import column_faults
 from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, seal_folder
 from tasks.ledger.entry import Entry, Event
 
@@ -139,6 +138,8 @@ def stage_addition(
             got="another" if data else "no file",
             fix="nothing is released; revoke this release and make a new request",
         )
+    from tasks.delivery.columns import column_faults  # noqa: PLC0415  PyArrow takes long to import
+
     faults = list(column_faults(delivery, record))
     if faults:
         raise StageFailed(

@@ -28,7 +28,6 @@ from tasks.delivery.additions import (
     recorded_files,
     since_publication,
 )
-from tasks.delivery.columns import column_faults
 from tasks.delivery.manifest import MANIFEST_FILE, Contents, differences, printable, read_contents
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -234,6 +233,8 @@ class _Verification:
             elif record is not None and data != [record.delivered_sha256]:
                 yield f"{place} holds another data file than the one decided on"
             if record is not None:
+                from tasks.delivery.columns import column_faults  # noqa: PLC0415  PyArrow takes long to import
+
                 yield from (f"{place}: {told}" for told in column_faults(self.folder / place, record))
         yield from filter(None, (self._signed_fault(path, recipient) for path, recipient in self.signed.items()))
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from tasks.core.fact import Fact
-from tasks.generalization.budget.limits import BudgetOutcome
 from tasks.generalization.demands import Demands
+from tasks.generalization.facts import BudgetOutcome, DivisionOutcome, KAnonymityOutcome
 from tasks.generalization.game import Floats
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.generalization.transparency import effective_sizes
@@ -19,36 +17,6 @@ from tasks.microdata.cube import DenseCube, SparseCube, count_cube, cube_cells
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import BudgetPolicy, Method
-
-
-class KAnonymityOutcome(Fact):
-    """The node that loses least of all within the demands, and what the file loses, by it or recoded locally."""
-
-    metric: str
-    levels: dict[str, int] = Field(description="Least level of each attribute at the node; local recoding has others.")
-    value: float = Field(description="What the file loses by the metric, suppressed records included.")
-    value_before_lifting: float = Field(description="Loss of the node, without local recoding.")
-    suppressed_records: int = Field(description="By these demands; a minimum class size may suppress more.")
-    lifted_records: int = Field(description="Released by local recoding though the node suppresses them.")
-    nodes_evaluated: int
-    nodes_total: int
-
-
-class DivisionOutcome(Fact):
-    """Quality of the partition, over all that its cells are weighted by."""
-
-    payoff: float = Field(description="Σ weight · publisher's payoff of the released cells.")
-    upper_bound: float | None = Field(
-        description="No partition into cells pays more; None where the recursion is exact."
-    )
-    exact: bool = Field(description="Whether no recursive partition pays more.")
-
-    @property
-    def gap(self) -> float:
-        """Share of the bound by which the partition may fall short of it; 0 for the exact recursion."""
-        if self.upper_bound is None or self.upper_bound <= self.payoff:
-            return 0.0
-        return (self.upper_bound - self.payoff) / abs(self.upper_bound)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from tasks.core.errors import unreadable_intermediate
 from tasks.core.fact import Fact
-from tasks.generalization.budget.limits import BudgetOutcome
-from tasks.generalization.count_index import DivisionOutcome, Generalization, KAnonymityOutcome
+from tasks.generalization.count_index import Generalization
+from tasks.generalization.facts import BudgetOutcome, DivisionOutcome, KAnonymityOutcome
 from tasks.request.model import Method
 
 _FACTS = {"k_anonymity": KAnonymityOutcome, "division": DivisionOutcome, "budget": BudgetOutcome}

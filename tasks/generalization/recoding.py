@@ -16,8 +16,9 @@ import numpy as np
 
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.constraints.constraint import Constraint, PeopleConstraint, ValueConstraint
-from tasks.generalization.count_index import CountIndex, KAnonymityOutcome, MethodCells
+from tasks.generalization.count_index import CountIndex, MethodCells
 from tasks.generalization.demands import Demands
+from tasks.generalization.facts import KAnonymityOutcome
 from tasks.generalization.kanonymity.checks import checked_limit
 from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, fold
 from tasks.generalization.kanonymity.judge import SensitiveCounts, sensitive_counts

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from tasks.core.errors import DataError, ParameterError, row_positions
-from tasks.core.fact import Fact
 from tasks.core.files import save_arrays, saved_arrays
+from tasks.masking.facts import MaskingFact
 from tasks.masking.method import Effect, Floats
 from tasks.masking.registry import METHODS
 from tasks.microdata.coded import Prepared, code_column, sensitivities
@@ -22,16 +21,6 @@ _LARGEST_EXACT = 2.0**53
 
 GeneratorFor = Callable[[str], np.random.Generator]
 """Gives the generator of one masking, by a name that its values and terms determine."""
-
-
-class MaskingFact(Fact):
-    """One masking, and what an informed reader may know of it."""
-
-    attributes: tuple[str, ...]
-    method: str
-    parameters: dict[str, float | str]
-    rounded: bool = Field(description="Whether masked values of some attribute were rounded to whole numbers.")
-    limited: bool = Field(description="Whether masked values were kept within a declared minimum or maximum.")
 
 
 @dataclass(frozen=True)

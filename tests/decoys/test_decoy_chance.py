@@ -9,6 +9,7 @@ from tasks.decoys import chances
 from tasks.decoys.chances import Comparable, DecoyChances, at_least, raked
 from tasks.decoys.classes import joined, lineages
 from tasks.decoys.manifest import DecoyManifest, Holder
+from tasks.decoys.origins import Origins, Placed
 from tasks.microdata.cube import cells_at
 from tasks.microdata.tuples import distinct_tuples
 from tests.reference.cells_within import encloses
@@ -25,6 +26,10 @@ def cells(positions):
     return np.array(positions, dtype=np.int32).reshape(-1, 1)
 
 
+def placed(classes):
+    return Placed(classes, np.zeros(len(classes), dtype=np.intp))
+
+
 def counted(n_cells, n_hit):
     """Too few real classes to weigh cells by."""
     return Comparable(n_cells, n_hit, min(1.0, n_hit / n_cells))
@@ -37,7 +42,7 @@ def made(people, real, decoys, owners, hit):
         for owner in sorted(set(owners))
     ]
     tables = [table([[position] for position in own], [4] * len(own), [10] * len(own)) for own in held]
-    return DecoyChances(manifest(*tables), AXES, cells(real), cells(hit), population)
+    return DecoyChances(manifest(*tables), Origins(AXES), placed(cells(real)), cells(hit), population)
 
 
 def manifest(*tables):
@@ -132,7 +137,7 @@ class TestRaking:
         real[rng.choice(np.flatnonzero(~low), 12, replace=False)] = True
         decoy = grid[~real & low][:1]
         held = manifest(table(decoy.tolist(), [4], [10]))
-        found = DecoyChances(held, axes, grid[real], grid[~real & low], population).beside(0)
+        found = DecoyChances(held, Origins(axes), placed(grid[real]), grid[~real & low], population).beside(0)
         assert found.hit / found.cells < 0.55
         assert found.chance == pytest.approx(0.9, abs=0.06)
 
@@ -148,7 +153,7 @@ def test_against_every_cell(number, seeds):
     real = here.problem.files[0].cells
     hit = here.population.codes[[seed % len(here.population) for seed in seeds]].reshape(-1, 3)
     row = int(np.flatnonzero(owners == number)[0])
-    found = DecoyChances(here.manifest, here.axes, real, hit, here.population).beside(row)
+    found = DecoyChances(here.manifest, Origins(here.axes), placed(real), hit, here.population).beside(row)
     own = decoys.cells[row]
     levels = np.array([line.levels[position] for line, position in zip(here.axes, own, strict=True)], dtype=np.int32)
     every = np.unique(cells_at(here.population.codes, levels, here.trees), axis=0)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tasks.decoys.chances import only_keeper, single_hits
 from tasks.decoys.classes import joined, lineages
 from tasks.decoys.manifest import DecoyManifest, Holder, Version
+from tasks.decoys.origins import Origins
 from tests.support.decoy_tables import table, tree
 from tests.support.examples import examples
 
@@ -32,7 +33,7 @@ def manifest(first, second=(), n_classes=7, seat=()):
 
 
 def answer(made, positions):
-    return only_keeper(made, single_hits(made, np.array(positions, np.int32).reshape(-1, 1), AXES))
+    return only_keeper(made, single_hits(made, np.array(positions, np.int32).reshape(-1, 1), Origins(AXES)))
 
 
 def slow(own, others, hit, n_classes=7):

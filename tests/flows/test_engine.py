@@ -5,18 +5,20 @@ import json
 import os
 import pickle
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows.engine import discard_foreign_results, prefect_server
+from flows.engine import discard_foreign_results, prefect_server, template_database
 from tasks.core.errors import StageFailed
 from tests.support.world import make_world
 
@@ -177,6 +179,28 @@ def test_a_server_that_cannot_start_is_an_error_with_its_log(tmp_path: Path) -> 
     assert failure.value.got == "it ended"
     assert failure.value.where.endswith("server.log")
     assert Path(failure.value.where).stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_migrations_are_looked_for_unless_the_database_is_one_of_this_prefect(tmp_path: Path) -> None:
+    def looks_for_them(home: Path) -> bool:
+        with prefect_server(home) as server:
+            auth = {
+                "Authorization": "Basic " + base64.b64encode(os.environ["PREFECT_API_AUTH_STRING"].encode()).decode()
+            }
+            request = urllib.request.Request(f"{server.api_url}/admin/version", headers=auth)
+            with urllib.request.urlopen(request) as answer:
+                assert answer.status == 200
+            return os.environ.get("PREFECT_SERVER_DATABASE_MIGRATE_ON_START") != "false"
+
+    assert template_database().is_file(), "make setup makes it"
+    assert not looks_for_them(tmp_path / "new")
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    with closing(sqlite3.connect(earlier / "prefect.db")):
+        pass  # as empty as a database of a Prefect before all migrations
+    assert looks_for_them(earlier)
+    assert not looks_for_them(earlier), "they are applied by now"
 
 
 def record(result: object, **serializer: object) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from flows.reassessing import reassess
 from flows.reassessing_copy import TodaysFiles
 from tasks.decision.gates import RESCORED_EQUAL
@@ -12,6 +14,7 @@ from tasks.reassessment.record import TodaysVerdict
 from tests.support.decoyed_world import POLICY, STAKES, make_decoyed_world, the_same_decoys, with_decoys
 from tests.support.world import NOW, recipient
 
+UNIVERSITY = recipient("university", stakes=STAKES)
 REMAINDER = POLICY | {"generalization": {"method": "no-attack-remainder"}}
 
 
@@ -32,13 +35,19 @@ def test_copies_keep_the_promise_and_hold_when_assessed_again(tmp_path: Path, en
     assert [(one.verdict, one.changed) for one in found] == [(TodaysVerdict.HOLDS, False)] * 2
 
 
-def test_where_too_few_cells_hold_no_original_decoys_block_the_release(tmp_path: Path, engine: Any) -> None:
-    """In this world most cells of classes hold originals that were released before."""
+@pytest.mark.parametrize("loss", [60, 100], ids=["one rule", "two rules"])
+def test_decoys_are_classes_of_the_rule_and_a_leaked_copy_names_its_recipient(
+    loss: int, tmp_path: Path, engine: Any, releasegate: Any
+) -> None:
+    """With other stakes the registry has larger classes by a rule of its own, and few of them are empty."""
     world = make_decoyed_world(tmp_path / "world")
-    world.ask(recipients=[with_decoys("clinic"), with_decoys("registry")], policy=REMAINDER)
+    asked = [with_decoys("clinic"), with_decoys("registry", stakes=STAKES | {"loss": loss}), UNIVERSITY]
+    world.ask(recipients=asked, policy=REMAINDER)
     with the_same_decoys():
         outcome = world.run(engine)
-    assert [record.decision for record in outcome.records] == [Verdict.BLOCKED] * 2
-    assert all(
-        "not enough decoys with real classes that look alike" in " ".join(one.reasons) for one in outcome.records
-    )
+    assert [record.decision for record in outcome.records] == [Verdict.APPROVED] * 3
+    assert releasegate("verify", outcome.bundle).code == 0
+    for name in ("clinic", "registry"):
+        leaked = outcome.bundle / "delivery" / name / "data.csv"
+        found = releasegate("trace", outcome.bundle, leaked, "--level", "0.1", "--json").document
+        assert found["named"] == [name]

@@ -8,9 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, LimitFact, Plan
+from tasks.generalization.budget.limits import ATTACKED, REIDENTIFICATIONS, SUPPRESSED, Plan
 from tasks.generalization.budget.records import RecordPlan, plan_records
 from tasks.generalization.exact import Rule
+from tasks.generalization.facts import LimitFact
 from tasks.generalization.game import Payoffs
 from tasks.request.model import BudgetPolicy
 from tests.support import adult, slow

@@ -7,7 +7,7 @@ import pytest
 
 from tasks.assessments.identity.facts import BudgetFact, ChanceFact, UncertaintyFact
 from tasks.decision.measures import write_result
-from tasks.generalization.budget.limits import LimitFact
+from tasks.generalization.facts import LimitFact
 from tasks.generalization.game import Payoffs
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import budget_gates, not_measured, used_today

@@ -26,7 +26,7 @@ from tasks.assessments.utility.facts import (
     NumericChangeFact,
     UtilityFact,
 )
-from tasks.masking.masked_columns import MaskingFact
+from tasks.masking.facts import MaskingFact
 
 ROWS = 32_561
 SAMPLED = 2_000

@@ -8,8 +8,7 @@ from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin, Fact, Sha256
-from tasks.generalization.budget.limits import BudgetOutcome
-from tasks.generalization.count_index import KAnonymityOutcome
+from tasks.generalization.facts import BudgetOutcome, KAnonymityOutcome
 from tasks.request.attribute import Attribute, Role
 
 
@@ -332,6 +331,9 @@ class PolicyOutcome(Fact):
     naive_expected_reidentifications: float
     transparent_expected_reidentifications: float
     chosen: bool = False
+    exact_values: dict[str, float] = Field(
+        default_factory=dict, description="Share of the records that keep the exact value of each quasi-identifier."
+    )
 
 
 class SharingFact(Fact):

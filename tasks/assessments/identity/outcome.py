@@ -137,6 +137,7 @@ def policy_outcome(
     value = payoffs.benefit * played.kept
     intensity = np.where(withheld, 1.0, played.levels.sum(axis=1) / sum(h.n_levels - 1 for h in table.hierarchies))
     claimed, informed = payoffs.attacked(played.people), payoffs.attacked(played.effective)
+    exact = records @ (played.levels == 0) / total
     return PolicyOutcome(
         method=played.method.value,
         publisher_payoff=float(records @ payoffs.publisher(value, played.people) / total),
@@ -151,6 +152,7 @@ def policy_outcome(
             (records * payoffs.reidentified(played.effective))[informed].sum()
         ),
         chosen=chosen,
+        exact_values=dict(zip((tree.name for tree in table.hierarchies), exact.tolist(), strict=True)),
     )
 
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.core.fact import Fact
+from tasks.generalization.facts import BudgetOutcome, LimitFact
 from tasks.generalization.game import Floats, Follower
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts, Tuples
@@ -42,27 +41,6 @@ class Limit:
     def slack(self) -> float:
         """What is taken for rounding; nothing of a limit that leaves no room."""
         return SLACK * max(self.capacity, 1.0) if self.capacity > 0 else 0.0
-
-
-class LimitFact(Fact):
-    """One limit of the file."""
-
-    name: str
-    limit: float = Field(description="In expected re-identifications, records, or records' worth of an attribute.")
-    used: float
-    price: float = Field(description="Payoff, in sum over all weighed, that one more of it is worth.")
-    kept: float | None = Field(default=None, description="Mean share kept of the attribute that the limit is of.")
-
-
-class BudgetOutcome(Fact):
-    """The payoff within the limits, with a proven bound and the payoff without limits; means."""
-
-    limits: tuple[LimitFact, ...]
-    payoff: float = Field(
-        description="By the group that matches, over the records; over the people where a partition is weighed by them."
-    )
-    bound: float = Field(description="No release of the same kind within the limits pays more.")
-    without_budget: float | None = Field(description="What the method pays without; None where it allows no release.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from tasks.generalization.count_index import CountIndex, DivisionOutcome
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.exact import Rule
+from tasks.generalization.facts import DivisionOutcome
 from tasks.generalization.problem import Problem
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Method

@@ -3,8 +3,9 @@
 from math import prod
 
 from tasks.core.errors import StageFailed
-from tasks.generalization.count_index import CountIndex, DivisionOutcome
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.exact import Rule
+from tasks.generalization.facts import DivisionOutcome
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from tasks.generalization.count_index import CountIndex, DivisionOutcome
+from tasks.generalization.count_index import CountIndex
 from tasks.generalization.exact import Rule
+from tasks.generalization.facts import DivisionOutcome
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition

@@ -8,7 +8,8 @@ import pytest
 
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.outcome import division_fact, policy_outcome
-from tasks.generalization.count_index import CountIndex, DivisionOutcome, Generalization
+from tasks.generalization.count_index import CountIndex, Generalization
+from tasks.generalization.facts import DivisionOutcome
 from tasks.generalization.game import Payoffs
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.request.model import Method
@@ -47,6 +48,9 @@ def test_by_hand() -> None:
     assert outcome.transparent_attacked_share == 1
     assert outcome.naive_expected_reidentifications == pytest.approx(3 / 4)
     assert outcome.transparent_expected_reidentifications == pytest.approx(3 / 2 + 1 / 5)
+    assert outcome.exact_values == {"q0": pytest.approx(3 / 4), "q1": pytest.approx(3 / 4)}
+    suppressed = replace(played, withheld=np.array([False, True]), levels=np.zeros((2, 2), dtype=np.int32))
+    assert policy_outcome(table, suppressed, payoffs).exact_values["q0"] == pytest.approx(3 / 4)
 
 
 def test_a_division_is_told_in_means_of_what_its_cells_are_weighted_by() -> None:
