@@ -12,14 +12,13 @@ from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import InformationLoss
 from tasks.generalization.generalize import generalize, population_cells
-from tasks.generalization.methods.remainder import remainder_problem
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder import bound, orders
 from tasks.generalization.remainder.bound import best_cells
 from tasks.generalization.remainder.find import find
 from tasks.generalization.remainder.joining import joined
 from tasks.generalization.remainder.orders import order_of
-from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem, remainder_problem
 from tasks.generalization.remainder.release import released, released_at_prices
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
@@ -132,7 +131,7 @@ def test_whoever_misses_k_by_one_drags_nobody_up() -> None:
     lost = (np.log(tree.sizes[tree.positions]) / np.log(4),)
     problem = RemainderProblem(codes, np.array([10.0, 3, 9, 5]), (tree,), lost, least=5)
     # x, z and u alone; y has three people, and the class of x is made to hold them.
-    found = find(problem, everybody=True)
+    found = find(problem, left_out=0)
     assert found.node.tolist() == [1, 1, 0, 0]
     assert find(problem).node.tolist() == [0, UNPLACED, 0, 0]
     assert found.bound == pytest.approx(10 + 3 / 2 + 9 + 5)
@@ -173,12 +172,12 @@ def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(world: Wo
     flat, weights = (0,) * len(world.rows), np.array(world.weights)
     table = table_of(world, flat, 2**20)
     problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), world.payoffs, table.people)
-    classes = remainder_problem(table, problem)
+    classes = remainder_problem(problem, table.population)
     with pytest.MonkeyPatch.context() as patched:
         if parted:
             patched.setattr(bound, "_WORK", 0)
         lost = best_cells(classes, np.full(len(classes.codes), UNPLACED)).lost
-        again = best_cells(classes, find(classes, everybody=True).node).lost
+        again = best_cells(classes, find(classes, left_out=0).node).lost
     np.testing.assert_allclose(lost, again, atol=1e-9)
     for row, value in enumerate(values_of(table, table.population.codes)):
         cells = [slow.cell_of(world, value, levels) for levels in slow.strategies(world)]

@@ -37,16 +37,16 @@ class Found:
     """Σ count · share of information kept is never more than this, whatever the classes."""
 
 
-def find(problem: RemainderProblem, start: Ints | None = None, *, everybody: bool = False) -> Found:
+def find(problem: RemainderProblem, start: Ints | None = None, left_out: float = np.inf) -> Found:
     """Classes of all rows.
 
-    ``start`` has the strategies of rows that are in a class already, ``UNPLACED`` for the others. With ``everybody``,
-    rows that are in no class join others' classes, which are made to hold them; there must be ``least`` people in all,
-    and no further demands.
+    ``start`` has the strategies of rows that are in a class already, ``UNPLACED`` for the others. Where no more than
+    ``left_out`` records may be in no class, rows join others' classes, which are made to hold them; there must then be
+    people and records enough for one class, and no further demands.
     """
     tried = _tried(problem)
     made = released(problem, order_of(problem, tried, np.zeros(len(problem.lost))), start)
-    found = [_finished(problem, made, everybody)]
+    found = [_finished(problem, made, left_out)]
     best = best_cells(problem, found[0])
     used = np.union1d(made[made != UNPLACED], [problem.top])
     strategies = tried if len(problem.strategies) <= _ALL_STRATEGIES else np.union1d(used, best.strategies)
@@ -58,13 +58,13 @@ def find(problem: RemainderProblem, start: Ints | None = None, *, everybody: boo
             made = released_at_prices(problem, order, prices, start)
         else:
             made = released(problem, order, start)
-        found.append(_finished(problem, made, everybody))
+        found.append(_finished(problem, made, left_out))
         prices = (prices + problem.kept_by_row(found[-1])) / 2
     return Found(max(found, key=problem.worth), float(problem.counts @ (1.0 - best.lost)))
 
 
-def _finished(problem: RemainderProblem, node: Ints, everybody: bool) -> Ints:
-    return divided(problem, joined(problem, node) if everybody else node)
+def _finished(problem: RemainderProblem, node: Ints, left_out: float) -> Ints:
+    return divided(problem, joined(problem, node, left_out) if np.isfinite(left_out) else node)
 
 
 def _work(problem: RemainderProblem, strategies: Ints) -> int:

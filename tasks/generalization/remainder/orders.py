@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Floats, Ints
-from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+from tasks.generalization.kanonymity.classes import Bools, Floats, Ints
+from tasks.generalization.remainder.problem import RemainderProblem
 
 STEP = 0.005
 """Values nearer than this are equal, and of equal cells the more general one comes first: it leaves fewer behind."""
@@ -18,8 +18,11 @@ _COMPACTED = 0.7
 class CellOrder(Protocol):
     """Cells one strategy after the other, each with its rows."""
 
-    def __call__(self, node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
-        """Strategies with rows in whole cells: all rows, or those that are in no class when their turn comes."""
+    def __call__(self, done: Bools) -> Iterator[tuple[int, Ints, float]]:
+        """Strategies with rows in whole cells, those that are not ``done`` when their turn comes.
+
+        The last is the share of information that these cells keep, infinite where it differs between them.
+        """
 
 
 def order_of(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
@@ -34,20 +37,19 @@ def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:
     general = problem.lattice.nodes[strategies].sum(axis=1)
     order = strategies[np.lexsort((strategies, -general, problem.mean_loss[strategies]))]
 
-    def events(node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
-        rows = np.arange(len(node)) if everybody else np.flatnonzero(node == UNPLACED)
+    def events(done: Bools) -> Iterator[tuple[int, Ints, float]]:
+        rows = np.flatnonzero(~done)
         for strategy in order.tolist():
-            yield strategy, rows
-            if not everybody:
-                rows = rows[node[rows] == UNPLACED]
+            yield strategy, rows, np.inf
+            rows = rows[~done[rows]]
 
     return events
 
 
 def _by_value(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
     profile, member = problem.profiles
-    added = np.round(problem.mean_losses[strategies] @ bias, 9)
-    value = np.column_stack([problem.kept(problem.codes[member], int(node)) for node in strategies]) + added
+    kept = np.column_stack([problem.kept(problem.codes[member], int(node)) for node in strategies])
+    value = kept + np.round(problem.mean_losses[strategies] @ bias, 9)
     bucket = np.floor(value / STEP + 1e-9).astype(np.int64)
     general = problem.lattice.nodes[strategies].sum(axis=1)
     rank = ((bucket.max() - bucket) * (general.max() + 1) + general.max() - general) * len(strategies)
@@ -56,19 +58,18 @@ def _by_value(problem: RemainderProblem, strategies: Ints, bias: Floats) -> Cell
     who, which = np.divmod(order, len(strategies))
     starts = np.flatnonzero(np.diff(rank[order], prepend=-1))
 
-    def events(node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
-        rows = np.arange(len(node)) if everybody else np.flatnonzero(node == UNPLACED)
-        rows, bounds = _by_profile(rows, profile, len(member))
+    def events(done: Bools) -> Iterator[tuple[int, Ints, float]]:
+        rows, bounds = _by_profile(np.flatnonzero(~done), profile, len(member))
         left = len(rows)
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(which)], strict=True):
-            if not everybody and left < _COMPACTED * len(rows):
-                rows, bounds = _by_profile(rows[node[rows] == UNPLACED], profile, len(member))
+            if left < _COMPACTED * len(rows):
+                rows, bounds = _by_profile(rows[~done[rows]], profile, len(member))
             own = who[start:end]
             found = rows[_runs(bounds[own], bounds[own + 1] - bounds[own])]
-            unplaced = found[node[found] == UNPLACED]
-            if len(unplaced):
-                yield int(strategies[which[start]]), found if everybody else unplaced
-                left -= int(np.count_nonzero(node[unplaced] != UNPLACED))
+            found = found[~done[found]]
+            if len(found):
+                yield int(strategies[which[start]]), found, float(kept[own[0], which[start]])
+                left -= int(np.count_nonzero(done[found]))
 
     return events
 
