@@ -155,7 +155,7 @@ class GatesBudget(BudgetPolicy):
 class GeneralizationPolicy(RequestPart):
     """The default generalization method and its terms."""
 
-    method: Method = Method.NO_ATTACK_PARTITION
+    method: Method = Method.NO_ATTACK_REMAINDER
     cell_weights: Literal["population", "data"] = "population"
     information_loss: Literal["declared", "printed", "table7"] = Field(
         default="declared",

@@ -22,7 +22,7 @@ from tasks.request.load import LoadedRequest
 from tasks.request.model import DEFAULT_GATES, Gate, Measure
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import made
-from tests.support.tiny import DATA, Change, changed, tiny_request
+from tests.support.tiny import DATA, WHOLE_CELLS, Change, changed, tiny_request
 
 SHA = "0" * 64
 AT = datetime(2026, 3, 2, tzinfo=UTC)
@@ -99,9 +99,8 @@ class Complete:
 
 @pytest.fixture(scope="module")
 def complete(tmp_path_factory: pytest.TempPathFactory) -> Complete:
-    loaded = tiny_request(
-        tmp_path_factory.mktemp("complete"), fined, gates(SAFE, SEQUENTIAL, COMBINED | {"at_most": 9}, LINKED, LOSS)
-    )
+    judged = gates(SAFE, SEQUENTIAL, COMBINED | {"at_most": 9}, LINKED, LOSS)
+    loaded = tiny_request(tmp_path_factory.mktemp("complete"), fined, judged, WHOLE_CELLS)
     return Complete(loaded, found(loaded))
 
 

@@ -6,7 +6,7 @@ from tasks.decision.decoy_facts import DecoyFact, DetectabilityFact, DetectionFa
 from tasks.decision.gates import DECOYS_DETECTABLE, decoy_gate
 from tasks.decoys.stage import plant
 from tests.support.decoyed_copies import copies, generators
-from tests.support.decoyed_world import POLICY, with_decoys
+from tests.support.decoyed_world import POLICY, WHOLE_CELLS, with_decoys
 
 
 def found(area: float, low: float, high: float, view: str = "population", other_high: float = 0.45) -> DecoyFact:
@@ -57,7 +57,7 @@ def test_what_could_not_be_measured_does_not_pass() -> None:
 def test_two_cells_in_the_band_are_enough_for_decoys_and_too_few_to_measure_them() -> None:
     """Detection takes ten decoy classes; in this band there are two cells, of which one is drawn."""
     narrow = with_decoys("clinic", decoys={"classes": 1, "minimum_risk_factor": 0.8, "maximum_risk_factor": 1.0})
-    held = copies(recipients=[narrow], policy=POLICY | {"decoys": POLICY["decoys"] | {"seats": 0}})
+    held = copies(recipients=[narrow], policy=POLICY | WHOLE_CELLS | {"decoys": POLICY["decoys"] | {"seats": 0}})
     fact = plant(held, "a" * 64, None, generators).facts["clinic"]
     assert (fact.classes, fact.detectability) == (1, None)
     assert not decoy_gate(fact, 1.0).passed

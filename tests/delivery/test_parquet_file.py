@@ -36,7 +36,7 @@ from tests.support.numeric import masking, numeric_request
 from tests.support.released_files import bytes_of, write_to
 from tests.support.silence import CANARY, assert_silent
 from tests.support.stages import Made, made
-from tests.support.tiny import changed, tiny_request
+from tests.support.tiny import WHOLE_CELLS, changed, tiny_request
 
 SEED = b"0123456789abcdef"
 PARQUET, CSV = DeliveryFormat.PARQUET, DeliveryFormat.CSV
@@ -97,7 +97,7 @@ class Written:
 
 def declared(folder: Path, data: str = DATA, **types: dict[str, Any]) -> Made:
     terms = [changed("attributes", name, to=term) for name, term in (TYPES | types).items()]
-    return made(tiny_request(folder, *terms, data=data))
+    return made(tiny_request(folder, WHOLE_CELLS, *terms, data=data))
 
 
 @pytest.fixture

@@ -99,6 +99,10 @@ def changed(*place: str, to: object) -> Change:
     return change
 
 
+WHOLE_CELLS = changed("policy", "generalization", "method", to="no-attack-partition")
+"""Whole cells in place of the remainder classes that the default method makes."""
+
+
 def tiny_request(folder: Path, *changes: Change, data: str = DATA, population: str = POPULATION) -> LoadedRequest:
     document = tiny_document()
     for change in changes:

@@ -77,7 +77,7 @@ def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:
     """
     table, request, recipient = candidate.index, candidate.request, candidate.recipient
     terms = request.policy.sensitivity
-    game: dict[str, Fact | None] = {"frontier": frontier(table, request, recipient)}
+    game: dict[str, Fact | None] = {"frontier": frontier(table, request, recipient, candidate.generalization)}
     try:
         if terms.points is not None:
             game["stakes"] = stakes_fact(table, request, recipient, candidate.generalization, candidate.released)

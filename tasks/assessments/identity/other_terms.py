@@ -8,7 +8,8 @@ all other terms of a sequential adversary. Recipients who share a representation
 and the figures are those of one. Under the No-Attack rules no strategy with a loss is chosen, so that V multiplies
 every payoff that is compared and changes no choice (but of payoffs that differ by less than the tolerance of ties): one
 game serves all V. Safe Harbor and k-anonymity by itself depend on no stakes. All other methods need a game a point, and
-have a coarser grid for it; so have all where k-anonymity follows the method or the file has a budget.
+have a coarser grid for it; so have all where k-anonymity follows the method or the file has a budget, and remainder
+classes, whose search takes seconds.
 
 **Penalties**: the value of fines, over detection or another term of one recipient, who is a sequential adversary.
 Deterred by the agreement, the recipient leaves smaller groups alone, and records can be released in more detail. Points
@@ -102,7 +103,9 @@ FINE = (0.25, 0.5, 1.0, 2.0, 4.0)
 COARSE = (0.25, 1.0, 4.0)
 
 
-def frontier(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -> FrontierFact:
+def frontier(
+    table: CountIndex, request: ReleaseRequest, recipient: Recipient, made: Generalization | None = None
+) -> FrontierFact:
     """Solve a recipient's method around the stakes of the request.
 
     Parameters
@@ -112,6 +115,8 @@ def frontier(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -
     request : ReleaseRequest
     recipient : Recipient
         Of that request; its stakes are the middle of the grid.
+    made : Generalization, optional
+        The recipient's file, if it is made already.
 
     Returns
     -------
@@ -122,8 +127,8 @@ def frontier(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -
     game, own = follower_of(request, recipient, people), own_follower(request, recipient, people)
     depends = METHODS[rule.method].stakes
     free = depends == "none" or (depends == "loss" and table.demands is None and table.budget is None)
-    steps = FINE if free else COARSE
-    games: dict[tuple[float, float], Generalization | None] = {}
+    steps = FINE if free and not METHODS[rule.method].remainders else COARSE
+    games: dict[tuple[float, float], Generalization | None] = {} if made is None else {(1.0, 1.0): made}
     points = []
     for benefit, loss in product(steps, steps):
         key = (benefit if depends == "all" else 1.0, 1.0 if depends == "none" else loss)

@@ -18,7 +18,7 @@ from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
 from tasks.generalization.zip3 import zip_table
 from tasks.request.model import Measure, Method
-from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
+from tests.support.tiny import WHOLE_CELLS, Change, changed, tiny_prepared, tiny_request
 from tests.support.worlds import WITHOUT_TERMS
 
 KEPT = 1 - 2 * log(2) / (2 * log(3) + log(6) + log(2))
@@ -299,7 +299,7 @@ def test_a_copy_without_others_decoys_keeps_the_suppression_limit_or_is_blocked(
 
 def test_how_good_a_partition_is_stands_in_the_game(tmp_path: Path) -> None:
     """All of its cells are counted: it is the best. Nothing is said of other methods, nor within a budget."""
-    division = scored(tmp_path, compare=()).risk.game.division
+    division = scored(tmp_path, WHOLE_CELLS, compare=()).risk.game.division
     assert division is not None
     assert (division.exact, division.gap) == (True, 0)
     assert scored(tmp_path, SAFE_HARBOR, compare=()).risk.game.division is None

@@ -35,8 +35,12 @@ def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, play
     loaded = tiny_request(tmp_path, method(played), minimum, stakes(benefit=90, loss=60, gain=80, cost=10))
     prepared = tiny_prepared(loaded)
     table = game_table(loaded.request, prepared)
-    found = frontier(table, loaded.request, loaded.request.recipients[0])
-    expected = FINE if played in {*NO_ATTACK, Method.SAFE_HARBOR} else COARSE
+    recipient = loaded.request.recipients[0]
+    found = frontier(table, loaded.request, recipient)
+    own = generalize(table, played, payoffs_of(recipient), weights_of(loaded.request))
+    again = frontier(table, loaded.request, recipient, own)
+    assert (again.points, again.games) == (found.points, found.games)
+    expected = FINE if played in {*NO_ATTACK, Method.SAFE_HARBOR} - {Method.NO_ATTACK_REMAINDER} else COARSE
     assert found.benefit_factors == found.loss_factors == expected
     assert len(found.points) == len(expected) ** 2
     assert found.games == (1 if played is Method.SAFE_HARBOR else len(expected) if played in NO_ATTACK else 9)

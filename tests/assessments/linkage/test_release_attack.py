@@ -26,7 +26,7 @@ from tasks.core.errors import ParameterError, StageFailed
 from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.stages import Made, made
-from tests.support.tiny import Change, changed, tiny_request
+from tests.support.tiny import WHOLE_CELLS, Change, changed, tiny_request
 from tests.support.worlds import WITHOUT_TERMS
 
 SWAP = masking("rank-swapping", "dose", p=10)
@@ -466,7 +466,7 @@ def test_who_knows_more_finds_no_fewer(release: Release) -> None:
 
 
 def test_a_rule_with_whole_cells_for_pre_images_gives_nothing_away(tmp_path: Path) -> None:
-    fact = made(tiny_request(tmp_path)).attacked()
+    fact = made(tiny_request(tmp_path, WHOLE_CELLS)).attacked()
     by_method = {one.method: one for one in fact.policies}
     assert by_method.keys() == {method.value for method in WITHOUT_TERMS}
     assert [name for name, one in by_method.items() if one.chosen] == ["no-attack-partition"]
