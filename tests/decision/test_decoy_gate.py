@@ -6,7 +6,8 @@ from tasks.decision.decoy_facts import DecoyFact, DetectabilityFact, DetectionFa
 from tasks.decision.gates import DECOYS_DETECTABLE, decoy_gate
 from tasks.decoys.stage import plant
 from tests.support.decoyed_copies import copies, generators
-from tests.support.decoyed_world import POLICY, WHOLE_CELLS, with_decoys
+from tests.support.decoyed_world import POLICY, with_decoys
+from tests.support.world import WHOLE_CELLS
 
 
 def found(area: float, low: float, high: float, view: str = "population", other_high: float = 0.45) -> DecoyFact:

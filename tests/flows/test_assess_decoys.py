@@ -7,7 +7,7 @@ import pytest
 
 from tasks.decision.decoy_facts import CollusionFact, DetectabilityFact
 from tests.support.decoyed_world import POLICY, STAKES, drawn_rows, make_decoyed_world, with_decoys
-from tests.support.world import COLUMNS, World, recipient, write_table
+from tests.support.world import COLUMNS, WHOLE_CELLS, World, recipient, write_table
 
 MARK = "QuollMark"
 UNIVERSITY = recipient("university", stakes=STAKES)
@@ -129,7 +129,7 @@ def test_a_band_without_a_cell(decoyed: World, releasegate: Any) -> None:
 
 def test_too_few_cells_to_measure_detection(decoyed: World, releasegate: Any) -> None:
     narrow = {"classes": 1, "minimum_risk_factor": 0.8, "maximum_risk_factor": 1.0}
-    policy = POLICY | {"decoys": POLICY["decoys"] | {"seats": 0}}
+    policy = POLICY | WHOLE_CELLS | {"decoys": POLICY["decoys"] | {"seats": 0}}
     decoyed.ask(recipients=[with_decoys("clinic", decoys=narrow)], policy=policy)
     told = releasegate("assess", "decoys", decoyed.request)
     assert told.code == 0

@@ -72,7 +72,7 @@ def test_bad_content_is_counted_and_placed(kind: str, world: World, releasegate:
 def test_assess_compares_methods(world: World, releasegate: Any) -> None:
     outcomes = releasegate("assess", "game", world.request, "--json").document["recipients"]["university"]
     chosen = [outcome["method"] for outcome in outcomes if outcome["chosen"]]
-    assert chosen == ["no-attack-partition"]
+    assert chosen == ["no-attack-remainder"]
     assert releasegate("assess", "game", world.request).code == 0
 
 

@@ -66,6 +66,7 @@ def document() -> dict[str, Any]:
         },
         {**institute, "id": "institute", "organisation": "Institute"},
     ]
+    asked["policy"]["generalization"]["method"] = "no-attack-partition"
     asked["policy"]["gates"] = [
         {"measure": "transparent.maximum_risk", "at_most": 0.2, "because": "a test"},
         {"measure": "transparent.attacked_share", "at_most": 0, "because": "a test"},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tasks.decision.record import Verdict
-from tests.support.world import COLUMNS, World, drawn_rows, make_world
+from tests.support.world import COLUMNS, WHOLE_CELLS, World, drawn_rows, make_world
 
 EXCUSE = {"excused": {"by": "Dana Whitfield", "because": "Recipients have it from us already."}}
 COLUMN: dict[str, Any] = {"role": "insensitive", "type": "integer", "known_probability": 0}
@@ -28,7 +28,8 @@ def world(tmp_path: Path) -> World:
 
 def explained(world: World, engine: Any, releasegate: Any, **attributes: Any) -> dict[str, Any]:
     """The explanation of a blocked release; names are written as the request's are read."""
-    world.ask(attributes={name.replace("_", "-"): terms for name, terms in attributes.items()})
+    asked = {name.replace("_", "-"): terms for name, terms in attributes.items()}
+    world.ask(attributes=asked, policy=WHOLE_CELLS)
     outcome = world.run(engine)
     assert outcome.records[0].decision is Verdict.BLOCKED
     found = releasegate("explain", outcome.release_id, "--workspace", world.workspace.root, "--json")

@@ -51,10 +51,10 @@ def test_one_table_of_80_columns_with_the_recipients_own_marked(tmp_path: Path) 
     headings = lines[1].split(), lines[2].split()
     assert headings[0] == ["kept", "claimed", "informed", "P_reid", "P_reid", "P_reid", "time"]
     assert headings[1] == ["policy", "payoff", "%", "risk", "risk", "known", "belief", "file", "s"]
-    rows = {line[2:].split()[0]: line for line in lines[3:13]}
+    rows = {line[2:].split()[0]: line for line in lines[3:15]}
     assert list(rows)[:2] == ["safe-harbor", "k-anonymity"]
-    assert len(rows) == 10
-    assert [name for name, line in rows.items() if line.startswith("→")] == ["no-attack-partition"]
+    assert len(rows) == 12
+    assert [name for name, line in rows.items() if line.startswith("→")] == ["no-attack-remainder"]
     # 60.85 = 90 · 0.704 − 60/4/6, and one record in a group of 4 is attacked.
     assert rows["safe-harbor"].split()[1:5] == ["60.85", "70.4", "0.25", "0.25"]
 
@@ -73,8 +73,8 @@ def test_a_row_that_cannot_be_played_has_dashes_and_a_reason(tmp_path: Path) -> 
 
     text = shown(tmp_path, gain)
     row = next(line for line in text.splitlines() if line.startswith("→"))
-    assert row.split() == ["→", "no-attack-partition", *["–"] * 8]
-    assert "no-attack-partition cannot be played: no release exists that nobody would attack" in notes(text)
+    assert row.split() == ["→", "no-attack-remainder", *["–"] * 8]
+    assert "no-attack-remainder cannot be played: no release exists that nobody would attack" in notes(text)
     assert next(line for line in text.splitlines() if " basic " in line).split()[1] == "75.74"
 
 
@@ -97,7 +97,7 @@ def test_a_budget_is_kept_by_some_and_said_of_the_others(tmp_path: Path) -> None
     text = notes(shown(tmp_path, changed(*GENERALIZATION, "budget", to={"reidentifications": 0.5, "suppression": 0.2})))
     held = "basic, no-attack, sh-friendly, basic-partition, no-attack-partition, fmdp-partition-basic, fmdp-partition"
     assert f"{held}: optimal within the budget." in text
-    assert "Not held to the budget: safe-harbor, k-anonymity, common, no-attack-remainder, fmdp-remainder." in text
+    assert "Not held to the budget: safe-harbor, k-anonymity, common." in text
 
 
 def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_policy_against_one_who_plans_says_so(tmp_path: Path) -> None:
     again = "fmdp-partition is no-attack-partition, fmdp-remainder is no-attack-remainder: every game here is against"
     assert again in notes(text)
     rows = {name: line for line in text.splitlines()[3:15] for name in line[2:].split()[:1]}
-    assert rows["fmdp-partition"].split()[1:] == rows["no-attack-partition"].split()[2:]
+    assert rows["fmdp-partition"].split()[1:] == rows["no-attack-partition"].split()[1:]
 
 
 def test_what_partitions_pay_against_the_other_recipient_is_told(tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_a_request_whose_own_method_cannot_be_played_is_compared_all_the_same(wo
     told = releasegate("assess", "game", world.request, "--json")
     assert told.code == 0, told.err
     rows = {one["policy"]: one for one in told.document["recipients"]["u"]}
-    assert rows["no-attack-partition"]["chosen"]
-    assert "nobody would attack" in rows["no-attack-partition"]["not_played"]
+    assert rows["no-attack-remainder"]["chosen"]
+    assert "nobody would attack" in rows["no-attack-remainder"]["not_played"]
     assert rows["common"]["publisher_payoff"] > 0
     assert rows["common"]["seconds"] > 0
 

@@ -39,6 +39,7 @@ from tests.support.world import (
     RECORDS,
     SENSITIVE_MARK,
     UNIVERSITY,
+    WHOLE_CELLS,
     World,
     age_rows,
     drawn_rows,
@@ -76,7 +77,7 @@ class Published:
 @pytest.fixture(scope="module")
 def published(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Published:
     world = make_world(tmp_path_factory.mktemp("published") / "world")
-    world.ask(recipients=[UNIVERSITY, LAPSED], policy={"linkage": {"learned": True}})
+    world.ask(recipients=[UNIVERSITY, LAPSED], policy={"linkage": {"learned": True}} | WHOLE_CELLS)
     return Published(world, world.run(engine))
 
 

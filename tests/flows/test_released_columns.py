@@ -11,6 +11,7 @@ from tasks.decision.record import Verdict
 from tests.support.world import (
     COLUMNS,
     QUASI_IDENTIFIERS,
+    WHOLE_CELLS,
     Row,
     World,
     drawn_rows,
@@ -93,7 +94,7 @@ def asked(world: World, attributes: dict[str, dict[str, Any]], **changes: Any) -
         name: one if one["role"] == "direct identifier" else {"known_probability": 0} | one
         for name, one in attributes.items()
     }
-    world.ask(attributes=unknown, **changes)
+    world.ask(attributes=unknown, **{"policy": WHOLE_CELLS} | changes)
 
 
 def judged(world: World, engine: Any) -> tuple[Verdict, str]:

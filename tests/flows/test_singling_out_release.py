@@ -10,7 +10,7 @@ from flows.gate import Outcome
 from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.decision.record import DecisionRecord, Verdict
 from tests.reference.plain_uniques import minimal_sets
-from tests.support.world import RECORDS, World, make_world
+from tests.support.world import RECORDS, WHOLE_CELLS, World, make_world
 
 RISK = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}
 SINGLED = {"measure": "singling_out.share", "at_most": 0.2, "because": "a test"}
@@ -24,7 +24,7 @@ def world(tmp_path: Path) -> World:
 
 
 def judged(world: World, engine: Any, *gates: dict[str, Any], **changes: Any) -> Outcome:
-    world.ask(policy={"gates": [RISK, *gates]}, **changes)
+    world.ask(policy={"gates": [RISK, *gates]} | WHOLE_CELLS, **changes)
     return world.run(engine)
 
 

@@ -32,7 +32,7 @@ from tests.support.decoyed_world import (
     with_decoys,
 )
 from tests.support.search import holds
-from tests.support.world import DIAGNOSES, QUASI_IDENTIFIERS, Row, World, write_table
+from tests.support.world import DIAGNOSES, QUASI_IDENTIFIERS, WHOLE_CELLS, Row, World, write_table
 
 PERSON = "QJXPERSON"
 NOTHING = "Nothing points to any recipient."
@@ -98,7 +98,7 @@ def released(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Wor
             with_decoys("clinic"),
             with_decoys("registry", agreement={"id": "DUA-x", "expires": "2025-12-31"}),
         ],
-        policy=POLICY,
+        policy=POLICY | WHOLE_CELLS,
     )
     with the_same_decoys():
         return world, world.run(engine)

@@ -24,8 +24,6 @@ POLICY = {
     "gates": GATES,
     "decoys": {"common_from": 2, "kept_per_decoy": 1, "missing_limit": 0.1, "maximum_detectability": 1.0, "seats": 1},
 }
-WHOLE_CELLS = {"generalization": {"method": "no-attack-partition"}}
-"""Whole cells in place of the remainder classes that the default method makes."""
 
 
 @cache

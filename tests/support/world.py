@@ -53,6 +53,8 @@ HARD_NOTES = (
 STAKES = {"benefit": 1200, "loss": 300, "cost": 4}
 QUICK_LINKAGE = {"learned": False}
 """Attacks without the search for learned distances, which takes a second a recipient."""
+WHOLE_CELLS: dict[str, Any] = {"generalization": {"method": "no-attack-partition"}}
+"""Whole cells in place of the remainder classes that the default method makes."""
 PENALTY = {"penalty": 2000, "detection_rate": 0.2}
 """An attempt costs 400 in the mean, more than the 300 that success brings; without it groups of 75 are worth trying."""
 
