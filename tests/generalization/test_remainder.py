@@ -1,5 +1,6 @@
 """Remainder classes: whoever replays the rule finds the class itself, which nobody attacks; optimum and bound."""
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -22,6 +23,7 @@ from tasks.generalization.remainder.release import released, released_at_prices
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
 from tasks.request.model import Method
+from tests.generalization.test_recoding import demands_on
 from tests.reference.remainder_optimum import best_classes
 from tests.support import adult, adult_eight, slow
 from tests.support.adult_lattice import adult_lattice
@@ -67,6 +69,45 @@ def test_an_informed_recipient_finds_the_class_of_every_record(world: World) -> 
         if value in world.people:
             assert size >= safe(world)
     assert not world.payoffs.attacked(made.effective[made.effective > 0]).any()
+
+
+@QUICK
+@given(world=worlds(max_attributes=2), data=st.data())
+def test_with_a_register_and_demands_the_class_replayed_is_the_one_released(world: World, data: st.DataObject) -> None:
+    """Raised to k-anonymity or recoded locally, and counted person by person, in the population and in the register."""
+    if not feasible(world):
+        return
+    flat, weights = (0,) * len(world.rows), np.array(world.weights)
+    table = table_of(world, flat, 2**20)
+    listed = data.draw(st.tuples(*(st.integers(0, int(count)) for count in table.population.counts)), label="listed")
+    demands = data.draw(st.none() | demands_on(table, local=False) | demands_on(table, local=True), label="demands")
+    table = replace(table, listed=np.array(listed), demands=demands)
+    try:
+        made = generalize(table, REMAINDER, world.payoffs, weights)
+    except StageFailed:
+        assert demands is not None
+        return
+    rule = {
+        value: tuple(cell)
+        for value, cell in zip(
+            values_of(table, table.population.codes),
+            population_cells(table, REMAINDER, world.payoffs, weights).tolist(),
+            strict=True,
+        )
+    }
+    counted = np.ones(len(rule), dtype=np.bool_) if made.counted is None else made.counted
+    register = dict(zip(rule, listed, strict=True))
+    assert made.listed is not None
+    for row, value in enumerate(values_of(table, table.data.codes)):
+        if made.withheld is not None and made.withheld[row]:
+            continue
+        cell = tuple(made.cells[row].tolist())
+        inside = [one for one, there in zip(rule, counted, strict=True) if there and rule[one] == cell]
+        assert made.effective[row] == sum(world.people[one] for one in inside)
+        assert made.listed[row] == sum(register[one] for one in inside)
+        if value in rule:
+            assert rule[value] == cell
+            assert made.effective[row] >= safe(world)
 
 
 @QUICK
