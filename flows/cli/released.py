@@ -66,6 +66,7 @@ def summary(record: DecisionRecord, made: Outcome) -> dict[str, Any]:
         "record": str(bundle / "decision" / f"{who}.json"),
         "record_sha256": digest(record),
         "report": str(bundle / "report" / f"{who}.pdf"),
+        "evidence": str(bundle / "evidence" / f"report-{who}.pdf"),
         "gates": [
             {
                 "id": gate.id,
@@ -136,7 +137,7 @@ def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:
 def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:
     """Files to read for a recipient, as short as the current folder allows."""
     who = record.recipient.id
-    files = [("report", bundle / "report" / f"{who}.pdf")]
+    files = [("report", bundle / "report" / f"{who}.pdf"), ("evidence", bundle / "evidence" / f"report-{who}.pdf")]
     kinds = (("certificate", f"{who}.pdf"), ("delivery", who), ("approval", f"{who}.json"))
     files += [(kind, path) for kind, name in kinds if (path := bundle / kind / name).exists()]
     here = Path.cwd()

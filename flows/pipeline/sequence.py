@@ -172,16 +172,19 @@ def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, 
             _write(run, recipient, judged, runner)
         step(f"deciding and reporting for {recipient}")
         record = runner.call(stages.DECIDE, run, judged, recipient)
-    documents = [
-        partial(runner.call, stage, run, {"record": record}, recipient) for stage in (stages.REPORT, stages.CERTIFY)
-    ]
-    report, certificate = runner.at_once(documents)
+    evidence, report, certificate = runner.at_once(
+        [
+            partial(runner.call, stage, run, {"record": record}, recipient)
+            for stage in (stages.EVIDENCE, stages.REPORT, stages.CERTIFY)
+        ]
+    )
     written = found["written"] or {"file": None, "kept": None}
     return {
         "record": record,
         "released": written["file"],
         "kept": written["kept"],
         "report": report,
+        "evidence": evidence,
         "certificate": certificate,
         "copy": {**_copy(found), "decoys": found["decoys"]} if found["written"] else None,
     }

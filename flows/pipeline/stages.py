@@ -38,6 +38,7 @@ WRITE = Stage("delivery", "write")
 JUDGE = Stage("gates", "judge", repeatable=True)
 DECIDE = Stage("decision", "decide", repeatable=True)
 REPORT = Stage("report", "report")
+EVIDENCE = Stage("evidence", "evidence")
 CERTIFY = Stage("certificate", "certify")
 
 PARTS = ("prepared", "generalization", "masked", "collected", "columns")

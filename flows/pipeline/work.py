@@ -248,6 +248,13 @@ def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
     return _stored_bytes(bench, f"report-{recipient}.pdf", render_determination(_record(inputs)))
 
 
+def evidence(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
+    """The evidence of the determination."""
+    from reports.determination import render_evidence  # noqa: PLC0415
+
+    return _stored_bytes(bench, f"evidence-{recipient}.pdf", render_evidence(_record(inputs)))
+
+
 def certify(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact | None:
     """The recipient's certificate, for an approved release."""
     from reports.certificate import render_certificate  # noqa: PLC0415

@@ -223,6 +223,7 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
             signed += [(f"signed-{path.rsplit('/', 1)[1]}", title, path) for path in recorded_files(entry)]
     papers = (
         ("report.pdf", "Determination", f"report/{recipient}.pdf"),
+        ("evidence.pdf", "Evidence", f"evidence/report-{recipient}.pdf"),
         ("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf"),
         ("decision.json", "Decision record", decision_path(recipient)),
         ("approval.json", "Approval", f"approval/{recipient}.json"),

@@ -1,10 +1,10 @@
-"""The twenty sections of a determination and their parts, in an order and with numbers that never change.
+"""The sections of a determination and of its evidence, in an order and with numbers that never change.
 
-A section whose stage did not run says so, so that “section 12” is the risk in every determination.
+The determination is what a board reads and an expert signs: six sections on at most six pages. The evidence has every
+figure. A section whose stage did not run says so, so that “section E10” is the risk in every evidence.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from reports.document import Block, Section
@@ -23,6 +23,7 @@ from reports.sections import (
     release,
     sequential,
     singling_out,
+    summary,
     threats,
     utility,
     validation,
@@ -31,37 +32,48 @@ from reports.statements import missing_reasons
 
 Writer = Callable[[RecordView], Iterable[Block]]
 _Fact = TypeVar("_Fact")
+_Entry = tuple[str, str, Writer, *tuple[tuple[str, str, Writer], ...]]
 
 
-def determination_sections(view: RecordView, evidence: Mapping[str, bytes]) -> tuple[Section, ...]:
-    """All twenty sections; the parts of 12 and 13 as far as something was measured."""
+def determination_sections(view: RecordView) -> tuple[Section, ...]:
+    """The six sections of the determination."""
+    return _sections(view, "", _determination())
+
+
+def evidence_sections(view: RecordView) -> tuple[Section, ...]:
+    """What it is the evidence of, and its seventeen sections; parts of E10 and E11 as far as something was measured."""
+    about = Section("about", "About this document", tuple(summary.about(view)))
+    return (about, *_sections(view, "E", _evidence(view)))
+
+
+def _sections(view: RecordView, prefix: str, contents: Iterable[_Entry]) -> tuple[Section, ...]:
     return tuple(
         Section(
             key,
             title,
             tuple(writer(view)),
-            str(number),
+            f"{prefix}{number}",
             tuple(
-                Section(own, name, tuple(write(view)), f"{number}.{place}")
+                Section(own, name, tuple(write(view)), f"{prefix}{number}.{place}")
                 for place, (own, name, write) in enumerate(parts, start=1)
             ),
         )
-        for number, (key, title, writer, *parts) in enumerate(_contents(view, evidence), start=1)
+        for number, (key, title, writer, *parts) in enumerate(contents, start=1)
     )
 
 
-def _contents(
-    view: RecordView, evidence: Mapping[str, bytes]
-) -> Iterator[tuple[str, str, Writer, *tuple[tuple[str, str, Writer], ...]]]:
-    measured = view.record.risk is not None
+def _determination() -> Iterator[_Entry]:
     yield "decision", "Decision", overview.decision
     yield "statement", "Determination statement and legal basis", overview.statement
-    yield (
-        "limitations",
-        "Limitations and assumptions",
-        overview.limitations,
-        ("scope", "Scope: what was and was not assessed", overview.scope),
-    )
+    yield "judged", "Risks and gates", summary.judged
+    yield "loss", "What the copy keeps", summary.loss
+    yield "assumed", "Assumptions that matter", summary.assumed
+    yield "conditions", "Conditions, re-certification, monitoring", release.conditions
+
+
+def _evidence(view: RecordView) -> Iterator[_Entry]:
+    measured = view.record.risk is not None
+    yield "limitations", "Limitations and assumptions", overview.limitations
     yield "context", "Context of the release", release.context
     yield "data", "Data", release.data
     yield "fields", "Field inventory", release.fields
@@ -90,9 +102,8 @@ def _contents(
     yield "tests", "Adversarial tests beside their baselines", identity.tests, *(attacks if measured else ())
     yield "decoys", "Decoys", decoys.decoys
     yield "utility", "Utility before and after", utility.utility
-    yield "conditions", "Conditions, re-certification, monitoring", release.conditions
     yield "gates", "Gates", gates.gates
-    yield "reproduction", "Reproducibility", partial(release.reproduction, evidence=evidence)
+    yield "reproduction", "Reproducibility", release.reproduction
     yield "history", "Approval history", release.history
     yield "reference", "Qualification, definitions, references", reference.reference
 

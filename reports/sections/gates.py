@@ -35,7 +35,7 @@ def gates(view: RecordView) -> Iterator[Block]:
     yield said(
         "A release passes when every gate does. A gate whose figure could not be measured has failed. Conditions that "
         "only a written file can meet are judged once every other gate has passed.",
-        "Risks are the worst of this copy alone and of what coalitions see (section 13.1)."
+        "Risks are the worst of this copy alone and of what coalitions see (section E11.1)."
         if view.has_coalitions
         else None,
     )

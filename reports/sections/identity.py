@@ -24,8 +24,8 @@ def risk_section(view: RecordView) -> Iterator[Block]:
     yield (
         "Both files were measured in the same way against the same population: the source file without direct "
         "identifiers, and the file that would be released. Every figure below is an exact count over file and "
-        "population table, not an estimate. Sections 12.1 and 12.2 apply models with declared terms to such counts; "
-        "only shares of section 13.2 are estimated, with intervals."
+        "population table, not an estimate. Sections E10.1 and E10.2 apply models with declared terms to such counts; "
+        "only shares of section E11.2 are estimated, with intervals."
     )
     rows: list[Row] = []
     for who, one, two in (
@@ -158,7 +158,7 @@ def tests(view: RecordView) -> Iterator[Block]:
     if view.record.risk is None:
         yield (
             "No attack was made, with or without knowledge of a method, because no file was generalized that could be "
-            "attacked (section 12). Nothing about how safe the data are follows from this."
+            "attacked (section E10). Nothing about how safe the data are follows from this."
         )
         return
     yield said(
@@ -166,7 +166,7 @@ def tests(view: RecordView) -> Iterator[Block]:
         "reaches without it: an attack that does no better than its baseline proves nothing about the file. The "
         "transparency test assumes a recipient who knows how the file was made, beside what the method claims for "
         "itself; the linkage tests assume an intruder who knows values of the source file, beside guessing.",
-        "Whether decoys can be distinguished from real classes is tested in section 14, also beside guessing."
+        "Whether decoys can be distinguished from real classes is tested in section E12, also beside guessing."
         if view.record.decoys and view.record.decoys.detectability
         else None,
     )

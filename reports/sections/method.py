@@ -34,7 +34,7 @@ def method(view: RecordView) -> Iterator[Block]:
     benefit, loss, gain, cost = map(numbers.amount, (recipient.benefit, recipient.loss, recipient.gain, recipient.cost))
     if risk is None:
         yield (
-            "No generalization was chosen and nothing was masked: the release stopped before (section 12). The stakes "
+            "No generalization was chosen and nothing was masked: the release stopped before (section E10). The stakes "
             f"that the request declares are a benefit of {benefit} units per record, a loss of {loss}, a gain of "
             f"{gain} and a cost of {cost} per attempt."
         )

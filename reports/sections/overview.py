@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.assumptions import assumptions
 from reports.document import (
-    DASH,
     Block,
     Bullets,
     Facts,
@@ -14,16 +13,14 @@ from reports.document import (
     Table,
     digest_text,
     kept,
-    passed,
-    small,
-    strong,
     text,
 )
 from reports.methods import method_text
 from reports.record_view import RecordView
+from reports.sections.answer import answer
 from reports.statements import enrolled, not_assessed, tested, verdict_box
 from tasks.decision.record import Verdict
-from tasks.request.model import Measure, Role
+from tasks.request.model import Role
 
 _RULE = (
     "a person with appropriate knowledge of and experience with generally accepted statistical and scientific "
@@ -58,12 +55,13 @@ def decision(view: RecordView) -> Iterator[Block]:
     yield verdict_box(record)
     if view.overridden and not blocked:
         verb = "has failed and is" if len(view.overridden) == 1 else "have failed and are"
-        answer = "answers" if len(record.answering) == 1 else "answer"
+        responds = "answers" if len(record.answering) == 1 else "answer"
         yield Paragraph(
             f"Exception: {numbers.integer(len(view.overridden))} of the gates {verb} overridden. "
-            f"{', '.join(record.answering)} {answer} for it, for the reasons below.",
+            f"{', '.join(record.answering)} {responds} for it, for the reasons below.",
             "strong",
         )
+    yield answer(view)
     yield Paragraph("Reasons", "label")
     yield Bullets(record.reasons, "reasons")
     output = record.dataset.output_sha256
@@ -93,8 +91,6 @@ def decision(view: RecordView) -> Iterator[Block]:
             ("Supersedes", text("release {}", digest_text(record.supersedes))) if record.supersedes else None,
         )
     )
-    if record.risk is not None:
-        yield _highest_risks(view)
     need = record.reviews_required
     yield Signatures(
         [
@@ -106,43 +102,6 @@ def decision(view: RecordView) -> Iterator[Block]:
                 sign,
             ),
         ]
-    )
-
-
-def _highest_risks(view: RecordView) -> Table:
-    risk, informed = view.risk, Measure.TRANSPARENT_MAXIMUM
-    before, after, journalist = risk.initial.prosecutor.maximum, risk.residual, risk.initial.journalist.maximum
-    rows = [
-        (
-            "a prosecutor, who knows that a person is in the file",
-            before,
-            after.prosecutor.maximum,
-            Measure.PROSECUTOR_MAXIMUM,
-        ),
-        ("a journalist, who does not", journalist, after.journalist.maximum, Measure.JOURNALIST_MAXIMUM),
-        ("a recipient who also knows how the file was made", journalist, risk.transparent.maximum_risk, informed),
-    ]
-    if risk.coalitions:
-        worst = max(one.maximum_risk for one in risk.coalitions)
-        rows.append(("the same, in a coalition", journalist, worst, informed))
-    if risk.sequential:
-        first, second = (
-            risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
-        )
-        title = "a sequential adversary, who plans a series of attempts"
-        rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
-
-    def judged(measure: str) -> tuple[str, str]:
-        """Threshold and outcome of the gate."""
-        row = view.gate(measure)
-        if row is None:
-            return DASH, small("no gate")
-        return numbers.risk(row.gate.threshold), passed(yes=row.gate.passed, overridden=bool(row.gate.overridden))
-
-    return Table(
-        "Highest risk of a record before and after, beside the threshold of the gate that judges it",
-        "As seen by 46 | before 12r | after 12r | threshold 13r | gate 17",
-        [(who, numbers.risk(one), strong(numbers.risk(two)), *judged(measure)) for who, one, two, measure in rows],
     )
 
 
@@ -165,11 +124,11 @@ def statement(view: RecordView) -> Iterator[Block]:
     elif record.expert:
         signs = f"The determination is that of {record.expert} and takes effect with the signature on the first page."
     yield (
-        "This document is the record required by (ii). The program that wrote it measures and compares; it does not "
-        f"determine. {signs} Where the Privacy Rule does not apply to the data, the statement is to be read as an "
-        "assessment against the same standard. The Rule does not fix what “very small” means; the organization has "
-        "fixed it in its policy: section 10 lists the thresholds with their precedents, section 17 the figures that "
-        "were compared with them."
+        "This document and its evidence are the record required by (ii). The program that wrote them measures and "
+        f"compares; it does not determine. {signs} Where the Privacy Rule does not apply to the data, the statement is "
+        "to be read as an assessment against the same standard. The Rule does not fix what “very small” means; the "
+        "organization has fixed it in its policy: section 3 has the figures beside its thresholds, section E8 of the "
+        "evidence their precedents."
     )
 
 
@@ -232,8 +191,8 @@ def guide(view: RecordView) -> Iterator[Block]:
     yield Bullets(
         kept(
             text(
-                "It renders one decision record, which is attached as `decision.json`; where the two differ, the "
-                "record holds."
+                "It renders one decision record, which is attached to the determination as `decision.json`; where the "
+                "two differ, the record holds."
             ),
             f"Counts of 1 to {numbers.integer(view.cells.limit - 1)} records or people appear as “<{limit}”. Counts "
             "and shares that would disclose such a count appear as a bound, without an interval, or as “not shown” "

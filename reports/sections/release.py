@@ -1,7 +1,6 @@
 """The release in its context: who gets what, the data and their fields, conditions, history, and how to check it."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from reports import numbers
 from reports.document import (
@@ -50,7 +49,7 @@ def context(view: RecordView) -> Iterator[Block]:
     profile = view.sequential.profile if view.sequential else None
     counted = "No risk figure was lowered on their account."
     if profile and (profile.penalty > 0 or profile.access_cost > 0):
-        counted = "Penalty and fees, where declared, lower the figures of section 12.1 and no others."
+        counted = "Penalty and fees, where declared, lower the figures of section E10.1 and no others."
     data = "Not generalized: the release stopped at an earlier stage."
     if record.risk:
         masked = f" {', '.join(view.masked)} masked;" if view.masked else ""
@@ -215,7 +214,7 @@ def conditions(view: RecordView) -> Iterator[Block]:
             fine = (
                 "The releasing organization maintains the controls that detect attempts to identify somebody and "
                 f"claims the penalty for them, {numbers.amount(sequential.profile.penalty)} units: the figures of "
-                "section 12.1 rest on both."
+                "section E10.1 rest on both."
             )
         yield Heading("Conditions of the release")
         yield Bullets(
@@ -259,7 +258,7 @@ def conditions(view: RecordView) -> Iterator[Block]:
     )
 
 
-def reproduction(view: RecordView, evidence: Mapping[str, bytes]) -> Iterator[Block]:
+def reproduction(view: RecordView) -> Iterator[Block]:
     """What the decision was computed from, and how to check it."""
     record, dataset = view.record, view.record.dataset
     same = "the same figures, and with the same workspace key the same file"
@@ -270,7 +269,7 @@ def reproduction(view: RecordView, evidence: Mapping[str, bytes]) -> Iterator[Bl
         )
     yield text(
         f"The same request, data, population, policy and code give the same release id and {same}. The decision record "
-        "attached to this PDF (`decision.json`) is authoritative; this document renders it."
+        "attached to the determination (`decision.json`) is authoritative; both documents render it."
     )
     known = (record.validation.evidence_sha256, dataset.output_sha256)
     yield Facts(
@@ -295,11 +294,6 @@ def reproduction(view: RecordView, evidence: Mapping[str, bytes]) -> Iterator[Bl
         ],
         "Inputs of the decision, as SHA-256",
     )
-    if evidence:
-        yield Facts(
-            [(name, digest_text(hashlib.sha256(content).hexdigest())) for name, content in sorted(evidence.items())],
-            "Files attached beside the decision record",
-        )
     commit, _, changes = record.code.commit.partition("+")
     if changes:
         yield text(

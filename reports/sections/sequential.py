@@ -72,7 +72,7 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         "re-identifications 18p | Exploits per record 12p",
         [*_belief_rows(view, fact), ("Baseline: a single attempt, after generalization (eq. 7)", *baseline)],
     )
-    coalitions = ", and what coalitions see (section 13.1)" if view.has_coalitions else ""
+    coalitions = ", and what coalitions see (section E11.1)" if view.has_coalitions else ""
     yield Paragraph(
         said(
             f"The gates judge the row marked so{coalitions}: neither of the other two ways of knowing and paying gives "

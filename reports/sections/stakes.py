@@ -129,7 +129,7 @@ def other_stakes(view: RecordView) -> Iterator[Block]:
     if game.penalties:
         yield Heading(f"Effect of fines and {_VARIED[game.penalties.term].heading}", 4)
         yield (
-            "A sequential adversary weighs a fine against what an attempt may bring (section 12.1). Where the "
+            "A sequential adversary weighs a fine against what an attempt may bring (section E10.1). Where the "
             "agreement deters them, smaller groups are safe and the same method can release more detail. "
             f"{fines(view, game.penalties)}"
         )

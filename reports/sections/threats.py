@@ -108,7 +108,7 @@ def thresholds(view: RecordView) -> Iterator[Block]:
         "thresholds every approval needs conditions that no policy can switch off: that validation passed, that the "
         "agreement is in force, that every stage finished, and that the risk recomputed from the written file matches "
         "the record.",
-        "For the combined score (section 12.2) no precedent exists. The policy counts records above a score of "
+        "For the combined score (section E10.2) no precedent exists. The policy counts records above a score of "
         f"{numbers.risk(view.combined.threshold)}{'' if gated else ' and applies no gate to its figures'}."
         if view.combined
         else None,
@@ -157,7 +157,7 @@ def _singling_out(view: RecordView) -> list[Row]:
             else None,
             f"Some set of at most {numbers.integer(few.columns)} columns that may be known singles out "
             f"{cells.share(few.share, few.records)} of the records in the file; the set that singles out most is "
-            f"estimated to do so to {cells.share(few.population_share, few.records)} in the population (section 12.4)."
+            f"estimated to do so to {cells.share(few.population_share, few.records)} in the population (section E10.4)."
             if few
             else None,
         ),
@@ -222,7 +222,7 @@ def _inference(view: RecordView) -> list[Row]:
     fact, cells, classes = view.combined, view.cells, view.attribute
     shared = said(
         "A class whose members share a sensitive value discloses that value without any identification.",
-        f"Beyond what chance explains that is so of {_disclosed(cells, classes)} of the records (section 12.5)."
+        f"Beyond what chance explains that is so of {_disclosed(cells, classes)} of the records (section E10.5)."
         if classes
         else "No figure in this document bounds that.",
         f"Sensitive columns released: {view.names(Role.SENSITIVE)}.",

@@ -25,7 +25,7 @@ def utility(view: RecordView) -> Iterator[Block]:
     if record.risk is None:
         yield (
             "No utility was measured, because no file was made whose statistics could be compared with those of the "
-            "data as collected (section 12)."
+            "data as collected (section E10)."
         )
         return
     game = record.risk.game

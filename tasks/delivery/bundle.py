@@ -7,7 +7,7 @@
       report/<recipient>.pdf         the determination
       certificate/<recipient>.pdf    for the recipient
       delivery/<recipient>/          approved recipients only: data.*, dictionary, manifest.json
-      evidence/                      value-free results
+      evidence/                      value-free results; report-<recipient>.pdf has every figure
       manifest.json                  every file above, with size and SHA-256
                                      (``tasks.delivery.additions`` describes what reviews and experts add)
     <releases>/<release id>/         the same folder, once published

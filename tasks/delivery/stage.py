@@ -51,6 +51,9 @@ class RecipientFiles:
 
     record: DecisionRecord
     report: Path
+    """The determination."""
+    evidence: Path
+    """Every figure of it."""
     certificate: Path | None
     released: Path | None
     kept: Path | None
@@ -94,6 +97,7 @@ def lay_out(
         hashes |= files.hashes
         laid[f"decision/{who}.json"] = canonical_json(files.record)
         laid[f"report/{who}.pdf"] = files.report
+        laid[f"evidence/report-{who}.pdf"] = files.evidence
         if files.certificate is not None:
             laid[f"certificate/{who}.pdf"] = files.certificate
         if files.record.decision is Verdict.APPROVED and files.released is not None:

@@ -32,6 +32,7 @@ ONCE_LEFT = [
     ("all copies, with their index", "preparation", STAYS),
     ("staged delivery/university/dictionary.json", "sealing", STAYS),
     ("staged report/university.pdf", "sealing", STAYS),
+    ("staged evidence/report-university.pdf", "sealing", STAYS),
     ("staged delivery/university/data.csv", "recording", STAYS),
     ("staged, all of it", "recording", STAYS),
     ("staged, all of it", "checking the seal", STAYS),

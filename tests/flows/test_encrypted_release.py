@@ -293,6 +293,7 @@ def test_nothing_but_its_hash_depends_on_what_is_drawn_for_the_ciphertext(
         "manifest.json",
         *(f"delivery/{who}/{name}" for who, file in FILES.items() for name in (file, "manifest.json", *LISTS)),
         *(f"{kind}/{who}.{form}" for who in FILES for kind, form in KINDS),
+        *(f"evidence/report-{who}.pdf" for who in FILES),
     }
     for who, identity in (("archive", ARCHIVE), ("clinic", CLINIC)):
         assert finished.clear(who, identity) == published.clear(who, identity)

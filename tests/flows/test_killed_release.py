@@ -43,18 +43,19 @@ if point == "after the ledger":
 """
 """Lets a command kill itself at a point: the beginning of a step, or one of two moments between steps."""
 
+RENDERED = (("decision", "json"), ("report", "pdf"), ("evidence", "pdf"), ("certificate", "pdf"))
 STEPS = {
     "generalizing": {"prepared.npz", "masked.npz"},
     "writing": {f"{stage}-university.json" for stage in ("identity", "sequential", "combined", "linkage", "utility")}
     | {"collected.json", "generalization-university.npz", "validation-fact.json", "validation-positions.json"},
     "deciding": {"released-university.csv"},
-    "sealing": {"decision-university.json", "report-university.pdf", "certificate-university.pdf"},
+    "sealing": {f"{kind}-university.{form}" for kind, form in RENDERED},
     "after sealing": set(),
     "after the ledger": set(),
 }
 """Points to be killed at, and the files of the run that the steps before must have finished."""
 ALL_EVENTS = [Event.REQUESTED, Event.DECIDED, Event.RELEASED, Event.PUBLISHED]
-MADE_ANEW = {"decision-university.json", "report-university.pdf", "certificate-university.pdf"}
+MADE_ANEW = STEPS["sealing"]
 """A decision bears its own date, so it is made again, and what renders it too."""
 
 

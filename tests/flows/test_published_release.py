@@ -102,7 +102,11 @@ def test_each_recipient_has_a_decision_and_only_the_approved_one_gets_data(publi
         *(f"delivery/university/{name}" for name in companions | {"data.csv"}),
         *(f"evidence/hierarchies/{name}.csv" for name in QUASI_IDENTIFIERS),
         *(f"evidence/{name}" for name in ("validation.json", "validation.html")),
-        *(f"evidence/transformation-{who}.json" for who in ("university", "lapsed")),
+        *(
+            f"evidence/{name}"
+            for who in ("university", "lapsed")
+            for name in (f"transformation-{who}.json", f"report-{who}.pdf")
+        ),
     }
     assert (published.bundle / "report" / "lapsed.pdf").read_bytes().startswith(b"%PDF")
 

@@ -7,7 +7,7 @@ import pikepdf
 import pytest
 
 from reports.certificate import render_certificate
-from reports.determination import render_determination
+from reports.determination import render_determination, render_evidence
 from tasks.decision.record import DecisionRecord
 from tests.support import decoy_records, records
 
@@ -29,7 +29,12 @@ def any_record(request: pytest.FixtureRequest) -> DecisionRecord:
 
 @pytest.fixture(scope="session")
 def approved_pdf() -> bytes:
-    return render_determination(records.approved(), evidence={"validation.json": b'{"checks":[]}\n'})
+    return render_determination(records.approved())
+
+
+@pytest.fixture(scope="session")
+def evidence_pdf() -> bytes:
+    return render_evidence(records.approved())
 
 
 @pytest.fixture(scope="session")
@@ -37,14 +42,12 @@ def certificate_pdf() -> bytes:
     return render_certificate(records.approved())
 
 
-@pytest.fixture(scope="session", params=["determination", "validation failed", "certificate"])
+@pytest.fixture(scope="session", params=["determination", "evidence", "validation failed", "certificate"])
 def document(
-    request: pytest.FixtureRequest, approved_pdf: bytes, certificate_pdf: bytes
+    request: pytest.FixtureRequest, approved_pdf: bytes, evidence_pdf: bytes, certificate_pdf: bytes
 ) -> Iterator[tuple[str, pikepdf.Pdf]]:
     """Each kind of PDF, opened by another library than the one that wrote it."""
-    if request.param == "validation failed":
-        content = render_determination(records.validation_failed())
-    else:
-        content = approved_pdf if request.param == "determination" else certificate_pdf
+    made = {"determination": approved_pdf, "evidence": evidence_pdf, "certificate": certificate_pdf}
+    content = made.get(request.param) or render_evidence(records.validation_failed())
     with pikepdf.open(io.BytesIO(content)) as pdf:
         yield request.param, pdf

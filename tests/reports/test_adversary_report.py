@@ -7,7 +7,7 @@ import pytest
 
 from reports.assumptions import assumptions
 from reports.determination import charts as figures
-from reports.determination import determination
+from reports.determination import evidence
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin
@@ -51,14 +51,14 @@ def titles(record: DecisionRecord) -> list[str]:
 
 class TestSections:
     def test_both_are_parts_of_the_risk(self) -> None:
-        risk = next(section for section in determination(records.approved(), {}).sections if section.key == "risk")
+        risk = next(section for section in evidence(records.approved()).sections if section.key == "risk")
         assert [(part.number, part.key) for part in risk.parts] == [
-            ("12.1", "sequential"),
-            ("12.2", "combined"),
-            ("12.3", "criteria"),
-            ("12.4", "singling_out"),
-            ("12.5", "attribute"),
-            ("12.6", "columns"),
+            ("E10.1", "sequential"),
+            ("E10.2", "combined"),
+            ("E10.3", "criteria"),
+            ("E10.4", "singling_out"),
+            ("E10.5", "attribute"),
+            ("E10.6", "columns"),
         ]
 
     def test_of_a_stage_that_did_not_finish_its_part_says_why(self) -> None:
@@ -66,16 +66,16 @@ class TestSections:
         sections_found = found(record)
         for key, entry in zip(("sequential", "combined"), record.not_assessed[:2], strict=True):
             assert f"Not measured for this release. {entry.reason}" in sections_found[key]
-            assert sections_found["scope"].count(entry.stage) == 1
-            assert entry.reason in sections_found["scope"]
+            assert sections_found["assumed"].count(entry.stage) == 1
+            assert entry.reason in sections_found["assumed"]
         assert "not measured" in sections_found["gates"]
         assert not {"sequential", "sensitivity", "combined"} & figures(record).keys()
 
     def test_a_missing_stage_that_the_record_does_not_name_is_named_all_the_same(self) -> None:
-        scope = found(records.changed(records.without_adversaries(), not_assessed=()))["scope"]
+        scope = found(records.changed(records.without_adversaries(), not_assessed=()))["assumed"]
         assert "Sequential adversary The stage did not finish: no sequential adversary was modelled." in scope
         assert "Identity × attribute score The stage did not finish" in scope
-        unreached = found(records.changed(records.validation_failed(), not_assessed=()))["scope"]
+        unreached = found(records.changed(records.validation_failed(), not_assessed=()))["assumed"]
         assert "Sequential adversary The stage was not reached" in unreached
 
     def test_one_stage_may_be_there_without_the_other(self) -> None:
@@ -85,14 +85,14 @@ class TestSections:
         sections_found = found(alone)
         assert "sequential" in sections_found
         assert "Not measured for this release. The stage did not finish: how sensitive" in sections_found["combined"]
-        assert "Identity × attribute score The stage did not finish" in sections_found["scope"]
+        assert "Identity × attribute score The stage did not finish" in sections_found["assumed"]
 
     def test_the_scope_says_what_was_tested(self) -> None:
         assert (
             "planned the attack of a sequential adversary, who tries one candidate after another"
-            in (found(records.approved())["scope"])
+            in (found(records.approved())["assumed"])
         )
-        without = found(records.without_adversaries())["scope"]
+        without = found(records.without_adversaries())["assumed"]
         assert "and tested what a recipient gains who knows the method. A determination" in without
 
 
@@ -132,8 +132,9 @@ class TestSequential:
         assert "7.08% of them are attacked" in sections_found["sequential"]
         page = sections_found["decision"]
         assert "✗ Blocked" in page
-        assert "a sequential adversary, who plans a series of attempts 0.99 0.99 0.09 ✗ failed" in page
-        assert "a recipient who also knows how the file was made 1 0.01333 0.09 ✓ passed" in page
+        rows = sections_found["judged"]
+        assert "a sequential adversary, who plans a series of attempts 0.99 0.99 0.09 ✗ failed" in rows
+        assert "a recipient who also knows how the file was made 1 0.01333 0.09 ✓ passed" in rows
 
     def test_the_external_data_are_a_register_or_the_population(self) -> None:
         record = records.approved()
@@ -257,7 +258,7 @@ class TestStatements:
         for record in (records.without_adversaries(), records.blocked_by_planning()):
             assert "No risk figure was lowered on their account" in titled(record, title)
             assert "No risk figure was lowered on their account." in found(record)["context"]
-        assert "lower the figures of section 12.1 and no others." in found(records.approved())["context"]
+        assert "lower the figures of section E10.1 and no others." in found(records.approved())["context"]
         assert "No risk figure was lowered" not in texts.seen(determination_html(records.approved()))
 
     def test_one_control_alone_is_counted_in_the_singular(self) -> None:
@@ -323,7 +324,7 @@ class TestStatements:
 
     def test_detection_that_the_figures_rest_on_is_a_condition(self) -> None:
         assert (
-            "claims the penalty for them, 2,000.00 units: the figures of section 12.1 rest on both"
+            "claims the penalty for them, 2,000.00 units: the figures of section E10.1 rest on both"
             in (found(records.approved())["conditions"])
         )
         assert "rest on both" not in found(records.without_adversaries())["conditions"]

@@ -54,4 +54,4 @@ def test_a_missing_stage_is_named() -> None:
     record = records.approved()
     rest = {name: fact for name, fact in record.further.items() if name != "attribute"}
     shown = texts.sections(determination_html(records.changed(record, further=rest)))
-    assert "Attribute disclosure The stage did not finish: what the records of a class share" in shown["scope"]
+    assert "Attribute disclosure The stage did not finish: what the records of a class share" in shown["assumed"]

@@ -296,11 +296,11 @@ class TestSmallCells:
 
 class TestScopeAndLimits:
     def test_the_scope_says_what_was_done_and_that_leaks_of_the_source_are_not_traced(self) -> None:
-        scope = section(decoy_records.approved(), "scope")
+        scope = section(decoy_records.approved(), "assumed")
         assert "placed decoys in the copy and tested whether they can be distinguished from real classes" in scope
         assert "Leaks of the original data" in scope
         assert "were requested" not in scope
-        assert "Leaks of the original data" not in section(records.approved(), "scope")
+        assert "Leaks of the original data" not in section(records.approved(), "assumed")
 
     @pytest.mark.parametrize(
         ("empty", "says"),
@@ -310,7 +310,7 @@ class TestScopeAndLimits:
         ],
     )
     def test_no_test_is_claimed_that_was_not_made(self, empty: dict[str, Any], says: str) -> None:
-        text = section(decoy_records.approved(**empty), "scope")
+        text = section(decoy_records.approved(**empty), "assumed")
         assert "distinguished from real classes" not in text
         assert says in text
         assert "compare their copies" not in text or empty == {"detectability": None}

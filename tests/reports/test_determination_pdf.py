@@ -17,10 +17,10 @@ import pytest
 import reports.pdf
 from reports import determination as report
 from reports.determination import charts as figures
-from reports.determination import render_determination
 from reports.pdf import Attachment, write_pdf
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
+from tasks.decision.record import DecisionRecord
 from tests.support import records
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +31,12 @@ Document = tuple[str, pikepdf.Pdf]
 @pytest.fixture(scope="module")
 def determination(approved_pdf: bytes) -> Iterator[pikepdf.Pdf]:
     with pikepdf.open(io.BytesIO(approved_pdf)) as pdf:
+        yield pdf
+
+
+@pytest.fixture(scope="module")
+def evidence(evidence_pdf: bytes) -> Iterator[pikepdf.Pdf]:
+    with pikepdf.open(io.BytesIO(evidence_pdf)) as pdf:
         yield pdf
 
 
@@ -101,19 +107,29 @@ def test_nothing_in_it_reaches_outside_or_runs(document: Document) -> None:
 def test_pages_are_a4_and_none_is_empty(document: Document) -> None:
     kind, pdf = document
     pages = len(pdf.pages)
-    assert {"determination": 20 <= pages <= 32, "validation failed": pages <= 14, "certificate": pages <= 2}[kind]
+    assert pages <= {"determination": 6, "evidence": 28, "validation failed": 12, "certificate": 2}[kind]
     for page in pdf.pages:
         assert [round(float(edge)) for edge in page.MediaBox] == [0, 0, 595, 842]
         shown = [part for part in pikepdf.parse_content_stream(page) if str(part.operator) in {"Tj", "TJ"}]
         assert len(shown) > 12
 
 
+@pytest.mark.slow
+def test_a_determination_has_six_pages_at_most_and_its_signatures_on_the_first(any_record: DecisionRecord) -> None:
+    with pikepdf.open(io.BytesIO(report.render_determination(any_record))) as pdf:
+        assert len(pdf.pages) <= 6
+        tables = [part for part in elements(pdf.Root.StructTreeRoot) if part.S == "/Table"]
+        signatures = next(one for one in tables if all(part.S != "/TH" for part in elements(one)))
+        assert {part.Pg.objgen for part in elements(signatures) if "/Pg" in part} == {pdf.pages[0].objgen}
+
+
 def test_every_table_has_header_cells(document: Document) -> None:
-    _, pdf = document
+    kind, pdf = document
     tables = [part for part in elements(pdf.Root.StructTreeRoot) if part.S == "/Table"]
     assert tables
     headed = [table for table in tables if any(part.S == "/TH" for part in elements(table))]
-    assert len(tables) - len(headed) == 1, "only the signature lines have none"
+    signatures = 0 if kind in {"evidence", "validation failed"} else 1
+    assert len(tables) - len(headed) == signatures, "only the signature lines have none"
 
 
 def test_rows_of_a_table_are_as_wide_as_its_head(document: Document) -> None:
@@ -153,36 +169,38 @@ def _span(cell: pikepdf.Dictionary) -> int:
 def test_the_record_is_attached_as_data_byte_for_byte(determination: pikepdf.Pdf) -> None:
     attached = determination.attachments
     assert attached["decision.json"].get_file().read_bytes() == canonical_json(records.approved())
-    assert attached["validation.json"].get_file().read_bytes() == b'{"checks":[]}\n'
     assert attached["decision.json"].get_file().mime_type == "application/json"
     relations = [str(file.AFRelationship) for file in determination.Root.AF]
-    assert relations == ["/Data", "/Supplement"]
+    assert relations == ["/Data"]
+    assert list(attached) == ["decision.json"]
 
 
-def test_bookmarks_name_every_section_and_part(determination: pikepdf.Pdf) -> None:
-    with determination.open_outline() as marks:
+@pytest.mark.parametrize("which", ["determination", "evidence"])
+def test_bookmarks_name_every_section_and_part(request: pytest.FixtureRequest, which: str) -> None:
+    with request.getfixturevalue(which).open_outline() as marks:
         titles = outline(marks.root)
-    sections = report.determination(records.approved(), {}).sections
-    expected = [f"{one.number} {one.title}" for part in sections for one in (part, *part.parts)]
+    sections = getattr(report, which)(records.approved()).sections
+    expected = [f"{one.number} {one.title}".strip() for part in sections for one in (part, *part.parts)]
     assert [title for title in titles if title in expected] == expected
-    assert "Contents" in titles
+    assert ("Contents" in titles) == (which == "evidence")
 
 
-def test_every_figure_has_its_alternative_text(determination: pikepdf.Pdf) -> None:
-    found = [str(part.get("/Alt", "")) for part in elements(determination.Root.StructTreeRoot) if part.S == "/Figure"]
+def test_every_figure_has_its_alternative_text(evidence: pikepdf.Pdf) -> None:
+    found = [str(part.get("/Alt", "")) for part in elements(evidence.Root.StructTreeRoot) if part.S == "/Figure"]
     assert found == [figure.alt for figure in figures(records.approved()).values()]
 
 
-def test_headings_follow_each_other_in_the_structure(determination: pikepdf.Pdf) -> None:
-    levels = [
-        int(str(part.S)[2])
-        for part in elements(determination.Root.StructTreeRoot)
-        if re.fullmatch(r"/H\d", str(part.S))
-    ]
+@pytest.mark.parametrize(("which", "sections", "deepest"), [("determination", 6, 3), ("evidence", 19, 4)])
+def test_headings_follow_each_other_in_the_structure(
+    request: pytest.FixtureRequest, which: str, sections: int, deepest: int
+) -> None:
+    """The evidence has seventeen sections, one about itself, and the contents."""
+    tree = request.getfixturevalue(which).Root.StructTreeRoot
+    levels = [int(str(part.S)[2]) for part in elements(tree) if re.fullmatch(r"/H\d", str(part.S))]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert levels.count(2) == 21, "twenty sections and the contents"
-    assert max(levels) == 4
+    assert levels.count(2) == sections
+    assert max(levels) == deepest
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
@@ -199,14 +217,14 @@ def test_no_heading_stands_at_the_foot_of_a_page(document: Document) -> None:
 
 
 @pytest.mark.slow
-def test_another_process_writes_the_same_bytes(approved_pdf: bytes, tmp_path: Path) -> None:
+def test_another_process_writes_the_same_bytes(approved_pdf: bytes, evidence_pdf: bytes, tmp_path: Path) -> None:
     program = (
         "import hashlib\n"
         "import tests.support.arithmetic\n"
-        "from reports.determination import render_determination\n"
+        "from reports.determination import render_determination, render_evidence\n"
         "from tests.support import records\n"
-        "evidence = {'validation.json': b'{\"checks\":[]}\\n'}\n"
-        "print(hashlib.sha256(render_determination(records.approved(), evidence=evidence)).hexdigest())\n"
+        "for render in (render_determination, render_evidence):\n"
+        "    print(hashlib.sha256(render(records.approved())).hexdigest())\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", program],
@@ -217,12 +235,7 @@ def test_another_process_writes_the_same_bytes(approved_pdf: bytes, tmp_path: Pa
         check=True,
         timeout=300,
     )
-    assert result.stdout.strip() == hashlib.sha256(approved_pdf).hexdigest()
-
-
-def test_evidence_may_not_take_the_place_of_the_record() -> None:
-    with pytest.raises(StageFailed, match="name of the decision record"):
-        render_determination(records.approved(), evidence={"decision.json": b"{}"})
+    assert result.stdout.split() == [hashlib.sha256(one).hexdigest() for one in (approved_pdf, evidence_pdf)]
 
 
 def small(body: str, **assets: bytes) -> bytes:

@@ -145,8 +145,10 @@ class TestSection:
     def test_without_the_stage_there_is_one_line_that_says_so(self) -> None:
         record = records.changed(with_fact(None), not_assessed=())
         assert "Not measured for this release. The stage did not finish: no attack" in section(record)
-        assert "Record linkage The stage did not finish: no attack by an intruder who holds" in section(record, "scope")
-        assert "linked the release to the source file" not in section(record, "scope")
+        assert "Record linkage The stage did not finish: no attack by an intruder who holds" in section(
+            record, "assumed"
+        )
+        assert "linked the release to the source file" not in section(record, "assumed")
         assert "linkage" not in figures(record)
         text = texts.seen(determination_html(record))
         for words in ("Linking intruder", "The intruder of the record linkage", "Fellegi", "Certain matches"):
@@ -161,7 +163,7 @@ class TestSection:
         assert "released columns of everybody, and the method, links 87.88% of the records" in section(
             record, "criteria"
         )
-        assert "only shares of section 13.2 are estimated, with intervals" in section(record, "risk")
+        assert "only shares of section E11.2 are estimated, with intervals" in section(record, "risk")
 
 
 class TestPolicies:

@@ -174,7 +174,7 @@ class TestUtility:
         text = section(record)
         assert "clustering and classification were not measured: the stage did not finish." in text
         assert "Information kept" in text
-        assert "Utility The stage did not finish" in section(record, "scope")
+        assert "Utility The stage did not finish" in section(record, "assumed")
 
 
 class TestCurves:

@@ -1,6 +1,6 @@
 """What a determination says of records that a few columns single out."""
 
-from reports.determination import determination
+from reports.determination import evidence
 from reports.record_view import RecordView
 from reports.sections.reference import cited
 from tasks.assessments.singling_out.facts import ColumnUniquesFact, SingledOutFact
@@ -78,10 +78,10 @@ def test_papers_and_terms_are_named_where_it_was_assessed() -> None:
     without = records.changed(records.approved(), further={})
     assert not any(paper.startswith("Manning") for paper in cited(RecordView(without)))
     shown = texts.sections(determination_html(without))
-    assert "Singling out by a few columns The stage did not finish" in shown["scope"]
+    assert "Singling out by a few columns The stage did not finish" in shown["assumed"]
     assert "Minimal sample unique" not in shown["reference"]
 
 
 def test_the_part_stands_after_those_whose_numbers_are_cited() -> None:
-    risk = next(one for one in determination(records.approved(), {}).sections if one.key == "risk")
-    assert [part.number for part in risk.parts if part.key == "singling_out"] == ["12.4"]
+    risk = next(one for one in evidence(records.approved()).sections if one.key == "risk")
+    assert [part.number for part in risk.parts if part.key == "singling_out"] == ["E10.4"]

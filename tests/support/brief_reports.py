@@ -1,10 +1,10 @@
-"""Reports that are brief: the decision page alone, without charts.
+"""Reports that are brief: the first page of the determination and of its evidence alone, without charts.
 
-Laying out all twenty sections takes seconds a recipient. Tests that run the gate use these; the renderer, the PDF, its
-tags and its attachments are the real ones. Tests that ask what a whole report tells look at what it is made of.
+Laying out all sections takes seconds a recipient. Tests that run the gate use these; the renderer, the PDFs with
+tags and attachments are the real ones. Tests that ask what a whole report tells look at what it is made of.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -12,32 +12,39 @@ import pytest
 import reports.determination
 from reports.document import Section
 from reports.record_view import RecordView
-from reports.sections.contents import determination_sections
+from reports.sections.contents import determination_sections, evidence_sections
 from reports.sections.overview import decision
+from reports.sections.summary import about
 from reports.templating import document_html
 from tasks.decision.record import DecisionRecord
 
 
-def _brief_sections(view: RecordView, _evidence: Mapping[str, bytes]) -> tuple[Section, ...]:
+def _brief_determination(view: RecordView) -> tuple[Section, ...]:
     return (Section("decision", "Decision", tuple(decision(view)), "1"),)
+
+
+def _brief_evidence(view: RecordView) -> tuple[Section, ...]:
+    return (Section("about", "About this document", tuple(about(view))),)
 
 
 @contextmanager
 def brief_reports() -> Iterator[None]:
     """Make the reports of this process brief, for a while."""
-    with _reports_of(_brief_sections):
+    with _reports_of(_brief_determination, _brief_evidence):
         yield
 
 
 def whole_report(record: DecisionRecord) -> bytes:
-    """What the whole report of a record is made of: its HTML and its charts."""
-    with _reports_of(determination_sections):
-        document = reports.determination.determination(record, {})
-    return b"\n".join([document_html(document).encode(), *(chart.svg for chart in document.charts.values())])
+    """What determination and evidence of a record are made of: their HTML and their charts."""
+    with _reports_of(determination_sections, evidence_sections):
+        documents = [reports.determination.determination(record), reports.determination.evidence(record)]
+    charts = [chart.svg for document in documents for chart in document.charts.values()]
+    return b"\n".join([*(document_html(document).encode() for document in documents), *charts])
 
 
 @contextmanager
-def _reports_of(sections: object) -> Iterator[None]:
+def _reports_of(determination: object, evidence: object) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reports.determination, "determination_sections", sections)
+        patch.setattr(reports.determination, "determination_sections", determination)
+        patch.setattr(reports.determination, "evidence_sections", evidence)
         yield

@@ -1,0 +1,68 @@
+"""The answer on the first page: what leaves, who could still find whom, what is lost, and on what that rests."""
+
+from reports import numbers
+from reports.document import Paragraph, said
+from reports.record_view import RecordView
+from tasks.decision.record import Verdict
+from tasks.request.model import Measure, Role
+
+
+def answer(view: RecordView) -> Paragraph:
+    """One paragraph: what leaves, who could find whom and how likely, what is lost, and on what that rests."""
+    record, recipient = view.record, view.record.recipient
+    quasi, population = view.names(Role.QUASI), record.population
+    if record.risk is None:
+        return Paragraph(
+            "Nothing leaves. The data did not come as far as a measurement of risk, so that nothing is known of it.",
+            "lead",
+        )
+    leave = {
+        Verdict.APPROVED: "leave",
+        Verdict.AWAITING_REVIEW: "may leave once all votes are cast",
+        Verdict.BLOCKED: "were measured, and do not leave",
+    }
+    agreement = f"agreement {recipient.agreement.id}"
+    if view.sequential and view.sequential.profile.penalty > 0:
+        agreement += " with its penalty"
+    return Paragraph(
+        said(
+            f"{view.cells.part(view.released, view.rows_in)} records in {numbers.integer(record.dataset.columns_out)} "
+            f"columns {leave[record.decision]}.",
+            _who(view),
+            f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
+            f"This rests on a population table of {view.cells.count(population.people)} people, on {agreement}, and on "
+            "the assumptions of section 5.",
+        ),
+        "lead",
+    )
+
+
+def _who(view: RecordView) -> str:
+    """Sentences on whoever could still find somebody."""
+    risk, write = view.risk, numbers.risk
+    informed = max(risk.transparent.maximum_risk, *(one.maximum_risk for one in risk.coalitions), 0.0)
+    repeated = None
+    if risk.sequential:
+        highest = risk.sequential.judged_in(risk.sequential.residual).maximum_risk
+        repeated = (
+            "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
+            f"{write(highest)}."
+        )
+    presence = None
+    prosecutor = risk.residual.prosecutor.maximum
+    if prosecutor > risk.threshold and view.gate(Measure.PROSECUTOR_MAXIMUM) is None:
+        presence = (
+            "Whoever knows that a person is in the file may find that person's record with a probability of up to "
+            f"{write(prosecutor)}; no gate limits that."
+        )
+    return said(
+        f"A recipient who knows the method and everybody's {view.names(Role.QUASI)} identifies a record in a single "
+        f"attempt with a probability of at most {write(informed)}.",
+        repeated,
+        presence,
+    )
+
+
+def information_kept(view: RecordView) -> float:
+    """Mean share of the information that the method applied keeps."""
+    return next(one for one in view.risk.game.outcomes if one.chosen).information_kept

@@ -1,0 +1,169 @@
+"""What a board decides on beside the first page: gates, what the copy keeps, assumptions, what was not assessed."""
+
+from collections.abc import Iterator
+
+from reports import numbers
+from reports.assumptions import assumptions
+from reports.document import (
+    DASH,
+    Block,
+    Bullets,
+    Heading,
+    Table,
+    lines,
+    passed,
+    said,
+    small,
+    strong,
+    text,
+)
+from reports.record_view import RecordView
+from reports.sections.answer import information_kept
+from reports.sections.overview import scope
+from reports.smallcell import HIDDEN
+from tasks.request.model import Measure, Role
+
+_DECISIVE = frozenset(
+    {
+        "Knowledge of a recipient",
+        "One record a person",
+        "The population table",
+        "Presence in the file is not known",
+        "Detection and penalty as declared",
+        "Earlier releases",
+        "Copies are not pooled",
+        "Copies are pooled as declared",
+        "Controls as declared",
+    }
+)
+"""Assumptions that a verdict rests on whatever is measured; the evidence has all of them."""
+
+
+def judged(view: RecordView) -> Iterator[Block]:
+    """The highest risks before and after, and the gates: what was measured and what is required."""
+    if view.record.risk is not None:
+        yield _highest_risks(view)
+    if not view.gates:
+        yield "No gate was judged."
+        return
+    yield Table(
+        "Gates of the policy and conditions that no policy can switch off; the precedents of the thresholds are in "
+        "section E8, notes and intervals in section E14",
+        "Gate 50 | Measured 16r | Required 18 | Outcome 16",
+        [
+            (
+                lines(row.gate.title, small(row.interval)) if row.interval else row.gate.title,
+                strong(row.measured),
+                row.asked,
+                passed(yes=row.gate.passed, overridden=bool(row.gate.overridden)),
+            )
+            for row in view.gates
+        ],
+    )
+
+
+def _highest_risks(view: RecordView) -> Table:
+    risk, informed = view.risk, Measure.TRANSPARENT_MAXIMUM
+    before, after, journalist = risk.initial.prosecutor.maximum, risk.residual, risk.initial.journalist.maximum
+    rows = [
+        (
+            "a prosecutor, who knows that a person is in the file",
+            before,
+            after.prosecutor.maximum,
+            Measure.PROSECUTOR_MAXIMUM,
+        ),
+        ("a journalist, who does not", journalist, after.journalist.maximum, Measure.JOURNALIST_MAXIMUM),
+        ("a recipient who also knows how the file was made", journalist, risk.transparent.maximum_risk, informed),
+    ]
+    if risk.coalitions:
+        worst = max(one.maximum_risk for one in risk.coalitions)
+        rows.append(("the same, in a coalition", journalist, worst, informed))
+    if risk.sequential:
+        first, second = (
+            risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
+        )
+        title = "a sequential adversary, who plans a series of attempts"
+        rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
+
+    def judged(measure: str) -> tuple[str, str]:
+        """Threshold and outcome of the gate."""
+        row = view.gate(measure)
+        if row is None:
+            return DASH, small("no gate")
+        return numbers.risk(row.gate.threshold), passed(yes=row.gate.passed, overridden=bool(row.gate.overridden))
+
+    return Table(
+        "Highest risk of a record before and after, beside the threshold of the gate that judges it",
+        "As seen by 46 | before 12r | after 12r | threshold 13r | gate 17",
+        [(who, numbers.risk(one), strong(numbers.risk(two)), *judged(measure)) for who, one, two, measure in rows],
+    )
+
+
+def loss(view: RecordView) -> Iterator[Block]:
+    """What the copy keeps of the quasi-identifiers."""
+    if view.record.risk is None:
+        yield "No file was made, so that there is none whose information could be compared with that of the data."
+        return
+    yield Table(
+        "Information that the copy keeps, and records that keep the value as collected",
+        "Quasi-identifier 46 | Information kept 27r | Records with the value as collected 27r",
+        [
+            (strong("all of them"), numbers.percent(information_kept(view)), _exact(view, None)),
+            *(
+                (
+                    field.name,
+                    DASH if field.information_kept is None else numbers.percent(field.information_kept),
+                    _exact(view, field.name),
+                )
+                for field in view.fields(Role.QUASI)
+            ),
+        ],
+    )
+    masked = f"{', '.join(view.masked)} {'is' if len(view.masked) == 1 else 'are'} masked." if view.masked else None
+    withheld = [field.name for field in view.record.fields if not field.released]
+    yield said(
+        masked,
+        f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
+        "All other columns leave as they were collected. Section E13 compares analyses of both files.",
+    )
+
+
+def _exact(view: RecordView, name: str | None) -> str:
+    """Share of records that keep the value of a quasi-identifier, or of all of them."""
+    if name is None:
+        return view.share_in(next(one for one in view.risk.game.outcomes if one.chosen).most_specific_share)
+    field = next(field for field in view.fields(Role.QUASI) if field.name == name)
+    if not field.records_per_level:
+        return DASH
+    counts = (*field.records_per_level, view.rows_in - view.released)
+    shown = view.cells.breakdown(counts)[0]
+    return view.share_in(counts[0] / view.rows_in) if shown == numbers.integer(counts[0]) else HIDDEN
+
+
+def assumed(view: RecordView) -> Iterator[Block]:
+    """The assumptions that matter, as they are numbered in the evidence, and what was not assessed."""
+    yield (
+        "The determination holds as far as its assumptions do; where one fails, it must be made again. These are the "
+        "ones that it rests on most, numbered as in section E1, which states all of them."
+    )
+    numbered = enumerate(assumptions(view.record), start=1)
+    yield Bullets(
+        [
+            text('<span class="number">A{}</span>**{}.** {}', place, title, words)
+            for place, (title, words) in numbered
+            if title in _DECISIVE
+        ],
+        "assumptions",
+    )
+    yield Heading("What was and was not assessed")
+    yield from scope(view)
+
+
+def about(view: RecordView) -> Iterator[Block]:
+    """The record that the evidence renders."""
+    yield text(
+        "The evidence for the determination of release {} to {}: every figure of the same decision record, which is "
+        "attached to the determination. The determination has sections 1 to 6, this document E1 to E17.",
+        numbers.short(view.record.release_id),
+        view.record.recipient.organisation,
+    )
