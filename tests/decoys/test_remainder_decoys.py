@@ -1,5 +1,6 @@
 """Decoys among remainder classes: classes of the rule whose people are nobody in the data, by brute force."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from tasks.decoys.collusion import collusion
 from tasks.decoys.decoy_cells import RiskBand, find_decoy_cells, offered, ranked
 from tasks.decoys.detectability import View, detectability
 from tasks.decoys.linked_release import LinkedRelease
-from tasks.decoys.manifest import canonical_bytes, manifest_from_bytes
+from tasks.decoys.manifest import DecoyManifest, canonical_bytes, manifest_from_bytes
 from tasks.decoys.origins import Origins, Placed, rosters_of
-from tasks.decoys.planning import CopyToMark, DecoyPlan, manifest_of, plan
+from tasks.decoys.planning import CopyToMark, DecoyPlan, continued, manifest_of, plan
 from tasks.decoys.records import ClassRecords
 from tasks.decoys.stage import marked_copy
 from tasks.decoys.tracing import Trace, incident_of_cells, trace
 from tasks.generalization.game import Payoffs
+from tasks.microdata.tuples import distinct_tuples
 from tests.support import slow
 from tests.support.decoy_grid import TREES
 from tests.support.examples import examples
@@ -163,7 +165,11 @@ def rows_of(made: DecoyPlan, asked: list[CopyToMark], number: int) -> np.ndarray
 
 
 def traced(made: DecoyPlan, cells: np.ndarray, kind: Any = "rows") -> Trace:
-    manifest = manifest_of(made, 2, "r", TREES, [()] * len(made.demands))
+    return traced_by(manifest_of(made, 2, "r", TREES, [()] * len(made.demands)), cells, kind)
+
+
+def traced_by(manifest: DecoyManifest, cells: np.ndarray, kind: Any = "rows") -> Trace:
+    """Sealed and opened; without the population, which the manifest has."""
     read = manifest_from_bytes(canonical_bytes(manifest))
     return trace(read, AXES, incident_of_cells(cells, AXES, kind), None)
 
@@ -225,6 +231,52 @@ def test_whoever_compares_copies_and_has_the_population_learns_no_more_than_plan
     for one in collusion(held, AXES, np.random.default_rng(1), rosters=made.problem.rosters)[1:]:
         assert one.suspects_decoys == 3 * one.colluders
         assert one.worst_informed <= 1 / 3 + 1e-9
+
+
+def later(
+    made: DecoyPlan, asked: list[CopyToMark], *added: np.ndarray
+) -> tuple[DecoyManifest, dict[str, tuple[ClassTable, np.ndarray]]]:
+    """A second version, whose data have some people more, and the classes that each copy of it misses."""
+    copies = []
+    for one in asked:
+        release = one.release
+        codes = np.concatenate([release.data.codes, *added])
+        counts = np.append(release.data.counts, np.ones(len(codes) - len(release.data), dtype=np.int64))
+        data, _ = distinct_tuples(codes, TREES, counts)
+        cells, kept = release.own[release.population.find(data.keys)], np.ones(len(data), dtype=bool)
+        copies.append(replace(one, release=replace(release, data=data, cells=cells, released=kept)))
+    first = manifest_of(made, 2, "first", TREES, [()] * len(made.demands))
+    grown, missing = continued(first, copies, "second", TREES, AXES, budget=10**6)
+    return grown, {one.recipient: (one.release.classes, missing[one.recipient]) for one in copies}
+
+
+def test_real_people_of_a_decoys_class_are_withheld_from_every_copy_of_a_later_version(placed: Any) -> None:
+    made, asked = placed
+    person = people_of(asked[0].release, made.decoys(0))[:1]
+    grown, copies = later(made, asked, person)
+    for number, one in enumerate(asked):
+        classes, missing = copies[one.recipient]
+        own = one.release.own[one.release.population.find(distinct_tuples(person, TREES)[0].keys)]
+        where = np.flatnonzero(one.release.number(classes.cells) == one.release.number(own))
+        assert missing[where].tolist() == [True]
+        kept = grown.holders[number].kept.cells.tolist()
+        mine = [cell in kept for cell in canonical_cells(classes.cells, AXES).tolist()]
+        assert sum(mine) == len(kept)
+        assert not missing[mine].any()
+    again = traced_by(grown, rows_of(made, asked, 0))
+    assert [hit.recipient for hit in again.hits] == ["r0"]
+
+
+def test_a_later_version_in_other_classes_is_refused(placed: Any) -> None:
+    """Other stakes or people give other classes, of which a decoy's is none; whole cells are no remainder classes."""
+    made, asked = placed
+    other = [replace(one, release=of_grid(120), form="other") for one in asked]
+    with pytest.raises(ParameterError, match="does not go with those before it"):
+        later(made, other)
+    plain = replace(made, problem=replace(made.problem, rosters=()))
+    whole = manifest_of(plain, 2, "r", TREES, [()] * len(made.demands))
+    with pytest.raises(ParameterError, match="remainder classes do not go"):
+        continued(whole, asked, "second", TREES, AXES, budget=10**6)
 
 
 @pytest.mark.slow
