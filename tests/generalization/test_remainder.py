@@ -17,7 +17,7 @@ from tasks.generalization.remainder import bound, orders
 from tasks.generalization.remainder.bound import best_cells
 from tasks.generalization.remainder.find import find
 from tasks.generalization.remainder.joining import joined
-from tasks.generalization.remainder.orders import order_of
+from tasks.generalization.remainder.orders import orders_of
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem, remainder_problem
 from tasks.generalization.remainder.release import released, released_at_prices
 from tasks.microdata.hierarchy import hierarchy_from_rows
@@ -151,7 +151,7 @@ def test_people_whom_their_class_can_spare_make_a_cell_large_enough() -> None:
     """k = 5. Of the eight people of (a1, *) two may go; with them the four left in (*, b2) are enough."""
     people = {("a1", "b1"): 3, ("a1", "b3"): 3, ("a1", "b2"): 2, ("a2", "b2"): 4}
     problem = _two_attributes(people, lost=(0.5, 0.4), least=5)
-    order = order_of(problem, problem.strategies, np.zeros(2))
+    order = orders_of(problem, problem.strategies)(np.zeros(2))
     first = released(problem, order)
     b_alone, a_alone = (problem.lattice.number(np.array([levels]))[0] for levels in ([0, 1], [1, 0]))
     assert first.tolist() == [b_alone, b_alone, b_alone, UNPLACED]

@@ -1,6 +1,6 @@
 """Orders in which cells are tried: by their value, or all cells of one strategy after those of another."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +12,8 @@ STEP = 0.005
 """Values nearer than this are equal, and of equal cells the more general one comes first: it leaves fewer behind."""
 _PAIRS = 2**24
 """Values of cells that are sorted at most; where there are more, strategies are tried one by one by their mean loss."""
+_ASKED = 2**23
+"""Rows times strategies up to which cells without enough people are left out beforehand."""
 _COMPACTED = 0.7
 
 
@@ -25,11 +27,29 @@ class CellOrder(Protocol):
         """
 
 
-def order_of(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
-    """By value, to which a share of a strategy's mean loss in each attribute is added; by mean loss if too many."""
-    if len(problem.profiles[1]) * len(strategies) > _PAIRS:
-        return by_mean_loss(problem, strategies)
-    return _by_value(problem, strategies, bias)
+def orders_of(problem: RemainderProblem, strategies: Ints) -> Callable[[Floats], CellOrder]:
+    """Order by value, to which a share of a strategy's mean loss in each attribute is added; by mean loss if too many.
+
+    The function returned takes that share of each attribute.
+    """
+    profile, member = problem.profiles
+    if len(member) * len(strategies) > _PAIRS:
+        return lambda _: by_mean_loss(problem, strategies)
+    live = np.zeros((len(member), len(strategies)), dtype=np.bool_)
+    kept = np.empty(live.shape)
+    for number, strategy in enumerate(strategies.tolist()):
+        kept[:, number] = problem.kept(problem.codes[member], strategy)
+        live[profile[_large(problem, strategy, len(strategies))], number] = True
+    return lambda bias: _by_value(problem, strategies, kept, live, bias)
+
+
+def _large(problem: RemainderProblem, strategy: int, strategies: int) -> Ints:
+    """Rows whose cell has enough people, or all of them where these are too many to be asked."""
+    rows = np.arange(len(problem.codes))
+    if len(rows) * strategies > _ASKED:
+        return rows
+    cell, many = problem.cells(rows, strategy)
+    return rows[(np.bincount(cell, problem.counts, many) >= problem.least)[cell]]
 
 
 def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:
@@ -46,16 +66,16 @@ def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:
     return events
 
 
-def _by_value(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
+def _by_value(problem: RemainderProblem, strategies: Ints, kept: Floats, live: Bools, bias: Floats) -> CellOrder:
     profile, member = problem.profiles
-    kept = np.column_stack([problem.kept(problem.codes[member], int(node)) for node in strategies])
-    value = kept + np.round(problem.mean_losses[strategies] @ bias, 9)
+    who, which = np.nonzero(live)
+    value = kept[who, which] + np.round(problem.mean_losses[strategies] @ bias, 9)[which]
     bucket = np.floor(value / STEP + 1e-9).astype(np.int64)
     general = problem.lattice.nodes[strategies].sum(axis=1)
-    rank = ((bucket.max() - bucket) * (general.max() + 1) + general.max() - general) * len(strategies)
-    rank = (rank + np.arange(len(strategies))).ravel()
+    rank = (bucket.max(initial=0) - bucket) * (general.max() + 1) + (general.max() - general)[which]
+    rank = rank * len(strategies) + which
     order = np.argsort(rank, kind="stable")
-    who, which = np.divmod(order, len(strategies))
+    who, which = who[order], which[order]
     starts = np.flatnonzero(np.diff(rank[order], prepend=-1))
 
     def events(done: Bools) -> Iterator[tuple[int, Ints, float]]:
