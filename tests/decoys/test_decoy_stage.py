@@ -12,7 +12,7 @@ from tasks.core.errors import ParameterError
 from tasks.decoys.stage import Planted, plant, withheld_with
 from tests.support.decoyed_copies import copies, generators
 from tests.support.decoyed_world import POLICY, STAKES, with_decoys
-from tests.support.world import recipient
+from tests.support.world import WHOLE_CELLS, recipient
 
 FIRST, SECOND = "a" * 64, "b" * 64
 UNIVERSITY = recipient("university", stakes=STAKES)
@@ -20,7 +20,7 @@ NAMES = ("clinic", "registry", "university")
 
 
 def asked(recipients: Any = None, **decoys: Any) -> list[Candidate]:
-    policy = POLICY | {"decoys": POLICY["decoys"] | decoys}
+    policy = POLICY | WHOLE_CELLS | {"decoys": POLICY["decoys"] | decoys}
     return copies(recipients=recipients or [with_decoys("clinic"), with_decoys("registry"), UNIVERSITY], policy=policy)
 
 

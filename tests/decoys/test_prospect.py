@@ -29,7 +29,7 @@ def held(
     terms = {"classes": classes, "minimum_risk_factor": factors[0], "maximum_risk_factor": factors[1]}
     policy = POLICY | {
         "decoys": POLICY["decoys"] | {"missing_limit": missing_limit, "seats": 0},
-        "generalization": {"minimum_class_size": minimum},
+        "generalization": {"method": "no-attack-partition", "minimum_class_size": minimum},
     }
     return copies(recipients=[with_decoys("clinic", decoys=terms), UNIVERSITY], policy=policy)
 

@@ -192,7 +192,7 @@ def test_what_keeps_the_insurer_of_the_example_from_an_attack() -> None:
     assert "a penalty of 1,694 is enough" in said
     hasty = replace(free, discount=0.9)
     assert f"would give up from {known_threshold(hasty)} on, and attack nobody" in said
-    assert (known_threshold(free), known_threshold(hasty), expected) == (1470, 678, 32_121)
+    assert (known_threshold(free), known_threshold(hasty), expected) == (1470, 678, 32_129)
     assert not is_attacked(hasty, groups)
 
 
