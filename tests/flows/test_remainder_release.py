@@ -78,13 +78,13 @@ def test_a_release_with_decoys_holds_when_assessed_again_and_is_continued(
     with the_same_decoys():
         later = world.run(engine)
     assert [record.decision for record in later.records] == [Verdict.APPROVED] * 2
+    for outcome, copies in ((first, 3), (later, 2)):
+        again = reassess(outcome.release_id, world.workspace, TodaysFiles(), clock=lambda: NOW + timedelta(days=30))
+        assert [(one.verdict, one.changed) for one in again] == [(TodaysVerdict.HOLDS, False)] * copies
     for name in ("clinic", "agency"):
         leaked = later.bundle / "delivery" / name / "data.csv"
         found = releasegate("trace", later.bundle, leaked, "--level", "0.1", "--json").document
         assert found["named"] == [name]
-    for outcome, copies in ((first, 3), (later, 2)):
-        again = reassess(outcome.release_id, world.workspace, TodaysFiles(), clock=lambda: NOW + timedelta(days=30))
-        assert [(one.verdict, one.changed) for one in again] == [(TodaysVerdict.HOLDS, False)] * copies
 
 
 def test_today_a_class_is_the_people_whose_values_the_rule_had_put_into_it(tmp_path: Path, engine: Any) -> None:
