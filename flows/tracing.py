@@ -1,7 +1,8 @@
 """Tracing an incident: verify the bundle, open the decoy manifest, and record that it was opened.
 
 Neither the data nor the request is needed: the hierarchies are in the bundle's evidence. The population is used if it
-is still the one that was decided on; without it, decoys are compared only with each other.
+is still the one that was decided on; without it, decoys are compared only with each other. The manifest of a release in
+remainder classes has the people itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -125,7 +126,7 @@ def trace_incident(
         undelivered=tuple(one for one in manifest.recipients if one in here and one not in report.delivered),
         earlier=tuple(one for one in manifest.recipients if one not in here),
         unmarked=tuple(record.recipient.id for record in records if record.recipient.id not in manifest.recipients),
-        without_population=reason,
+        without_population=None if found.by_population else reason,
     )
 
 

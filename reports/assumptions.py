@@ -23,7 +23,7 @@ def assumptions(record: DecisionRecord) -> tuple[Assumption, ...]:
     view = RecordView(record)
     found = [*_of_data(view), *_of_game(view), *_of_sequential(view), *_of_scores(view)]
     if record.decoys:
-        found += _of_decoys(record.decoys)
+        found += _of_decoys(record.decoys, remainders=_has_remainders(record))
     return (*found, *_of_context(view))
 
 
@@ -227,7 +227,11 @@ def _of_scores(view: RecordView) -> Iterator[Assumption]:
         )
 
 
-def _of_decoys(fact: DecoyFact) -> Iterator[Assumption]:
+def _has_remainders(record: DecisionRecord) -> bool:
+    return record.risk is not None and method_text(record.risk.game.method).remainders
+
+
+def _of_decoys(fact: DecoyFact, *, remainders: bool) -> Iterator[Assumption]:
     done = ["what recipients learn who compare their copies"] if fact.collusion else []
     done += ["how well a classifier distinguishes decoys from real classes"] if fact.detectability else []
     measured = f"The tests covered {' and '.join(done)}." if done else "Whether they can be found was not tested."
@@ -241,9 +245,15 @@ def _of_decoys(fact: DecoyFact) -> Iterator[Assumption]:
     )
     yield (
         "People whom decoys resemble",
-        "The groups of a decoy match real people of the population who are not in the data; its other values are "
-        "invented, and false of these people. Whether the organization may use their quasi-identifiers so was not "
-        "checked.",
+        said(
+            "The rule gives a decoy's class to real people of the population, none of whom is in the data. Its groups "
+            "also match people of other classes, and some of these are in the data: an adversary who does not know the "
+            "rule may take its row for theirs. Its other values are invented, and false of all of them."
+            if remainders
+            else "The groups of a decoy match real people of the population who are not in the data; its other values "
+            "are invented, and false of these people.",
+            "Whether the organization may use their quasi-identifiers so was not checked.",
+        ),
     )
 
 

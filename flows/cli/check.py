@@ -26,7 +26,7 @@ from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import PARAMETER_OF, PARTITIONS, Measure, ReleaseRequest, Role
+from tasks.request.model import DIVISIONS, PARAMETER_OF, Measure, ReleaseRequest, Role
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -156,7 +156,7 @@ def _class_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
         term = f"minimum_class_size: {least}"
     elif terms.k_anonymity is not None:
         term = f"k_anonymity.k: {least}"
-    elif request.methods <= PARTITIONS and terms.collusion is None:
+    elif request.methods <= DIVISIONS and terms.collusion is None:
         term = f"budget: {{least_records: {least}, suppression: 0.02}}"
     yield (
         f"the gate on {Measure.PROSECUTOR_MAXIMUM.value} blocks classes of fewer than {least:,} records, and no term "

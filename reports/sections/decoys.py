@@ -263,7 +263,7 @@ def _attempts(view: RecordView, fact: DecoyFact, attempts: AttemptFact) -> Itera
         ],
     )
     yield (
-        "Decoys lie in cells without a record of the data, so that they change the risk of no person in it. If every "
+        "Nobody in the data has a decoy's class, so that decoys change the risk of no person in it. If every "
         f"row is attacked at random, {numbers.risk(attempts.success)} of the attempts identify a person of the data; "
         f"without decoys it would be {subjects}. Of the rows at the highest risk of a person of the data or above it, "
         f"where an attack begins, {_lured(view, fact, attempts.lured)} are decoys."

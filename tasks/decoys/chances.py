@@ -28,7 +28,8 @@ recipient alone. Of the K kept classes of all recipients C are hit, and c of the
     chance of as many of its kept classes = P(Hypergeometric(K, K_i, C) ≥ c)
 
 Where those of one holder alone are hit, how many other real classes are hit is evidence too. Of the N classes of a bin
-(as many records, people linked within a half-octave) with K kept ones, K_i of them recipient i's, and h hit,
+(of the same levels and as many records, people linked within a half-octave) with K kept ones, K_i of them recipient
+i's, and h hit,
 
     P(j of i's are hit and none of others') = Hypergeometric(j; N, K, h) · C(K_i, j) / C(K, j)
 
@@ -47,7 +48,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from tasks.decoys.classes import Flags, Floats, Rows, joined, levels_of, looks
+from tasks.decoys.classes import Flags, Floats, Lineage, Rows, joined, levels_of, looks
 from tasks.decoys.linked_release import known_groups
 from tasks.decoys.manifest import DecoyManifest
 from tasks.decoys.origins import Origins, Placed
@@ -119,8 +120,9 @@ class DecoyChances:
         self._placed = Placed(self._decoys.cells, self._file_of)
         self._hit = origins.hit(tuples, self._placed)
         self._numbers = origins.number(self._decoys.cells)
-        # Cells are compared within a lattice node or, by rule, within a file, whose classes are of many levels.
-        self._node_of = self._file_of[:, None] if origins.rosters else levels_of(self._decoys.cells, origins.axes)
+        levels = levels_of(self._decoys.cells, origins.axes)
+        # By rule cells are compared within a file as well: its classes of other levels are no more alike.
+        self._node_of = np.column_stack([self._file_of, levels]) if origins.rosters else levels
         self._nodes: dict[_Levels, _Node] = {}
 
     def chance(self, holder: int) -> float:
@@ -158,9 +160,11 @@ class DecoyChances:
         return Comparable(int(drawable.sum()), int(hit.sum()), chance)
 
     def _people_of(self, node: _Levels) -> pd.Series:
-        """People of each cell of a lattice node or of each class of a file, by its number."""
+        """People of each cell of a lattice node or of each class of a file at that node, by its number."""
         if self._origins.rosters:
             people, numbers = self._origins.rosters[node[0]].people, self._origins.files[node[0]][1]
+            here = (levels_of(self._origins.cells(numbers), self._axes) == node[1:]).all(axis=1)
+            people, numbers = people[here], numbers[here]
         else:
             codes, people = self._people
             groups = [line.at_level[:, level] for line, level in zip(self._axes, node, strict=True)]
@@ -247,7 +251,7 @@ def single_hits(manifest: DecoyManifest, cells: Codes, origins: Origins) -> list
     return found
 
 
-def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags]) -> tuple[str, float] | None:
+def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags], axes: Sequence[Lineage]) -> tuple[str, float] | None:
     """The one recipient whose kept classes are hit, by the flags of ``single_hits``; None for none, several or a seat.
 
     With it the probability, 0 to 1, that as many of its kept classes are hit or more, and none of any other holder's.
@@ -260,7 +264,11 @@ def only_keeper(manifest: DecoyManifest, hit: Sequence[Flags]) -> tuple[str, flo
     }
     classes = pd.DataFrame(
         {
-            "bin": [(file, look) for file, table in enumerate(files) for look in looks(table)],
+            "bin": [
+                (file, look, level.tobytes())
+                for file, table in enumerate(files)
+                for look, level in zip(looks(table), levels_of(table.cells, axes), strict=True)
+            ],
             "keeper": [
                 keeper.get((file, cell.tobytes()), _NOBODY) for file, table in enumerate(files) for cell in table.cells
             ],

@@ -6,10 +6,10 @@ by label nearly all would be. Where any copy has such classes, all go by the rul
 class of each file:
 
 * two classes are of the same origin if the rules give some person both, or they have one label;
-* a tuple that is the label of a class of some file, and no single combination of values, is taken as a row of that
-  class, and of no file that has no class of that label;
+* the tuples of an incident, if nearly all of them are labels of one file's classes, are rows of these classes, as they
+  were released;
 * any other tuple can come from the classes of all people whose values it holds; a person's own values, from that
-  person's class.
+  person's class alone.
 
 So a person or a row hits one class of a file at most, unless it is more general than the file, and who holds a decoy's
 row but does not know the rule hits the decoy in as many cases as its people are among those in its cell.
@@ -17,7 +17,7 @@ row but does not know the rule hits the decoy in as many cases as its people are
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import product
@@ -30,6 +30,12 @@ from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, canonical_cel
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts, radix_strides
+
+_UNCHANGED = 0.95
+"""Share of an incident's distinct tuples that are labels of one file from which on they are read as such.
+
+Rows generalized further can be labels too, of classes that they do not come from.
+"""
 
 
 class Placed(NamedTuple):
@@ -95,18 +101,20 @@ class Origins:
     axes: Sequence[Lineage]
     rosters: Sequence[Roster] = ()
     """One a file, or none."""
+    unchanged: bool = False
+    """Whether an incident's tuples are read as the labels that they were released with."""
     _shared: dict[tuple[int, int], pd.DataFrame] = field(default_factory=dict)
+    _met: dict[tuple[int, bytes], pd.DataFrame] = field(default_factory=dict)
 
     @cached_property
     def files(self) -> list[tuple[Counts, Counts]]:
         """Of each file, the numbers of its tuples, and of the class of each."""
         return [(self.number(roster.codes), self.number(roster.own)) for roster in self.rosters]
 
-    @cached_property
-    def _labels(self) -> Counts:
-        """Numbers of the labels of all files that hold more than one combination of values."""
-        every = np.unique(np.concatenate([owned for _, owned in self.files]))
-        return every[(levels_of(self.cells(every), self.axes) > 0).any(axis=1)]
+    def reading(self, cells: Codes) -> Self:
+        """The same for all canonical cells of an incident, which may be as some file has them."""
+        shares = [np.isin(self.number(cells), owned).mean() for _, owned in self.files]
+        return replace(self, unchanged=max(shares, default=0.0) >= _UNCHANGED)
 
     def number(self, cells: Codes) -> Counts:
         """One number for each cell."""
@@ -136,14 +144,11 @@ class Origins:
         """All pairs of an incident's canonical cell and a class that it can come from, as rows of each, in order."""
         if not self.rosters:
             return same_origin_pairs(cells, classes.cells, self.axes)
-        numbers = self.number(cells)
-        label = np.isin(numbers, self._labels)
-        exact = pd.DataFrame({"left": np.flatnonzero(label), "class": numbers[label]})
         theirs = pd.DataFrame({"right": np.arange(len(classes.file)), "class": self.number(classes.cells)})
         found = [np.empty((0, 2), dtype=np.intp)]
         for file in np.unique(classes.file).tolist():
-            hit = pd.concat([exact, self._of_people(cells, np.flatnonzero(~label), file)])
-            found.append(hit.merge(theirs[classes.file == file], on="class")[["left", "right"]].to_numpy())
+            met = self._classes_met(cells, file).merge(theirs[classes.file == file], on="class")
+            found.append(met[["left", "right"]].to_numpy())
         return _in_order(np.concatenate(found))
 
     def hit(self, cells: Codes, classes: Placed) -> Flags:
@@ -169,6 +174,16 @@ class Origins:
             pairs = pd.concat([people[["class", "other"]], pd.DataFrame({"class": alike, "other": alike})])
             self._shared[file, other] = pairs.drop_duplicates()
         return self._shared[file, other]
+
+    def _classes_met(self, cells: Codes, file: int) -> pd.DataFrame:
+        """Each cell of an incident with the classes of a file that it can come from, by their numbers."""
+        key = file, cells.tobytes()
+        if key not in self._met:
+            numbers, label = self.number(cells), (levels_of(cells, self.axes) > 0).any(axis=1) & self.unchanged
+            label &= np.isin(numbers, np.concatenate([owned for _, owned in self.files]))
+            exact = pd.DataFrame({"left": np.flatnonzero(label), "class": numbers[label]})
+            self._met[key] = pd.concat([exact, self._of_people(cells, np.flatnonzero(~label), file)])
+        return self._met[key]
 
     def _of_people(self, cells: Codes, rows: Rows, file: int) -> pd.DataFrame:
         """Some cells with the classes of the people whose values they hold."""

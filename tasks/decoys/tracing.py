@@ -208,7 +208,10 @@ def trace(
         "decoys": [manifest.holders[number].decoys for number, _ in held],
         "kept": [manifest.holders[number].kept for number, _ in held],
     }
-    files, origins = [manifest.holders[number].generalization for number, _ in held], manifest.origins(axes)
+    files, origins = (
+        [manifest.holders[number].generalization for number, _ in held],
+        manifest.origins(axes).reading(incident.cells),
+    )
     placed = {kind: Placed.of(tables, files) for kind, tables in classes.items()}
     owner = {kind: np.repeat(np.arange(len(held)), [len(one) for one in tables]) for kind, tables in classes.items()}
     points = pd.concat([_points(incident.cells, kind, placed[kind], owner[kind], origins) for kind in classes])
@@ -226,7 +229,7 @@ def trace(
     kept_hit = points.place[points.kind == "kept"].nunique()
     points = points[single[points.row]]
     hit = single_hits(manifest, incident.cells, origins)
-    alone = dict([found]) if (found := only_keeper(manifest, hit)) else {}
+    alone = dict([found]) if (found := only_keeper(manifest, hit, axes)) else {}
     loose = incident.cells[~real & ~(pointed & ~single)]
     every = Placed(np.concatenate([unkept.cells, kept.cells]), np.concatenate([unkept.file, kept.file]))
     decoy_chances = DecoyChances(manifest, origins, every, loose, population)

@@ -12,9 +12,10 @@ import numpy as np
 from tasks.core.errors import StageFailed
 from tasks.generalization.budget.partitions import Weighed, budgeted_partition
 from tasks.generalization.budget.records import budgeted_records
+from tasks.generalization.budget.remainders import budgeted_remainder
 from tasks.generalization.count_index import CountIndex, Generalization, MethodCells, matching_people
 from tasks.generalization.game import Floats, Follower, InformationLoss
-from tasks.generalization.methods.partitions import check_divisible
+from tasks.generalization.methods.partitions import check_divisible, divisible
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.problem import Problem
@@ -24,7 +25,7 @@ from tasks.generalization.transparency import cell_numbers, effective_sizes
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy, check_trees
 from tasks.microdata.tuples import Counts
-from tasks.request.model import BudgetPolicy, GatesBudget, Method
+from tasks.request.model import BUDGETED, BudgetPolicy, GatesBudget, Method
 
 _OUTCOMES_KEPT = 16
 
@@ -138,8 +139,7 @@ def _method_cells(
     key = _key(method, payoffs, weights, cell_weights)
     if key not in table.made:
         problem, within = game_problem(table, payoffs, weights), False
-        chosen = METHODS[method]
-        budget = table.budget if chosen.per_record or chosen.partition is not None else None
+        budget = table.budget if method in BUDGETED else None
         if budget is None or (isinstance(budget, GatesBudget) and budget.least_records is None):
             found = _unlimited(table, problem, method, cell_weights)
             within = budget is None or _fewest_people(table, found.own) >= (budget.least_people or 1)
@@ -177,7 +177,11 @@ def _budgeted(
     check_trees("a budget over the whole file rests on hierarchies that are trees", table.hierarchies)
     data, population = table.data, table.population
     divided = METHODS[method].partition
-    if divided is None:
+    if METHODS[method].remainders:
+        found = budgeted_remainder(
+            problem, Weighed(population, data, table.records), budget, divisible=divisible(table)
+        )
+    elif divided is None:
         if budget.least_records is not None:
             raise StageFailed(
                 "a strategy for each record keeps no least records of a cell",

@@ -176,7 +176,7 @@ class _File:
         for start in (None, alike):
             found = find(self.remainder, start).node
             if counts[found == UNPLACED].sum() > limit and not self.constraints:
-                found = find(self.remainder, start, everybody=True).node
+                found = find(self.remainder, start, left_out=0).node
             if counts[found == UNPLACED].sum() <= limit and (value := self._value(found)) < optimum.value:
                 return found, value
         return alike, optimum.value

@@ -129,7 +129,7 @@ class BudgetPolicy(RequestPart):
         default=None, description="Least people of the population who match a released cell."
     )
     least_records: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        default=None, description="Least records of a released cell; of the partitions alone."
+        default=None, description="Least records of a released class; of the partitions and remainder classes."
     )
     suppression: Probability | None = Field(
         default=None, description="Largest share of the records that may be left out; none where not given."
@@ -186,7 +186,8 @@ class GeneralizationPolicy(RequestPart):
         description="Terms of the method k-anonymity, or conditions to which any other method's classes are recoded.",
     )
     budget: BudgetPolicy | None = Field(
-        default=None, description="Limits of the whole file, for the per-record methods and the partitions."
+        default=None,
+        description="Limits of the whole file, for the per-record methods, partitions and remainder classes.",
     )
     memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
 

@@ -82,7 +82,9 @@ _TERMS = "policy.generalization."
 LEFT_OUT = 0.02
 """Share of the records that classes of the size that a gate takes may leave out, where no term says it."""
 PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
-BUDGETED = PARTITIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
+DIVISIONS = PARTITIONS | {Method.NO_ATTACK_REMAINDER}
+"""Methods that divide people into classes, whose size they can keep."""
+BUDGETED = DIVISIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 """Methods that can keep a budget over the whole file."""
 
 
@@ -358,22 +360,22 @@ class ReleaseRequest(RequestPart):
             fix="remove the gate, or give the recipients one representation (shared)",
         ),
         Rule(
-            "a budget is of the per-record methods and the partitions",
+            "a budget is of the per-record methods, the partitions and remainder classes",
             lambda one: one.policy.generalization.budget is not None and not one.methods <= BUDGETED,
             f"{_TERMS}budget",
             got="a recipient with a different method",
-            fix="give each recipient basic, no-attack, sh-friendly or a partition, or remove the budget",
+            fix="give each recipient a per-record method, a partition or no-attack-remainder, or remove the budget",
         ),
         Rule(
-            "budget.least_records is of the partitions",
+            "budget.least_records is of the partitions and remainder classes",
             lambda one: (
                 (budget := one.policy.generalization.budget) is not None
                 and budget.least_records is not None
-                and not one.methods <= PARTITIONS
+                and not one.methods <= DIVISIONS
             ),
             f"{_TERMS}budget.least_records",
             got="a recipient with a strategy for each record",
-            fix="give each recipient a partition, or remove the limit",
+            fix="give each recipient a partition or no-attack-remainder, or remove the limit",
         ),
         Rule(
             "budget.utility_floor names quasi-identifiers",
@@ -512,12 +514,13 @@ class ReleaseRequest(RequestPart):
     def budget(self) -> BudgetPolicy | None:
         """Limits of the whole file: the policy's; where it states none on classes, those that its gates imply.
 
-        The latter are of partitions: the records of a class by the gate on the prosecutor risk, and the people, whom a
-        deterred sequential adversary does not take, by those on the informed recipient and the journalist.
+        The latter are of partitions and remainder classes: the records of a class by the gate on the prosecutor risk,
+        and the people, whom a deterred sequential adversary does not take, by those on the informed recipient and the
+        journalist.
         """
         terms = self.policy.generalization
         stated = terms.budget or terms.k_anonymity or terms.collusion or terms.minimum_class_size > 1
-        if stated or _crossing(self) or not self.methods <= PARTITIONS:
+        if stated or _crossing(self) or not self.methods <= DIVISIONS:
             return terms.budget
         records, people = self.policy.fewest_passing(Measure.PROSECUTOR_MAXIMUM), 1
         if terms.adversary == "sequential":

@@ -8,10 +8,9 @@ from tasks.core.seed import one_thread
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import InformationLoss
 from tasks.generalization.generalize import generalize
-from tasks.generalization.methods.remainder import remainder_problem
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.find import find
-from tasks.generalization.remainder.problem import RemainderProblem
+from tasks.generalization.remainder.problem import RemainderProblem, remainder_problem
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import distinct_tuples
 from tasks.request.model import Method
@@ -59,7 +58,7 @@ def _figures(name: str, table: CountIndex, method: Method, *, rival: bool = Fals
     people, records, figure = table.population.total, table.data.counts, f"{name}, {method.value}"
     kept, peer = float(records @ made.kept / records.sum()), None
     if rival:
-        classes = remainder_problem(table, problem)
+        classes = remainder_problem(problem, table.population)
         peer = f"{problem.payoffs.benefit * classes.worth(local_recoding(classes)) / people:.2f} by the rival"
     return [
         Row(figure=f"{figure}: payoff a person", ours=made.division.payoff / people, peer=peer),
@@ -77,7 +76,7 @@ def _k_anonymous(name: str, trees: tuple[Hierarchy, ...], codes: Codes, peer: st
     problem = RemainderProblem(tuples.codes, tuples.counts.astype(np.float64), trees, lost, _K)
     with one_thread():
         started = time.process_time()
-        found = find(problem, everybody=True)
+        found = find(problem, left_out=0)
         seconds = time.process_time() - started
         rival = 1 - problem.worth(local_recoding(problem)) / tuples.total
     loss = 1 - problem.worth(found.node) / tuples.total

@@ -17,7 +17,15 @@ from tasks.assessments.combined.assessment import combined_by_coalition, release
 from tasks.assessments.identity.score import Score, score
 from tasks.assessments.identity.uncertain.verdict import uncertainty
 from tasks.assessments.sequential.assessment import beliefs, gate_figures, sequential_by_coalition
-from tasks.candidate.coalition import PooledCopy, coalitions_of, intersections, people_by_rule, same_cells, worst
+from tasks.candidate.coalition import (
+    PooledCopy,
+    coalitions_of,
+    intersections,
+    own_cells,
+    people_by_rule,
+    same_cells,
+    worst,
+)
 from tasks.candidate.groups import recipient_profile, released_groups, released_tuples
 from tasks.decision.explain.at_stake import at_stake
 from tasks.decision.explain.candidates import Candidates
@@ -127,6 +135,28 @@ def test_classes_and_plans_of_a_coalition_count_too(tmp_path: Path) -> None:
     both = worst(dict.fromkeys(planned, 0.5), [planned])
     assert both[Measure.SEQUENTIAL_ATTACKED] == 1
     assert worst({Measure.SMALLEST_CLASS: 3.0}, [{Measure.SMALLEST_CLASS: 2.0}])[Measure.SMALLEST_CLASS] == 2
+
+
+def test_a_coalition_intersects_the_remainders_that_both_rules_leave(tmp_path: Path) -> None:
+    """A candidate is somebody whom both rules put into the record's two classes, counted one by one."""
+    made = Made(tmp_path, *colluding("no-attack-remainder"))
+    table, (university, insurer) = made.table, made.request.recipients
+    rules = [
+        own_cells(table, made.copy(who), made.request, one).tolist() for who, one in enumerate((university, insurer))
+    ]
+    sizes = [made.copy(who).effective for who in (0, 1)]
+    assert sizes[0].min() >= 6
+    assert sizes[1].min() >= 20
+    copy = made.copy(1)
+    (seen,) = coalitions_of(table, copy, released_tuples(table, copy, 1), made.request, insurer)
+    cells = [made.copy(who).cells.tolist() for who in (0, 1)]
+    for row in range(len(table.data)):
+        both = [rules[0][at] == cells[0][row] and rules[1][at] == cells[1][row] for at in range(len(table.population))]
+        assert seen.copy.effective[row] == sum(table.population.counts[np.array(both)])
+        assert 1 <= seen.copy.effective[row] <= min(sizes[0][row], sizes[1][row], seen.copy.people[row])
+    found = made.score(1)
+    assert found.risk.coalitions[0].smallest_group == seen.copy.effective.min()
+    assert found.figures[Measure.TRANSPARENT_MAXIMUM] == 1 / seen.copy.effective.min()
 
 
 @pytest.mark.parametrize("method", ["sh-friendly", "basic-partition"])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tasks.decision.explain.explain import explain
-from tasks.request.model import BUDGETED, PARTITIONS, Method, ReleaseRequest
+from tasks.request.model import BUDGETED, DIVISIONS, Method, ReleaseRequest
 from tests.decision.test_explain_verdict import check_every_claim
 from tests.support.explaining import asked, candidates, decided, table
 
@@ -23,7 +23,7 @@ def under(request: ReleaseRequest, **budget: Any) -> ReleaseRequest:
     ("budget", "methods", "size_searched"),
     [
         ({"reidentifications": 0.5}, BUDGETED, True),
-        ({"least_records": 1, "suppression": 0.5}, PARTITIONS, False),
+        ({"least_records": 1, "suppression": 0.5}, DIVISIONS, False),
         ({"utility_floor": {"q0": 0.0}}, BUDGETED, False),
     ],
 )

@@ -33,7 +33,7 @@ def manifest(first, second=(), n_classes=7, seat=()):
 
 
 def answer(made, positions):
-    return only_keeper(made, single_hits(made, np.array(positions, np.int32).reshape(-1, 1), Origins(AXES)))
+    return only_keeper(made, single_hits(made, np.array(positions, np.int32).reshape(-1, 1), Origins(AXES)), AXES)
 
 
 def slow(own, others, hit, n_classes=7):

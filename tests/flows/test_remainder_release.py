@@ -1,18 +1,28 @@
 """A release in remainder classes: judged by the classes an informed recipient finds, verified, assessed again."""
 
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from flows.delivered import read_kept
 from flows.reassessing import reassess
 from flows.reassessing_copy import TodaysFiles
 from tasks.decision.gates import RESCORED_EQUAL
 from tasks.decision.record import Verdict
 from tasks.reassessment.record import TodaysVerdict
-from tests.support.decoyed_world import POLICY, STAKES, make_decoyed_world, the_same_decoys, with_decoys
-from tests.support.world import NOW, recipient
+from tests.support.decoyed_world import (
+    POLICY,
+    STAKES,
+    make_decoyed_world,
+    population_rows,
+    the_same_decoys,
+    with_decoys,
+)
+from tests.support.world import NOW, QUASI_IDENTIFIERS, recipient, write_table
 
 UNIVERSITY = recipient("university", stakes=STAKES)
 REMAINDER = POLICY | {"generalization": {"method": "no-attack-remainder"}}
@@ -51,3 +61,60 @@ def test_decoys_are_classes_of_the_rule_and_a_leaked_copy_names_its_recipient(
         leaked = outcome.bundle / "delivery" / name / "data.csv"
         found = releasegate("trace", outcome.bundle, leaked, "--level", "0.1", "--json").document
         assert found["named"] == [name]
+    world.population.unlink()
+    without = releasegate("trace", outcome.bundle, leaked, "--level", "0.1", "--json").document
+    assert (without["named"], without["by_population"]) == (["registry"], True)
+
+
+def test_a_release_with_decoys_holds_when_assessed_again_and_is_continued(
+    tmp_path: Path, engine: Any, releasegate: Any
+) -> None:
+    world = make_decoyed_world(tmp_path / "world")
+    world.ask(recipients=[with_decoys("clinic"), with_decoys("registry"), UNIVERSITY], policy=REMAINDER)
+    with the_same_decoys():
+        first = world.run(engine)
+    asked = [with_decoys("clinic"), with_decoys("agency")]
+    world.ask(recipients=asked, policy=REMAINDER, continues=first.release_id)
+    with the_same_decoys():
+        later = world.run(engine)
+    assert [record.decision for record in later.records] == [Verdict.APPROVED] * 2
+    for outcome, copies in ((first, 3), (later, 2)):
+        again = reassess(outcome.release_id, world.workspace, TodaysFiles(), clock=lambda: NOW + timedelta(days=30))
+        assert [(one.verdict, one.changed) for one in again] == [(TodaysVerdict.HOLDS, False)] * copies
+    for name in ("clinic", "agency"):
+        leaked = later.bundle / "delivery" / name / "data.csv"
+        found = releasegate("trace", later.bundle, leaked, "--level", "0.1", "--json").document
+        assert found["named"] == [name]
+
+
+def test_today_a_class_is_the_people_whose_values_the_rule_had_put_into_it(tmp_path: Path, engine: Any) -> None:
+    """A third of the people are left: the rule is not played again, and each class is counted person by person."""
+    world = make_decoyed_world(tmp_path / "world")
+    expected = {"measure": "transparent.expected_reidentifications", "at_most": 900, "because": "none"}
+    gates = [*POLICY["gates"], expected]
+    world.ask(recipients=[recipient("clinic", stakes=STAKES)], policy=REMAINDER | {"gates": gates})
+    outcome = world.run(engine)
+    fewer = [{**row, "count": str(int(row["count"]) // 3)} for row in population_rows()]
+    write_table(tmp_path / "fewer.csv", fewer, (*QUASI_IDENTIFIERS, "count"))
+    today = TodaysFiles(population=tmp_path / "fewer.csv")
+    (found,) = reassess(outcome.release_id, world.workspace, today, clock=lambda: NOW + timedelta(days=30))
+    kept = read_kept(world.workspace, outcome.release_id, "clinic")
+    own, trees = kept.played.own, list(kept.hierarchies.values())
+    assert own is not None
+    rule = {
+        tuple(tree.labels[0][code] for tree, code in zip(trees, codes, strict=True)): tuple(
+            labels[position] for labels, position in zip(kept.axis_labels, cell, strict=True)
+        )
+        for codes, cell in zip(kept.population.codes, own, strict=True)
+    }
+    people = Counter[tuple[str, ...]]()
+    for row in fewer:
+        people[rule[tuple(row[name] for name in QUASI_IDENTIFIERS)]] += int(row["count"])
+    copy = pd.read_csv(outcome.bundle / "delivery" / "clinic" / "data.csv", dtype=str)
+    sizes = [max(people[cell], 1) for cell in copy[list(QUASI_IDENTIFIERS)].itertuples(index=False, name=None)]
+    assert found.record is not None
+    measured = {gate.id: gate.measured for gate in found.record.gates}
+    assert measured["transparent.maximum_risk"] == pytest.approx(1 / min(sizes))
+    attacked = sum(1 / size for size in sizes if STAKES["cost"] * size < STAKES["loss"])
+    assert measured["transparent.expected_reidentifications"] == pytest.approx(attacked)
+    assert attacked > 0

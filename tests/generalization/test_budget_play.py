@@ -13,7 +13,7 @@ from tasks.generalization.count_index import matching_people
 from tasks.generalization.exact import Rule
 from tasks.generalization.generalization_file import load_generalization, save_generalization
 from tasks.generalization.generalize import generalize, population_cells
-from tasks.request.model import BUDGETED, PARTITIONS, BudgetPolicy, GatesBudget, Method
+from tasks.request.model import BUDGETED, DIVISIONS, PARTITIONS, BudgetPolicy, GatesBudget, Method
 from tests.generalization.test_budget_records import budgets, floored
 from tests.support import slow
 from tests.support.examples import examples
@@ -36,7 +36,7 @@ def covered(world: World) -> World:
     data=st.data(),
 )
 def test_the_file_keeps_the_budget(world: World, method: Method, cell_weights: str, data: st.DataObject) -> None:
-    budget = data.draw(budgets(world, partition=method in PARTITIONS))
+    budget = data.draw(budgets(world, partition=method in DIVISIONS))
     floors = tuple(0 for _ in world.rows)
     table = replace(table_of(world, floors, MEBIBYTE), budget=budget)
     weights = np.array(world.weights)
@@ -102,10 +102,10 @@ def test_played_is_kept_with_its_budget(pair_world: World, tmp_path) -> None:  #
         assert again.withheld.tolist() == [True]
 
 
-def test_least_records_are_of_the_partitions(pair_world: World) -> None:
+def test_least_records_are_of_the_partitions_and_remainder_classes(pair_world: World) -> None:
     table = replace(table_of(pair_world, (0, 0), MEBIBYTE), budget=BudgetPolicy(least_records=1))
     for method in sorted(BUDGETED):
-        if method in PARTITIONS:
+        if method in DIVISIONS:
             assert generalize(table, method, pair_world.payoffs, np.ones(2)).budget is not None
         else:
             with pytest.raises(StageFailed, match="least records"):

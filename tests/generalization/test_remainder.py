@@ -1,5 +1,6 @@
 """Remainder classes: whoever replays the rule finds the class itself, which nobody attacks; optimum and bound."""
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -11,18 +12,18 @@ from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import InformationLoss
 from tasks.generalization.generalize import generalize, population_cells
-from tasks.generalization.methods.remainder import remainder_problem
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder import bound, orders
 from tasks.generalization.remainder.bound import best_cells
 from tasks.generalization.remainder.find import find
 from tasks.generalization.remainder.joining import joined
-from tasks.generalization.remainder.orders import order_of
-from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+from tasks.generalization.remainder.orders import orders_of
+from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem, remainder_problem
 from tasks.generalization.remainder.release import released, released_at_prices
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.tuples import distinct_tuples
 from tasks.request.model import Method
+from tests.generalization.test_recoding import demands_on
 from tests.reference.remainder_optimum import best_classes
 from tests.support import adult, adult_eight, slow
 from tests.support.adult_lattice import adult_lattice
@@ -71,6 +72,45 @@ def test_an_informed_recipient_finds_the_class_of_every_record(world: World) -> 
 
 
 @QUICK
+@given(world=worlds(max_attributes=2), data=st.data())
+def test_with_a_register_and_demands_the_class_replayed_is_the_one_released(world: World, data: st.DataObject) -> None:
+    """Raised to k-anonymity or recoded locally, and counted person by person, in the population and in the register."""
+    if not feasible(world):
+        return
+    flat, weights = (0,) * len(world.rows), np.array(world.weights)
+    table = table_of(world, flat, 2**20)
+    listed = data.draw(st.tuples(*(st.integers(0, int(count)) for count in table.population.counts)), label="listed")
+    demands = data.draw(st.none() | demands_on(table, local=False) | demands_on(table, local=True), label="demands")
+    table = replace(table, listed=np.array(listed), demands=demands)
+    try:
+        made = generalize(table, REMAINDER, world.payoffs, weights)
+    except StageFailed:
+        assert demands is not None
+        return
+    rule = {
+        value: tuple(cell)
+        for value, cell in zip(
+            values_of(table, table.population.codes),
+            population_cells(table, REMAINDER, world.payoffs, weights).tolist(),
+            strict=True,
+        )
+    }
+    counted = np.ones(len(rule), dtype=np.bool_) if made.counted is None else made.counted
+    register = dict(zip(rule, listed, strict=True))
+    assert made.listed is not None
+    for row, value in enumerate(values_of(table, table.data.codes)):
+        if made.withheld is not None and made.withheld[row]:
+            continue
+        cell = tuple(made.cells[row].tolist())
+        inside = [one for one, there in zip(rule, counted, strict=True) if there and rule[one] == cell]
+        assert made.effective[row] == sum(world.people[one] for one in inside)
+        assert made.listed[row] == sum(register[one] for one in inside)
+        if value in rule:
+            assert rule[value] == cell
+            assert made.effective[row] >= safe(world)
+
+
+@QUICK
 @given(world=worlds(max_attributes=2, max_count=6))
 def test_no_classes_pay_more_than_the_best_and_the_best_no_more_than_the_bound(world: World) -> None:
     if not feasible(world):
@@ -91,7 +131,7 @@ def test_whoever_misses_k_by_one_drags_nobody_up() -> None:
     lost = (np.log(tree.sizes[tree.positions]) / np.log(4),)
     problem = RemainderProblem(codes, np.array([10.0, 3, 9, 5]), (tree,), lost, least=5)
     # x, z and u alone; y has three people, and the class of x is made to hold them.
-    found = find(problem, everybody=True)
+    found = find(problem, left_out=0)
     assert found.node.tolist() == [1, 1, 0, 0]
     assert find(problem).node.tolist() == [0, UNPLACED, 0, 0]
     assert found.bound == pytest.approx(10 + 3 / 2 + 9 + 5)
@@ -111,7 +151,7 @@ def test_people_whom_their_class_can_spare_make_a_cell_large_enough() -> None:
     """k = 5. Of the eight people of (a1, *) two may go; with them the four left in (*, b2) are enough."""
     people = {("a1", "b1"): 3, ("a1", "b3"): 3, ("a1", "b2"): 2, ("a2", "b2"): 4}
     problem = _two_attributes(people, lost=(0.5, 0.4), least=5)
-    order = order_of(problem, problem.strategies, np.zeros(2))
+    order = orders_of(problem, problem.strategies)(np.zeros(2))
     first = released(problem, order)
     b_alone, a_alone = (problem.lattice.number(np.array([levels]))[0] for levels in ([0, 1], [1, 0]))
     assert first.tolist() == [b_alone, b_alone, b_alone, UNPLACED]
@@ -132,12 +172,12 @@ def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(world: Wo
     flat, weights = (0,) * len(world.rows), np.array(world.weights)
     table = table_of(world, flat, 2**20)
     problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights), world.payoffs, table.people)
-    classes = remainder_problem(table, problem)
+    classes = remainder_problem(problem, table.population)
     with pytest.MonkeyPatch.context() as patched:
         if parted:
             patched.setattr(bound, "_WORK", 0)
         lost = best_cells(classes, np.full(len(classes.codes), UNPLACED)).lost
-        again = best_cells(classes, find(classes, everybody=True).node).lost
+        again = best_cells(classes, find(classes, left_out=0).node).lost
     np.testing.assert_allclose(lost, again, atol=1e-9)
     for row, value in enumerate(values_of(table, table.population.codes)):
         cells = [slow.cell_of(world, value, levels) for levels in slow.strategies(world)]

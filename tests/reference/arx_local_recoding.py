@@ -7,7 +7,7 @@ released by the best node for all of them.
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Ints
+from tasks.generalization.kanonymity.classes import Floats, Ints
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 
 _ROUNDS, _SHARE = 100, 0.01
@@ -15,15 +15,18 @@ _ROUNDS, _SHARE = 100, 0.01
 
 def local_recoding(problem: RemainderProblem) -> Ints:
     """Strategy of each row, ``UNPLACED`` for one suppressed."""
-    node = np.full(len(problem.codes), UNPLACED)
+    node, most = np.full(len(problem.codes), UNPLACED), np.full(len(problem.lattice), np.inf)
     for _ in range(_ROUNDS):
-        _release(problem, node, _SHARE)
-    _release(problem, node, 1.0)
+        _release(problem, node, most, _SHARE)
+    _release(problem, node, most, 1.0)
     return node
 
 
-def _release(problem: RemainderProblem, node: Ints, share: float) -> None:
-    """Release records that are left by the node that generalizes them least, a share of them at least."""
+def _release(problem: RemainderProblem, node: Ints, most: Floats, share: float) -> None:
+    """Release records that are left by the node that generalizes them least, a share of them at least.
+
+    ``most`` has the records that each node released when it was tried last: later it releases no more.
+    """
     rows = np.flatnonzero(node == UNPLACED)
     if len(rows) == 0:
         return
@@ -31,9 +34,13 @@ def _release(problem: RemainderProblem, node: Ints, share: float) -> None:
     for axis, lost in enumerate(problem.lost):
         shares = np.bincount(problem.codes[rows, axis], counts, len(lost)) / counts.sum()
         loss += (shares @ lost)[problem.lattice.nodes[:, axis]]
+    least = max(share * counts.sum(), 1.0)
     for strategy in np.argsort(loss, kind="stable").tolist():
+        if most[strategy] < least:
+            continue
         cell, many = problem.cells(rows, strategy)
         held = (np.bincount(cell, counts, many) >= problem.least)[cell]
-        if held.any() and counts[held].sum() >= share * counts.sum():
+        most[strategy] = counts[held].sum()
+        if most[strategy] >= least:
             node[rows[held]] = strategy
             return

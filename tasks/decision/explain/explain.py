@@ -33,7 +33,7 @@ from tasks.decision.explain.result import (
 from tasks.decision.explain.trial import TOO_MANY_ATTACKS, Progress, Trial
 from tasks.decision.gates import EARLIER_COPIES, VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
-from tasks.request.model import BUDGETED, PARTITIONS, Measure, Method, Recipient, ReleaseRequest
+from tasks.request.model import BUDGETED, DIVISIONS, Measure, Method, Recipient, ReleaseRequest
 
 _DETERRED_GATES = SEQUENTIAL.gate_measures | {Measure.PASSING_PROBABILITY}
 _MASKED_GATES = frozenset[Measure]().union(*(one.gate_measures for one in (LINKAGE, COMBINED, ATTRIBUTE, SINGLING_OUT)))
@@ -331,7 +331,7 @@ def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
     if policy.k_anonymity is None:
         possible.discard(Method.K_ANONYMITY)
     if policy.budget is not None:
-        possible &= BUDGETED if policy.budget.least_records is None else PARTITIONS
+        possible &= BUDGETED if policy.budget.least_records is None else DIVISIONS
     if request.coalitions(trial.recipient):
         possible.discard(Method.SAFE_HARBOR)
     for method in (one for one in Method if one in possible):

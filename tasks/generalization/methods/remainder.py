@@ -8,32 +8,17 @@ from tasks.generalization.facts import DivisionOutcome
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition
-from tasks.generalization.problem import Problem, all_attacked, safe_people
+from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.find import find
-from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+from tasks.generalization.remainder.problem import UNPLACED, remainder_problem
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import leaf_keys
 from tasks.request.model import Method
 
 
-def remainder_problem(table: CountIndex, problem: Problem) -> RemainderProblem:
-    """Classes of the population that nobody attacks; StageFailed if even everybody's is."""
-    follower, population = problem.payoffs, table.population
-    if not np.isfinite(follower.safe_group) or safe_people(follower) > population.total:
-        raise all_attacked("no release exists that nobody would attack", follower)
-    axes = zip(problem.loss.by_axis, problem.hierarchies, strict=True)
-    return RemainderProblem(
-        codes=population.codes,
-        counts=population.counts.astype(np.float64),
-        hierarchies=problem.hierarchies,
-        lost=tuple(loss[tree.positions] / problem.loss.maximum for loss, tree in axes),
-        least=safe_people(follower),
-    )
-
-
 def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
-    classes, population = remainder_problem(table, problem), table.population
-    found = find(classes, everybody=True)
+    classes, population = remainder_problem(problem, table.population), table.population
+    found = find(classes, left_out=0)
     node = found.node
     if divisible(table):
         whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)

@@ -41,19 +41,13 @@ def strategies_of_cells(problem: RemainderProblem, most: int) -> Ints | None:
 
 
 def _best(problem: RemainderProblem, node: Ints, axes: list[int]) -> BestCells:
-    limit = _WORK if len(axes) > 1 else sys.maxsize
-    search = _CellSearch(problem, axes, limit, _loss(problem, problem.lattice.nodes[node], axes))
+    limit, levels = _WORK if len(axes) > 1 else sys.maxsize, problem.lattice.nodes[node]
+    known = sum((problem.lost_by(np.arange(len(node)), axis, levels[:, axis]) for axis in axes), np.zeros(len(node)))
+    search = _CellSearch(problem, axes, limit, known)
     if search.through():
         return BestCells(search.lost, np.unique(np.array(search.strategies, dtype=np.int64)))
     parts = [_best(problem, node, part) for part in (axes[::2], axes[1::2])]
     return BestCells(parts[0].lost + parts[1].lost, np.union1d(parts[0].strategies, parts[1].strategies))
-
-
-def _loss(problem: RemainderProblem, levels: Codes, axes: list[int]) -> Floats:
-    lost = np.zeros(len(problem.codes))
-    for axis in axes:
-        lost += problem.lost[axis][problem.codes[:, axis], levels[..., axis]]
-    return lost
 
 
 @dataclass
@@ -86,7 +80,7 @@ class _CellSearch:
                 if len(inside[0]) and self.work <= self.limit:
                     self._note(finer, inside[0], inside[2], later)
                     self._refine(finer, later, *inside)
-            fixed = fixed + self.problem.lost[axis][self.problem.codes[rows, axis], levels[axis]]
+            fixed = fixed + self.problem.lost_by(rows, axis, levels[axis])
 
     def _below(self, axis: int, level: int) -> range:
         """Levels next to be tried: the one below, or any below the uppermost where levels cross."""
@@ -106,6 +100,10 @@ class _CellSearch:
         many = len(tree.labels[level])
         part, parts = compact(cell * many + tree.groups[self.problem.codes[rows, axis], level], cells * many)
         self.work += len(rows)
+        if self.problem.records is not None:
+            filed = self.problem.filed(np.bincount(part, self.problem.records[rows], parts))
+            able = filed[part] | (self.problem.records[rows] == 0)
+            rows, part, fixed = rows[able], part[able], fixed[able]
         enough = np.bincount(part, self.problem.counts[rows], parts) >= self.problem.least
         held = enough[part]
         return rows[held], (np.cumsum(enough) - 1)[part[held]], fixed[held]
@@ -113,7 +111,7 @@ class _CellSearch:
     def _note(self, levels: Codes, rows: Ints, fixed: Floats, place: int) -> None:
         total = fixed.copy()
         for axis in self.axes[place:]:
-            total += self.problem.lost[axis][self.problem.codes[rows, axis], levels[axis]]
+            total += self.problem.lost_by(rows, axis, levels[axis])
         less = total < self.lost[rows] - _GAIN
         self.lost[rows[less]] = total[less]
         if less.any() or not self.improving:

@@ -8,7 +8,7 @@ import numpy as np
 from tasks.generalization.kanonymity.classes import Ints
 from tasks.generalization.remainder.bound import best_cells, strategies_of_cells
 from tasks.generalization.remainder.joining import divided, joined
-from tasks.generalization.remainder.orders import CellOrder, by_mean_loss, order_of
+from tasks.generalization.remainder.orders import CellOrder, by_mean_loss, orders_of
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.generalization.remainder.release import released, released_at_prices
 
@@ -19,9 +19,9 @@ _SAMPLED_ROWS, _SAMPLED_PAIRS = 2**16, 2**25
 _REFINED = 3
 _MOST_PAIRS = 2**24
 """Rows times strategies up to which all strategies with cells of enough people are tried."""
-_WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**25, 2**27, 5000
+_WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**26, 2**27, 5000
 """Work of all passes at prices, and of a single one: rows, and this many more for each strategy, times strategies."""
-_MOST_PASSES = 24
+_MOST_PASSES = 12
 _UNBIASED = 3
 """Passes in the plain order of values; later ones add a share of each attribute's mean loss."""
 _SPREAD = 0.1
@@ -37,16 +37,16 @@ class Found:
     """Σ count · share of information kept is never more than this, whatever the classes."""
 
 
-def find(problem: RemainderProblem, start: Ints | None = None, *, everybody: bool = False) -> Found:
+def find(problem: RemainderProblem, start: Ints | None = None, left_out: float = np.inf) -> Found:
     """Classes of all rows.
 
-    ``start`` has the strategies of rows that are in a class already, ``UNPLACED`` for the others. With ``everybody``,
-    rows that are in no class join others' classes, which are made to hold them; there must be ``least`` people in all,
-    and no further demands.
+    ``start`` has the strategies of rows that are in a class already, ``UNPLACED`` for the others. Where no more than
+    ``left_out`` records may be in no class, rows join others' classes, which are made to hold them; there must then be
+    people and records enough for one class, and no further demands.
     """
     tried = _tried(problem)
-    made = released(problem, order_of(problem, tried, np.zeros(len(problem.lost))), start)
-    found = [_finished(problem, made, everybody)]
+    made = released(problem, orders_of(problem, tried)(np.zeros(len(problem.lost))), start)
+    found = [_finished(problem, made, left_out)]
     best = best_cells(problem, found[0])
     used = np.union1d(made[made != UNPLACED], [problem.top])
     strategies = tried if len(problem.strategies) <= _ALL_STRATEGIES else np.union1d(used, best.strategies)
@@ -58,13 +58,13 @@ def find(problem: RemainderProblem, start: Ints | None = None, *, everybody: boo
             made = released_at_prices(problem, order, prices, start)
         else:
             made = released(problem, order, start)
-        found.append(_finished(problem, made, everybody))
+        found.append(_finished(problem, made, left_out))
         prices = (prices + problem.kept_by_row(found[-1])) / 2
     return Found(max(found, key=problem.worth), float(problem.counts @ (1.0 - best.lost)))
 
 
-def _finished(problem: RemainderProblem, node: Ints, everybody: bool) -> Ints:
-    return divided(problem, joined(problem, node) if everybody else node)
+def _finished(problem: RemainderProblem, node: Ints, left_out: float) -> Ints:
+    return divided(problem, joined(problem, node, left_out) if np.isfinite(left_out) else node)
 
 
 def _work(problem: RemainderProblem, strategies: Ints) -> int:
@@ -73,10 +73,10 @@ def _work(problem: RemainderProblem, strategies: Ints) -> int:
 
 def _orders(problem: RemainderProblem, strategies: Ints) -> Iterator[CellOrder]:
     """By value, later with a share of each attribute's mean loss."""
-    rng, work = np.random.default_rng(0), _work(problem, strategies)
+    rng, work, orders = np.random.default_rng(0), _work(problem, strategies), orders_of(problem, strategies)
     for number in range(max(int(work <= _MOST_WORK), min(_WORK // work, _MOST_PASSES))):
         spread = 0.0 if number < _UNBIASED else _SPREAD
-        yield order_of(problem, strategies, rng.normal(0.0, spread, len(problem.lost)))
+        yield orders(rng.normal(0.0, spread, len(problem.lost)))
 
 
 def _tried(problem: RemainderProblem) -> Ints:

@@ -19,7 +19,7 @@ def divided(problem: RemainderProblem, node: Ints) -> Ints:
             levels = problem.lattice.nodes[node[rows]]
             levels[:, axis] = level
             finer = problem.lattice.number(levels)
-            allowed = np.bincount(part, problem.counts[rows], many) >= problem.least
+            allowed = problem.enough(rows, part, many)
             if problem.admissible is not None and len(rows):
                 allowed &= problem.admissible(rows, part, many, finer)
             undivided = (np.bincount(whole[~allowed[part]], minlength=n_whole) > 0)[whole]
@@ -27,8 +27,12 @@ def divided(problem: RemainderProblem, node: Ints) -> Ints:
     return node
 
 
-def joined(problem: RemainderProblem, node: Ints) -> Ints:
-    """Rows in no class, one after the other, in the class that is worth most once it is made to hold the row."""
+def joined(problem: RemainderProblem, node: Ints, left_out: float = 0.0) -> Ints:
+    """Rows in no class, one after the other, in the class that is worth most once it is made to hold the row.
+
+    Up to ``left_out`` records stay in no class where all would keep less with them. Where no class may take a row,
+    everybody is in one.
+    """
     alone, placed = np.flatnonzero(node == UNPLACED), np.flatnonzero(node != UNPLACED)
     if len(alone) == 0:
         return node
@@ -36,23 +40,31 @@ def joined(problem: RemainderProblem, node: Ints) -> Ints:
     member = np.empty(many, dtype=np.int64)
     member[classes] = placed
     codes, levels = problem.codes[member], problem.lattice.nodes[node[member]]
-    people = np.bincount(classes, problem.counts[placed], many)
-    chosen = np.empty(len(alone), dtype=np.int64)
+    of_file = problem.counts if problem.records is None else problem.records
+    people, records = (np.bincount(classes, weights[placed], many) for weights in (problem.counts, of_file))
+    chosen, kept = np.full(len(alone), many), problem.kept(codes, node[member])
     for number in np.argsort(-problem.counts[alone], kind="stable").tolist():
-        own, count = problem.codes[alone[number]], problem.counts[alone[number]]
-        axes = zip(problem.hierarchies, codes.T, levels.T, own, strict=True)
-        holding = np.column_stack([_holding(tree, leaves, at, leaf) for tree, leaves, at, leaf in axes])
-        before, after = (problem.kept(codes, problem.lattice.number(at)) for at in (levels, holding))
-        best = int(np.argmax((people + count) * after - people * before))
-        chosen[number], levels[best], people[best] = best, holding[best], people[best] + count
-    node[placed], node[alone] = problem.lattice.number(levels)[classes], problem.lattice.number(levels)[chosen]
+        own, count, filed = (each[alone[number]] for each in (problem.codes, problem.counts, of_file))
+        axes = zip(problem.hierarchies, codes.T, levels.T, own.tolist(), strict=True)
+        holding = [_holding(tree, leaves, at, leaf) for tree, leaves, at, leaf in axes]
+        after = 1.0 - sum(lost[leaves, at] for lost, leaves, at in zip(problem.lost, codes.T, holding, strict=True))
+        gain = np.where(problem.filed(records + filed), (people + count) * after - people * kept, -np.inf)
+        best = int(np.argmax(gain)) if many else 0
+        if filed <= left_out and (many == 0 or gain[best] < 0):
+            left_out -= filed
+        elif many == 0 or gain[best] == -np.inf:
+            return np.full(len(node), problem.top)
+        else:
+            chosen[number], levels[best], kept[best] = best, [at[best] for at in holding], after[best]
+            people[best], records[best] = people[best] + count, records[best] + filed
+    named = np.append(problem.lattice.number(levels), UNPLACED)
+    node[placed], node[alone] = named[classes], named[chosen]
     return node
 
 
 def _holding(tree: Hierarchy, leaves: Codes, levels: Codes, leaf: int) -> Codes:
     """Least level at which the groups that some leaves have at some levels hold another leaf too."""
-    same = tree.groups[leaves] == tree.groups[leaf]
+    same = tree.groups == tree.groups[leaf]
     if tree.is_tree:
-        return np.asarray(np.maximum(levels, np.argmax(same, axis=1)), dtype=np.int32)
-    held = same[np.arange(len(leaves)), levels]
-    return np.asarray(np.where(held, levels, tree.n_levels - 1), dtype=np.int32)
+        return np.asarray(np.maximum(levels, np.argmax(same, axis=1).astype(np.int32)[leaves]))
+    return np.where(same[leaves, levels], levels, np.int32(tree.n_levels - 1))

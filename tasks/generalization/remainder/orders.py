@@ -1,32 +1,55 @@
 """Orders in which cells are tried: by their value, or all cells of one strategy after those of another."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Floats, Ints
-from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
+from tasks.generalization.kanonymity.classes import Bools, Floats, Ints
+from tasks.generalization.remainder.problem import RemainderProblem
 
 STEP = 0.005
 """Values nearer than this are equal, and of equal cells the more general one comes first: it leaves fewer behind."""
 _PAIRS = 2**24
 """Values of cells that are sorted at most; where there are more, strategies are tried one by one by their mean loss."""
+_ASKED = 2**23
+"""Rows times strategies up to which cells without enough people are left out beforehand."""
 _COMPACTED = 0.7
 
 
 class CellOrder(Protocol):
     """Cells one strategy after the other, each with its rows."""
 
-    def __call__(self, node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
-        """Strategies with rows in whole cells: all rows, or those that are in no class when their turn comes."""
+    def __call__(self, done: Bools) -> Iterator[tuple[int, Ints, float]]:
+        """Strategies with rows in whole cells, those that are not ``done`` when their turn comes.
+
+        The last is the share of information that these cells keep, infinite where it differs between them.
+        """
 
 
-def order_of(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
-    """By value, to which a share of a strategy's mean loss in each attribute is added; by mean loss if too many."""
-    if len(problem.profiles[1]) * len(strategies) > _PAIRS:
-        return by_mean_loss(problem, strategies)
-    return _by_value(problem, strategies, bias)
+def orders_of(problem: RemainderProblem, strategies: Ints) -> Callable[[Floats], CellOrder]:
+    """Order by value, to which a share of a strategy's mean loss in each attribute is added; by mean loss if too many.
+
+    The function returned takes that share of each attribute.
+    """
+    profile, member = problem.profiles
+    if len(member) * len(strategies) > _PAIRS:
+        return lambda _: by_mean_loss(problem, strategies)
+    live = np.zeros((len(member), len(strategies)), dtype=np.bool_)
+    kept = np.empty(live.shape)
+    for number, strategy in enumerate(strategies.tolist()):
+        kept[:, number] = problem.kept(problem.codes[member], strategy)
+        live[profile[_large(problem, strategy, len(strategies))], number] = True
+    return lambda bias: _by_value(problem, strategies, kept, live, bias)
+
+
+def _large(problem: RemainderProblem, strategy: int, strategies: int) -> Ints:
+    """Rows whose cell has enough people, or all of them where these are too many to be asked."""
+    rows = np.arange(len(problem.codes))
+    if len(rows) * strategies > _ASKED:
+        return rows
+    cell, many = problem.cells(rows, strategy)
+    return rows[(np.bincount(cell, problem.counts, many) >= problem.least)[cell]]
 
 
 def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:
@@ -34,41 +57,39 @@ def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:
     general = problem.lattice.nodes[strategies].sum(axis=1)
     order = strategies[np.lexsort((strategies, -general, problem.mean_loss[strategies]))]
 
-    def events(node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
-        rows = np.arange(len(node)) if everybody else np.flatnonzero(node == UNPLACED)
+    def events(done: Bools) -> Iterator[tuple[int, Ints, float]]:
+        rows = np.flatnonzero(~done)
         for strategy in order.tolist():
-            yield strategy, rows
-            if not everybody:
-                rows = rows[node[rows] == UNPLACED]
+            yield strategy, rows, np.inf
+            rows = rows[~done[rows]]
 
     return events
 
 
-def _by_value(problem: RemainderProblem, strategies: Ints, bias: Floats) -> CellOrder:
+def _by_value(problem: RemainderProblem, strategies: Ints, kept: Floats, live: Bools, bias: Floats) -> CellOrder:
     profile, member = problem.profiles
-    added = np.round(problem.mean_losses[strategies] @ bias, 9)
-    value = np.column_stack([problem.kept(problem.codes[member], int(node)) for node in strategies]) + added
+    who, which = np.nonzero(live)
+    value = kept[who, which] + np.round(problem.mean_losses[strategies] @ bias, 9)[which]
     bucket = np.floor(value / STEP + 1e-9).astype(np.int64)
     general = problem.lattice.nodes[strategies].sum(axis=1)
-    rank = ((bucket.max() - bucket) * (general.max() + 1) + general.max() - general) * len(strategies)
-    rank = (rank + np.arange(len(strategies))).ravel()
+    rank = (bucket.max(initial=0) - bucket) * (general.max() + 1) + (general.max() - general)[which]
+    rank = rank * len(strategies) + which
     order = np.argsort(rank, kind="stable")
-    who, which = np.divmod(order, len(strategies))
+    who, which = who[order], which[order]
     starts = np.flatnonzero(np.diff(rank[order], prepend=-1))
 
-    def events(node: Ints, *, everybody: bool) -> Iterator[tuple[int, Ints]]:
-        rows = np.arange(len(node)) if everybody else np.flatnonzero(node == UNPLACED)
-        rows, bounds = _by_profile(rows, profile, len(member))
+    def events(done: Bools) -> Iterator[tuple[int, Ints, float]]:
+        rows, bounds = _by_profile(np.flatnonzero(~done), profile, len(member))
         left = len(rows)
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(which)], strict=True):
-            if not everybody and left < _COMPACTED * len(rows):
-                rows, bounds = _by_profile(rows[node[rows] == UNPLACED], profile, len(member))
+            if left < _COMPACTED * len(rows):
+                rows, bounds = _by_profile(rows[~done[rows]], profile, len(member))
             own = who[start:end]
             found = rows[_runs(bounds[own], bounds[own + 1] - bounds[own])]
-            unplaced = found[node[found] == UNPLACED]
-            if len(unplaced):
-                yield int(strategies[which[start]]), found if everybody else unplaced
-                left -= int(np.count_nonzero(node[unplaced] != UNPLACED))
+            found = found[~done[found]]
+            if len(found):
+                yield int(strategies[which[start]]), found, float(kept[own[0], which[start]])
+                left -= int(np.count_nonzero(done[found]))
 
     return events
 

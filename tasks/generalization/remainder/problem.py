@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.generalization.kanonymity.classes import Bools, Floats, Half, Ints, compact, fold, half_of
+from tasks.generalization.problem import Problem, all_attacked, safe_people
 from tasks.microdata.cube import Lattice, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.tuples import Tuples
 
 Admissible = Callable[[Ints, Ints, int, Ints], Bools]
 """Whether each of some classes may be released: rows, class of each (from 0), number of classes, strategy of each."""
@@ -35,6 +39,12 @@ class RemainderProblem:
     """Least people or records of a class."""
     admissible: Admissible | None = None
     """Further demands on a class."""
+    records: Floats | None = None
+    """Records of the file in each row, where a class needs some."""
+    least_records: int = 0
+    """Least records of a class that has any."""
+    factors: Floats | None = None
+    """What a loss counts for each row and attribute, in the bound alone; once everywhere where not given."""
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -84,12 +94,28 @@ class RemainderProblem:
         left = half_of(codes[:, :middle], self.hierarchies[:middle])
         return left, half_of(codes[:, middle:], self.hierarchies[middle:])
 
+    def enough(self, rows: Ints, classes: Ints, number: int) -> Bools:
+        """Whether classes of some rows, numbered from 0, have the people and records that they need."""
+        large: Bools = np.bincount(classes, self.counts[rows], number) >= self.least
+        if self.records is not None:
+            large &= self.filed(np.bincount(classes, self.records[rows], number))
+        return large
+
+    def filed(self, records: NDArray[Any]) -> Bools:
+        """Whether classes may have these numbers of records."""
+        return np.asarray((records == 0) | (records >= self.least_records))
+
     def kept(self, codes: Codes, node: Ints | int) -> Floats:
         """Share of information that leaf codes keep at a strategy, the same for all or each its own."""
         levels, kept = self.lattice.nodes[node], np.ones(len(codes))
         for axis, lost in enumerate(self.lost):
             kept -= lost[codes[:, axis], levels[..., axis]]
         return kept
+
+    def lost_by(self, rows: Ints, axis: int, level: NDArray[np.integer] | int) -> Floats:
+        """Loss of some rows in an attribute at a level, the same for all or each its own, as the bound counts it."""
+        lost: Floats = self.lost[axis][self.codes[rows, axis], level]
+        return lost if self.factors is None else np.asarray(lost * self.factors[rows, axis])
 
     def kept_by_row(self, node: Ints) -> Floats:
         """Share of information that each row keeps; none where it is in no class."""
@@ -126,3 +152,18 @@ class RemainderProblem:
             there[number[: len(both) - len(rows)]] = True
             found[rows[there[number[len(both) - len(rows) :]]]] = strategy
         return found
+
+
+def remainder_problem(problem: Problem, people: Tuples) -> RemainderProblem:
+    """Classes of people that nobody attacks; StageFailed if even everybody's is."""
+    follower = problem.payoffs
+    if not np.isfinite(follower.safe_group) or safe_people(follower) > people.total:
+        raise all_attacked("no release exists that nobody would attack", follower)
+    axes = zip(problem.loss.by_axis, problem.hierarchies, strict=True)
+    return RemainderProblem(
+        codes=people.codes,
+        counts=people.counts.astype(np.float64),
+        hierarchies=problem.hierarchies,
+        lost=tuple(loss[tree.positions] / problem.loss.maximum for loss, tree in axes),
+        least=safe_people(follower),
+    )

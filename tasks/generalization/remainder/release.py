@@ -4,24 +4,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Floats, Ints, compact
+from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, compact
 from tasks.generalization.remainder.orders import CellOrder
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 
 _GAIN = 1e-9
+_NEAR = 0.1
+"""Share of information that somebody moved for others' sake loses at most."""
 
 
 def released(problem: RemainderProblem, order: CellOrder, start: Ints | None = None) -> Ints:
     """Strategy of each row once an order is gone through; ``start`` has those of rows that are in a class already."""
     node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start.copy()
-    for strategy, rows in order(node, everybody=False):
+    done = node != UNPLACED
+    for strategy, rows, _ in order(done):
         cell, many = problem.cells(rows, strategy)
-        enough = np.bincount(cell, problem.counts[rows], many) >= problem.least
+        enough = problem.enough(rows, cell, many)
         if problem.admissible is not None and enough.any():
-            within = enough[cell]
-            large, (number, many) = rows[within], compact((np.cumsum(enough) - 1)[cell[within]], int(enough.sum()))
+            held = enough[cell]
+            large, (number, many) = rows[held], compact((np.cumsum(enough) - 1)[cell[held]], int(enough.sum()))
             enough[enough] = problem.admissible(large, number, many, np.full(len(large), strategy))
-        node[rows[enough[cell]]] = strategy
+        within = rows[enough[cell]]
+        node[within], done[within] = strategy, True
     return node
 
 
@@ -33,9 +37,12 @@ def released_at_prices(problem: RemainderProblem, order: CellOrder, prices: Floa
     their prices is greater than what the others lose.
     """
     node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start
-    state = _ClassesMade.of(problem, node)
-    for strategy, rows in order(state.node, everybody=True):
-        state.fill(strategy, rows, prices)
+    state, done = _ClassesMade.of(problem, node), np.zeros(len(node), dtype=np.bool_)
+    for strategy, rows, worth in order(done):
+        spare = state.spare(strategy, rows, worth)
+        if start is None:  # a class grows no more once it is made, and never spares whom it cannot spare now
+            done[rows[~spare]] = True
+        state.fill(strategy, rows[spare], prices)
     return state.node
 
 
@@ -51,6 +58,8 @@ class _ClassesMade:
     """Class of each row; 0 is nobody's."""
     size: Floats
     """People of each class, of class 0 without end; zero beyond the classes there are."""
+    filed: Floats
+    """Records of each class, where a class needs some."""
     number: int
     """Classes made so far, class 0 too."""
 
@@ -60,7 +69,17 @@ class _ClassesMade:
         classes, number = problem.classes(node, placed)
         owner[placed] = classes + 1
         size = np.append(np.inf, np.bincount(classes, problem.counts[placed], number))
-        return cls(problem, node.copy(), problem.kept_by_row(node), owner, size, number + 1)
+        filed = np.append(np.inf, np.bincount(classes, _records(problem)[placed], number))
+        return cls(problem, node.copy(), problem.kept_by_row(node), owner, size, filed, number + 1)
+
+    def spare(self, strategy: int, rows: Ints, worth: float) -> Bools:
+        """Whether each of some rows is in no class, in one of the strategy, or in one that can do without it.
+
+        ``worth`` is the share that the row would keep, which must not be far below what it keeps.
+        """
+        able = self.size[self.owner[rows]] - self.problem.counts[rows] >= self.problem.least
+        able &= self.kept[rows] < worth + _NEAR + _GAIN
+        return np.asarray(able | (self.node[rows] == strategy))
 
     def fill(self, strategy: int, rows: Ints, prices: Floats) -> None:
         """Make cells with people left classes, or enlarge those that are.
@@ -68,45 +87,64 @@ class _ClassesMade:
         Whoever is left in a cell that can be a class joins it; people of other classes do where they gain, or where the
         cell needs them and gains more by it, at these prices of the people left, than they lose.
         """
-        counts = self.problem.counts
+        counts, node = self.problem.counts, self.node[rows]
         cell, many = self.problem.cells(rows, strategy)
-        there, own = np.zeros(many, dtype=np.int64), self.node[rows] == strategy
+        there, own = np.zeros(many, dtype=np.int64), node == strategy
         there[cell[own]] = self.owner[rows[own]]
         need = np.where(there > 0, 0.0, float(self.problem.least))
-        left = self.node[rows] == UNPLACED
+        left = node == UNPLACED
         possible = (np.bincount(cell, counts[rows], many) >= need) & (np.bincount(cell, left, many) > 0)
         some = np.flatnonzero(possible[cell] & ~own)
+        if len(some) == 0:
+            return
         rows, cell, left = rows[some], cell[some], left[some]
-        kept = self.problem.kept(self.problem.codes[rows], strategy)
-        loss = np.where(left, prices[rows], self.kept[rows]) - kept
-        spared = self._spared(rows, loss)
-        rows, cell, loss, left = rows[spared], cell[spared], loss[spared], left[spared]
-        without = np.bincount(cell[left], counts[rows[left]], many) >= need
-        taken = _cheapest(cell, np.where(left, -np.inf, loss), counts[rows], need)
-        weights = counts[rows[taken]]
-        gain = np.bincount(cell[taken], -weights * loss[taken], many)
-        good = (np.bincount(cell[taken], weights, many) >= need) & ((gain > _GAIN) | without)
+        weights = counts[rows]
+        loss = np.where(left, prices[rows], self.kept[rows]) - self.problem.kept(self.problem.codes[rows], strategy)
+        gain = -np.bincount(cell[left], (weights * loss)[left], many)
+        need -= np.bincount(cell[left], weights[left], many)
+        others = np.flatnonzero(~left & ((loss < 0) | ((need > 0)[cell] & (weights * loss < gain[cell]))))
+        others = others[self._spared(rows[others], loss[others])]
+        others = others[_cheapest(cell[others], loss[others], weights[others], need)]
+        gain -= np.bincount(cell[others], (weights * loss)[others], many)
+        good = (need <= 0) | ((np.bincount(cell[others], weights[others], many) >= need) & (gain > _GAIN))
+        taken = np.concatenate([np.flatnonzero(left), others])
+        if self.problem.records is not None:
+            before = np.where(there > 0, self.filed[there], 0.0)
+            good &= self.problem.filed(before + np.bincount(cell[taken], self.problem.records[rows[taken]], many))
         taken = taken[good[cell[taken]]]
-        self._move(rows[taken], cell[taken], strategy, there)
+        if len(taken):
+            self._move(rows[taken], cell[taken], strategy, there)
 
     def _spared(self, rows: Ints, loss: Floats) -> Ints:
-        """Places of rows in no class, and of those that their classes can spare together, the cheapest first."""
+        """Places of rows that their classes can spare together, the cheapest first."""
         owner, weights = self.owner[rows], self.problem.counts[rows]
         order = np.lexsort((loss, owner))
+        if self.problem.records is not None:
+            spare, records = (self.filed - self.problem.least_records)[owner], self.problem.records[rows]
+            order = order[(records <= np.maximum(spare, 0))[order]]
+            running = _running(records[order], owner[order])
+            order = order[(running <= spare[order]) | (records[order] == 0)]
         return order[_running(weights[order], owner[order]) <= (self.size - self.problem.least)[owner[order]]]
 
     def _move(self, rows: Ints, cell: Ints, strategy: int, there: Ints) -> None:
         """Put rows into the classes of their cells, opened where they are not there."""
-        weights = self.problem.counts[rows]
+        weights, records = self.problem.counts[rows], _records(self.problem)[rows]
         np.subtract.at(self.size, self.owner[rows], weights)
+        np.subtract.at(self.filed, self.owner[rows], records)
         opened = np.unique(cell[there[cell] == 0])
         there[opened] = self.number + np.arange(len(opened))
         self.number += len(opened)
         if self.number > len(self.size):
-            self.size = np.concatenate([self.size, np.zeros(max(self.number, 1024))])
+            more = np.zeros(max(self.number, 1024))
+            self.size, self.filed = np.concatenate([self.size, more]), np.concatenate([self.filed, more])
         self.owner[rows], self.node[rows] = there[cell], strategy
         np.add.at(self.size, there[cell], weights)
+        np.add.at(self.filed, there[cell], records)
         self.kept[rows] = self.problem.kept(self.problem.codes[rows], strategy)
+
+
+def _records(problem: RemainderProblem) -> Floats:
+    return np.zeros(len(problem.counts)) if problem.records is None else problem.records
 
 
 def _cheapest(cell: Ints, loss: Floats, weights: Floats, need: Floats) -> Ints:

@@ -20,7 +20,13 @@ from tests.support.followers import sequential
 from tests.support.played import table_of
 from tests.support.worlds import PAIR_WORLD, World, worlds
 
-METHODS = (Method.BASIC, Method.NO_ATTACK, Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION)
+METHODS = (
+    Method.BASIC,
+    Method.NO_ATTACK,
+    Method.BASIC_PARTITION,
+    Method.NO_ATTACK_PARTITION,
+    Method.NO_ATTACK_REMAINDER,
+)
 MEBIBYTE = 2**20
 
 
