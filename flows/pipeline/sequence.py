@@ -38,7 +38,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
 
     1. Prepare: read and code data and population, once.
     2. Validate the data. Meanwhile mask numbers, score the records as collected, judge the columns, and generalize for
-       each recipient; all of this is dropped, its errors too, where the data are not valid: no recipient is assessed.
+       each recipient; assess the copy too where there is one recipient and no decoy. All of this is dropped, its errors
+       too, where the data are not valid: nothing that was assessed counts.
     3. Place the decoys of all recipients, if any are asked for.
     4. For each recipient, in parallel: make every assessment of the candidate, compare it with earlier copies in the
        same hand, write the file if the gates are open so far, decide, report. The assessments of a recipient share much
@@ -70,7 +71,12 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
     def generalize() -> tuple[dict[str, Any], dict[str, dict[str, Any]]] | ReleasegateError:
         try:
             with runner.together():
-                return _generalized(run, terms, runner, prepared)
+                shared, made = _generalized(run, terms, runner, prepared)
+                if len(terms.decided) == 1 and terms.decoys is None:
+                    (only,) = terms.decided
+                    made[only] = {**shared, "findings": {}, "failures": [], **made[only]}
+                    _assess(run, only, made[only], assessments, runner)
+                return shared, made
         except ReleasegateError as error:
             return error
 
@@ -96,7 +102,8 @@ def take(run: Run, terms: RunTerms, runner: Runner) -> dict[str, Any]:
         }
         if found.get("generalization") is not None:
             with runner.together():
-                _assess(run, recipient, found, assessments, runner)
+                if not found["findings"] and not found["failures"]:
+                    _assess(run, recipient, found, assessments, runner)
                 if recipient in terms.earlier:
                     others = terms.earlier[recipient]
                     made = {one: generalized.get(one, {}).get("generalization") for one in others["siblings"]}
@@ -193,7 +200,9 @@ def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, 
 def _assess(
     run: Run, recipient: str, found: dict[str, Any], assessments: Sequence[Mapping[str, str]], runner: Runner
 ) -> None:
-    """Add every assessment's finding, or its failure, to ``found``."""
+    """Add every assessment's finding, or its failure, to ``found``; none where the copy could not be generalized."""
+    if found.get("generalization") is None:
+        return
     step(f"assessing the copy for {recipient}")
     copy = _copy(found)
 

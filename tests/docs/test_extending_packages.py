@@ -133,6 +133,6 @@ def test_a_command(tmp_path: Path) -> None:
 
 
 def _report(bundle: Path) -> str:
-    """The text of the determination, before it is drawn."""
-    (page,) = (bundle / "report").glob("*.pdf")
-    return " ".join(page.read_text("utf-8").split())
+    """The text of the determination and of its evidence, before they are drawn."""
+    pages = [*(bundle / "report").glob("*.pdf"), *(bundle / "evidence").glob("*.pdf")]
+    return " ".join(" ".join(page.read_text("utf-8").split()) for page in pages)
