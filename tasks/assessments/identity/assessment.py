@@ -77,7 +77,9 @@ def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:
     """
     table, request, recipient = candidate.index, candidate.request, candidate.recipient
     terms = request.policy.sensitivity
-    game: dict[str, Fact | None] = {"frontier": frontier(table, request, recipient, candidate.generalization)}
+    # What a copy lacks for others' decoys must not show in one point of the grid.
+    made = candidate.generalization if candidate.generalization.withheld is None else None
+    game: dict[str, Fact | None] = {"frontier": frontier(table, request, recipient, made)}
     try:
         if terms.points is not None:
             game["stakes"] = stakes_fact(table, request, recipient, candidate.generalization, candidate.released)
