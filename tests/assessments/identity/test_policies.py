@@ -64,7 +64,7 @@ def test_every_policy_is_there_and_the_recipients_is_marked() -> None:
     fmdp = ["fmdp-partition-basic", "fmdp-partition", "fmdp-remainder"]
     assert list(rows) == [one.name for one in POLICIES]
     assert sorted(rows) == sorted([*(method.value for method in Method), *fmdp])
-    assert [name for name, one in rows.items() if one.chosen] == ["no-attack-partition"]
+    assert [name for name, one in rows.items() if one.chosen] == ["no-attack-remainder"]
     assert all(one.figures is not None and not one.because for one in rows.values())
     assert {name for name, one in rows.items() if one.against != "one-shot"} == set(fmdp)
 
