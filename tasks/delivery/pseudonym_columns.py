@@ -71,11 +71,10 @@ def keep_crosswalk(pseudonyms: Mapping[str, Pseudonyms], decoys: Decoys, scope: 
     """
     if not pseudonyms:
         return None
-    columns = {
-        name: {pseudonym: None if value in of_decoys else value for value, pseudonym in sorted(made.items())}
-        for name, made in pseudonyms.items()
-        for of_decoys in ({decoy[name] for decoy in decoys},)
-    }
+    columns: dict[str, dict[str, str | None]] = {}
+    for name, made in pseudonyms.items():
+        of_decoys = {decoy[name] for decoy in decoys}
+        columns[name] = {one: None if value in of_decoys else value for value, one in made.items()}
     nonce = derive_seed(scope.key_file, scope.release_id, f"crosswalk {scope.recipient}")
     crosswalk = Crosswalk(scope.release_id, scope.recipient, columns)
     return Vault.beside(scope.key_file).write_crosswalk(crosswalk, nonce)

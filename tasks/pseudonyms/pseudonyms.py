@@ -75,7 +75,9 @@ def pseudonyms_of(
         identifier, terms = request.identifier(name), request.attributes[name].pseudonyms
         if identifier not in made:
             made[identifier] = assigned(together[identifier], terms, scope.key(terms, identifier), name)
-    return {name: made[request.identifier(name)] for name in request.pseudonyms}
+    return {
+        name: {value: made[request.identifier(name)][value] for value in values[name]} for name in request.pseudonyms
+    }
 
 
 def assigned(values: Collection[str], terms: PseudonymTerms, key: bytes, column: str) -> dict[str, str]:
