@@ -106,8 +106,8 @@ class CopyReassessment:
             self._note("today's request", f"taken as it was kept; {error.in_one_line()}")
             return "kept, another unreadable", None
         request, made = found.request, then.request
-        kept = (request.quasi_identifiers, request.dataset.record_id)
-        if kept != (made.quasi_identifiers, made.dataset.record_id):
+        kept = (request.quasi_identifiers, request.person_id, request.of_rows)
+        if kept != (made.quasi_identifiers, made.person_id, made.of_rows):
             return "kept, another of other data", None
         return "where it lay" if named is None else "named", found
 

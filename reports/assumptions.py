@@ -48,11 +48,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         f"other released columns ({', '.join(columns) or 'none'}) are assumed not to be available elsewhere together "
         f"with a name{f', except {but}' if but else ''}. Where that is wrong the risk is higher than stated.",
     )
-    yield (
-        "One record a person",
-        "Each record stands for one person, and no two records for the same person. The validation stage checks that "
-        "record keys are unique; it cannot see a person entered under two keys.",
-    )
+    yield "One record a person", _one_record(view)
     yield (
         "Knowledge of the method",
         "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and the "
@@ -64,6 +60,20 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         "assumed to be right: a group that the table overstates is riskier than stated. The file holds "
         f"{numbers.percent(population.sampling_fraction)} as many records as the table has people, and the subjects "
         f"of the file are assumed to belong to that population.{_unfit(population)}",
+    )
+
+
+def _one_record(view: RecordView) -> str:
+    rows = view.record.dataset.rows
+    if rows is None:
+        return (
+            "Each record stands for one person, and no two records for the same person. The validation stage checks "
+            "that record keys are unique; it cannot see a person entered under two keys."
+        )
+    return (
+        f"Rows with the same {rows.person} are of one person, and count as one record; rows with different ones are of "
+        "different people. The validation stage checks that attributes of people are the same in all rows of a person; "
+        "it cannot see a person entered under two names. How many rows a person has is assumed not to be known outside."
     )
 
 

@@ -10,6 +10,7 @@ from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.facts import CombinedFact
+from tasks.assessments.events.facts import EventsFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
@@ -139,6 +140,12 @@ class RecordView(FileView):
         """Values that classes disclose; None where the stage did not finish."""
         fact = self.record.further.get("attribute")
         return None if fact is None else AttributeFact.model_validate(fact)
+
+    @cached_property
+    def events(self) -> EventsFact | None:
+        """Rows of people who can have several; None where each row is a record, or the stage did not finish."""
+        fact = self.record.further.get("events")
+        return None if fact is None else EventsFact.model_validate(fact)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

@@ -25,8 +25,9 @@ from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
+from tasks.microdata.repeated_people import repeated_people
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import DIVISIONS, PARAMETER_OF, Measure, ReleaseRequest, Role
+from tasks.request.model import DIVISIONS, PARAMETER_OF, Attribute, Measure, ReleaseRequest, Role
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -65,6 +66,7 @@ def check(
     loaded, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     document = {
         "records": prepared.data.total,
+        "rows": len(prepared.tuple_of_row),
         "distinct_tuples": len(prepared.data),
         "population": prepared.population.total,
         "validation": validation.model_dump(mode="json"),
@@ -84,7 +86,7 @@ def check(
             if one.findings
         ],
         "unplaced": [one.name for one in checked.columns.unplaced],
-        "unreviewed": list(loaded.with_role(Role.UNREVIEWED)),
+        "unreviewed": list(_unreviewed(loaded)),
         "known": list(known_attributes(loaded, prepared)),
         "notes": list(checked.notes),
     }
@@ -106,6 +108,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
             columns = column_places(loaded.request, prepared, masked)
         notes = (
+            *_people_notes(frame, loaded.request, prepared),
             *_unreviewed_notes(loaded.request),
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
@@ -124,9 +127,22 @@ def _closed(checked: CheckedRequest) -> bool:
     return any(one.measure is Measure.COLUMNS_UNPLACED and unplaced > one.threshold for one in gates)
 
 
+def _unreviewed(request: ReleaseRequest) -> tuple[str, ...]:
+    return tuple(name for name, one in request.attributes.items() if one.role is Role.UNREVIEWED)
+
+
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
-    if unreviewed := request.with_role(Role.UNREVIEWED):
+    if unreviewed := _unreviewed(request):
         yield f"withheld, because nobody has reviewed them: {', '.join(unreviewed)}; give each a role to release it"
+
+
+def _people_notes(frame: pd.DataFrame, request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    for name, values, records in repeated_people(frame, request, prepared):
+        yield (
+            f"can a person have several rows? {name} has {values:,} values in {records:,} records, and those that "
+            "share one share their quasi-identifiers: if so, name it under dataset.person, or groups of rows are taken "
+            "for groups of people"
+        )
 
 
 def _numeral_notes(prepared: Prepared) -> Iterator[str]:
@@ -194,12 +210,14 @@ def _crowd_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
 def _shown(checked: CheckedRequest) -> Iterator[Block]:
     request, prepared, validation = checked.loaded.request, checked.prepared, checked.validation
     columns = (
-        (name, one.role.value, one.type.value, f"{prepared.distinct_values[name]:,}", _levels(prepared, name))
+        (name, _role(one), one.type.value, f"{prepared.distinct_values[name]:,}", _levels(prepared, name))
         for name, one in request.attributes.items()
     )
     yield from table("", ("column", "role", "type", ">distinct", "hierarchy"), columns)
+    persons, n_rows = request.dataset.person, len(prepared.tuple_of_row)
+    counted = "records" if persons is None else f"people, named by {persons}, with {n_rows:,} rows"
     yield (
-        f"\n{prepared.data.total:,} records in {len(prepared.data):,} distinct quasi-identifier tuples; "
+        f"\n{prepared.data.total:,} {counted} in {len(prepared.data):,} distinct quasi-identifier tuples; "
         f"population of {prepared.population.total:,} people"
     )
     for masking in request.masking:
@@ -221,6 +239,10 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
         yield text('<span class="failed">✗</span> {}', column.advice)
     number, (mark, style) = len(validation.checks), ("✗", "failed") if failed else ("✓", "passed")
     yield text(f'<span class="{style}">{mark}</span> {{}} of {{}} checks passed', number - len(failed), number)
+
+
+def _role(attribute: Attribute) -> str:
+    return attribute.role.value + (" of rows" if attribute.of == "row" else "")
 
 
 def _levels(prepared: Prepared, name: str) -> str:

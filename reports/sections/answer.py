@@ -26,8 +26,8 @@ def answer(view: RecordView) -> Paragraph:
         agreement += " with its penalty"
     return Paragraph(
         said(
-            f"{view.cells.part(view.released, view.rows_in)} records in {numbers.integer(record.dataset.columns_out)} "
-            f"columns {leave[record.decision]}.",
+            f"{view.cells.part(view.released, view.rows_in)} {_counted(view)} in "
+            f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
             _who(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
             f"This rests on a population table of {view.cells.count(population.people)} people, on {agreement}, and on "
@@ -35,6 +35,15 @@ def answer(view: RecordView) -> Paragraph:
         ),
         "lead",
     )
+
+
+def _counted(view: RecordView) -> str:
+    """Records, or the people whom they are and their rows."""
+    rows = view.record.dataset.rows
+    if rows is None:
+        return "records"
+    of_all = "" if rows.rows_out is None or view.few_suppressed else f"{numbers.integer(rows.rows_out)} of "
+    return f"people (records) with {of_all}{numbers.integer(rows.rows_in)} rows"
 
 
 def _who(view: RecordView) -> str:

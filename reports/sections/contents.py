@@ -14,6 +14,7 @@ from reports.sections import (
     columns,
     combined,
     decoys,
+    events,
     gates,
     identity,
     linkage,
@@ -82,7 +83,7 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
     yield "threats", "Threat model", threats.threats
     yield "threshold", "Thresholds and their precedents", threats.thresholds
     yield "method", "Method", method.method
-    risks = (
+    risks: tuple[tuple[str, str, Writer], ...] = (
         ("sequential", "Sequential adversary", _part("sequential", view.sequential, sequential.sequential)),
         ("combined", "Identity and attributes in one score", _part("combined", view.combined, combined.combined)),
         ("criteria", "Singling out, linkability, inference", threats.criteria),
@@ -95,6 +96,8 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
         ("columns", "What released columns reveal", _part("columns", view.columns, columns.columns)),
     )
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
+    if view.record.dataset.rows is not None:
+        risks += (("events", "Rows of people", _part("events", view.events, events.events)),)
     attacks = (
         ("transparency", "Transparency", identity.transparency),
         ("linkage", "Record linkage", _part("linkage", view.linkage, linkage.linkage)),

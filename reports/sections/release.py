@@ -102,6 +102,7 @@ def data(view: RecordView) -> Iterator[Block]:
             ("Source and terms", dataset.source),
             ("Records in", f"{view.cells.count(view.rows_in)} in {numbers.integer(dataset.columns_in)} columns"),
             ("Records out", records_out),
+            *_rows(view),
             ("Lineage", _lineage(view)),
             *(delivery_rows(record.delivery) if record.delivery else []),
         ],
@@ -120,6 +121,16 @@ def data(view: RecordView) -> Iterator[Block]:
         ],
         "The population that risk is measured against",
     )
+
+
+def _rows(view: RecordView) -> Iterator[tuple[str, str]]:
+    """Rows in and out where a person can have several; those of few suppressed people are not shown."""
+    rows = view.record.dataset.rows
+    if rows is None:
+        return
+    yield "Rows in", f"{numbers.integer(rows.rows_in)} of the people who are the records, named by {rows.person}"
+    if rows.rows_out is not None:
+        yield "Rows out", HIDDEN if view.few_suppressed else numbers.integer(rows.rows_out)
 
 
 def _misfits(population: PopulationFact) -> str:

@@ -64,6 +64,14 @@ class GateResult(Fact):
     )
 
 
+class FileRowsFact(Fact):
+    """Rows of files in which a person can have several."""
+
+    person: str = Field(description="Column that names the person of each row.")
+    rows_in: int
+    rows_out: int | None = None
+
+
 class DatasetFact(Fact):
     """The file that came in and the one that would be released."""
 
@@ -71,10 +79,11 @@ class DatasetFact(Fact):
     source: str
     source_sha256: Sha256
     output_sha256: Sha256 | None = None
-    rows_in: int
+    rows_in: int = Field(description="Records: people, where a person can have several rows.")
     rows_out: int | None = None
     columns_in: int
     columns_out: int
+    rows: FileRowsFact | None = Field(default=None, description="Rows of the files; None where each is a record.")
 
 
 class KeyFact(Fact):

@@ -153,6 +153,8 @@ class Suggestion:
     role: Role
     reasons: tuple[str, ...]
     theme: Theme | None = None
+    of_row: bool = False
+    """Whether its values differ between the rows of a person."""
 
     @property
     def sensitivity(self) -> float:

@@ -4,21 +4,32 @@ Records appear only as numbers: of their tuple, and of their values in columns t
 the workspace and removed with the run.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
 from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, holds_numbers, numbered_column
+from tasks.microdata.coded import (
+    CodedColumn,
+    Events,
+    Prepared,
+    Register,
+    coded_attributes,
+    holds_numbers,
+    numbered_column,
+)
 from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.fit import check_room
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
+from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.presence import Domains, Presence, Table, presences
 from tasks.microdata.read import is_parquet, read_domains, read_microdata, read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
@@ -45,11 +56,27 @@ class People:
             If a quasi-identifier is missing or outside its hierarchy, or a column whose order counts has values
             without one.
         """
-        part = code_part(
-            frame[list(request.outbound)], self.hierarchies, coded_attributes(request), request.dataset.path
+        persons, names = persons_of(frame, request), list(request.outbound)
+        records, terms = records_of(frame, persons), (self.hierarchies, coded_attributes(request), request.dataset.path)
+        part = code_records(records[names], frame[names], *terms)
+        direct = {name: pd.factorize(records[name]) for name in request.withheld}
+        prepared = self.with_parts([part], part.tuples, direct, request)
+        return prepared if persons is None else self._with_events(prepared, frame, persons, request)
+
+    def _with_events(
+        self, prepared: Prepared, frame: pd.DataFrame, persons: Persons, request: ReleaseRequest
+    ) -> Prepared:
+        """The same with the attributes of rows."""
+        found = {name: pd.factorize(frame[name]) for name in request.of_rows}
+        levels = {name: pd.Index(found[name][1]) for name in request.events}
+        events = Events(
+            persons,
+            {name: numbered_column(request, name, *found[name]) for name in request.events},
+            dict(withheld_columns(request, {name: found[name] for name in found if name not in levels})),
+            tuple(presences(levels, self.domains)),
         )
-        direct = {name: pd.factorize(frame[name]) for name in request.withheld}
-        return self.with_parts([part], part.tuples, direct, request)
+        distinct = {name: len(values) for name, (_, values) in found.items()}
+        return replace(prepared, events=events, distinct_values={**prepared.distinct_values, **distinct})
 
     def with_parts(
         self, parts: Sequence[FilePart], tuples: Tuples, direct: Mapping[str, Factorized], request: ReleaseRequest
@@ -65,7 +92,7 @@ class People:
             tuples,
             self.population,
             joined_records(parts, tuples),
-            {name: found[name] for name in request.attributes},
+            {name: found[name] for name in request.attributes if name in found},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
             self.register,
             numerals=tuple(
@@ -76,6 +103,24 @@ class People:
             withheld=dict(withheld_columns(request, direct)),
             listed=tuple(presences(kept, self.domains)),
         )
+
+
+def code_records(
+    records: pd.DataFrame,
+    rows: pd.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    by_record: Sequence[str],
+    where: str,
+) -> FilePart:
+    """``code_part`` of the records of a file; an error names rows of the file, of which a person has several."""
+    failure: DataError | None = None
+    try:
+        return code_part(records, hierarchies, by_record, where)
+    except DataError as error:
+        failure = error
+    if len(rows) > len(records):
+        code_part(rows, hierarchies, by_record, where)
+    raise failure
 
 
 def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
@@ -101,14 +146,15 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
         If the records are to be counted elsewhere, and cannot be.
     """
     request, missing = loaded.request, loaded.request.dataset.missing
-    if not is_parquet(path):
+    whole = not is_parquet(path)
+    if whole or request.dataset.person is not None:
         if counting.dask is not None:
             raise DataError(
-                "only Parquet can be counted on several machines",
+                "only Parquet with one row a person can be counted on several machines",
                 where=path.name,
-                expected="a Parquet file, which is read a row group at a time",
-                got="another form",
-                fix="export the data as Parquet, or leave --dask out",
+                expected="a Parquet file, which is read a row group at a time, and no dataset.person",
+                got="another form" if whole else "several rows a person",
+                fix="export the data as Parquet, or leave --dask out" if whole else "leave --dask out",
             )
         return prepare(loaded, read_microdata(path, request))
     cut, people = pieces(path, request), read_people(loaded)
@@ -196,7 +242,7 @@ def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], p
 
 def save(prepared: Prepared, path: Path) -> None:
     """Keep the codes between the stages of a run."""
-    register, columns = prepared.register, prepared.columns.values()
+    register, columns, events = prepared.register, prepared.columns.values(), prepared.events
     about = {
         "labels": {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()},
         "distinct_values": prepared.distinct_values,
@@ -205,6 +251,12 @@ def save(prepared: Prepared, path: Path) -> None:
         "numerals": prepared.numerals,
         "withheld": list(prepared.withheld),
         "listed": [asdict(one) for one in prepared.listed],
+        "events": events
+        and {
+            "columns": list(events.columns),
+            "withheld": list(events.withheld),
+            "listed": [asdict(one) for one in events.listed],
+        },
     }
     save_arrays(
         path,
@@ -214,11 +266,36 @@ def save(prepared: Prepared, path: Path) -> None:
         **{f"{name}_data": array for name, array in vars(prepared.data).items()},
         **{f"{name}_population": array for name, array in vars(prepared.population).items()},
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
-        **{f"codes_{place}": column.codes for place, column in enumerate(columns)},
-        **{f"weights_{place}": column.weights for place, column in enumerate(columns)},
-        **{f"places_{place}": column.places for place, column in enumerate(columns) if column.places is not None},
-        **{f"withheld_{place}": codes for place, codes in enumerate(prepared.withheld.values())},
+        **_arrays_of("", columns, prepared.withheld),
+        **({} if events is None else _arrays_of("event_", events.columns.values(), events.withheld)),
+        **({} if events is None else {"person_of_row": events.of_row}),
     )
+
+
+def _arrays_of(
+    prefix: str, columns: Collection[CodedColumn], withheld: Mapping[str, Codes]
+) -> dict[str, NDArray[np.generic]]:
+    """Arrays of coded and of withheld columns, by name."""
+    return {
+        **{f"{prefix}codes_{place}": column.codes for place, column in enumerate(columns)},
+        **{f"{prefix}weights_{place}": column.weights for place, column in enumerate(columns)},
+        **{f"{prefix}places_{at}": column.places for at, column in enumerate(columns) if column.places is not None},
+        **{f"{prefix}withheld_{place}": codes for place, codes in enumerate(withheld.values())},
+    }
+
+
+def _columns_in(
+    arrays: Mapping[str, Any], prefix: str, about: Mapping[str, Any]
+) -> tuple[dict[str, CodedColumn], dict[str, Codes], tuple[Presence, ...]]:
+    """What ``_arrays_of`` made, and the columns that tables of people have."""
+    columns = {
+        name: CodedColumn(
+            arrays[f"{prefix}codes_{place}"], arrays[f"{prefix}weights_{place}"], arrays.get(f"{prefix}places_{place}")
+        )
+        for place, name in enumerate(about["columns"])
+    }
+    withheld = {name: arrays[f"{prefix}withheld_{place}"] for place, name in enumerate(about["withheld"])}
+    return columns, withheld, tuple(Presence(**one) for one in about["listed"])
 
 
 def load(path: Path) -> Prepared:
@@ -234,6 +311,10 @@ def load(path: Path) -> Prepared:
             Tuples(*(arrays[f"{name}_{kind}"] for name in ("codes", "counts", "keys")))
             for kind in ("data", "population")
         )
+        columns, withheld, listed = _columns_in(arrays, "", about)
+        events = about["events"] and Events(
+            Persons(arrays["person_of_row"]), *_columns_in(arrays, "event_", about["events"])
+        )
         return Prepared(
             {
                 name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
@@ -243,12 +324,10 @@ def load(path: Path) -> Prepared:
             population,
             arrays["tuple_of_record"],
             about["distinct_values"],
-            columns={
-                name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"], arrays.get(f"places_{place}"))
-                for place, name in enumerate(about["columns"])
-            },
+            columns=columns,
             register=Register(arrays["listed"], about["register"]) if about["register"] else None,
             numerals=tuple(about["numerals"]),
-            withheld={name: arrays[f"withheld_{place}"] for place, name in enumerate(about["withheld"])},
-            listed=tuple(Presence(**one) for one in about["listed"]),
+            withheld=withheld,
+            listed=listed,
+            events=events,
         )

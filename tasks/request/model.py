@@ -39,6 +39,7 @@ from tasks.request.generalization_policy import (
     KAnonymity,
     SharedRepresentation,
 )
+from tasks.request.longitudinal import is_direct, longitudinal_rules, role_in_words
 from tasks.request.part import (
     Cost,
     Identifier,
@@ -94,7 +95,15 @@ class Dataset(RequestPart):
     path: RelativePath = Field(description="CSV (also .csv.gz) or Parquet, relative to the request.")
     title: Text
     source: Text = Field(description="Where the data come from and under which terms.")
-    record_id: Text = Field(description="Column that names each record once; never released.")
+    record_id: Text = Field(
+        description="Column that names each record once; never released. Where rows have no name of their own, the "
+        "column of “person”."
+    )
+    person: Text | None = Field(
+        default=None,
+        description="Column that names the person of each row, where a person can have several rows. Risks, classes "
+        "and counts are then of people.",
+    )
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
     encoding: Text = "utf-8"
     missing: tuple[str, ...] = Field(default=("",), description="Cells that mean “no value”.")
@@ -163,15 +172,12 @@ class ReleaseRequest(RequestPart):
         ),
         Rule(
             "dataset.record_id must name an attribute with the role “direct identifier”",
-            lambda one: one.dataset.record_id not in one.with_role(Role.DIRECT),
+            lambda one: not is_direct(one, one.dataset.record_id),
             "dataset.record_id",
-            got=lambda one: (
-                f"the role “{one.attributes[one.dataset.record_id].role.value}”"
-                if one.dataset.record_id in one.attributes
-                else "a name that is not among the attributes"
-            ),
+            got=lambda one: role_in_words(one, one.dataset.record_id),
             fix="name the column that numbers the records and give it that role",
         ),
+        *longitudinal_rules(),
         Rule(
             "at least one attribute must be a quasi-identifier",
             lambda one: not one.quasi_identifiers,
@@ -487,17 +493,37 @@ class ReleaseRequest(RequestPart):
 
     @property
     def outbound(self) -> tuple[str, ...]:
-        """Names of the columns that may be released, in the order of the request."""
-        return tuple(name for name, attribute in self.attributes.items() if not attribute.role.withheld)
+        """Names of the attributes of people that may be released, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if one.of == "person" and not one.role.withheld)
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """Names of the columns that are never released, in the order of the request."""
-        return tuple(name for name, attribute in self.attributes.items() if attribute.role.withheld)
+        """Names of the attributes of people that are never released, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if one.of == "person" and one.role.withheld)
+
+    @property
+    def of_rows(self) -> tuple[str, ...]:
+        """Names of the attributes that may differ between the rows of a person; none where each person has one row."""
+        return tuple(name for name, one in self.attributes.items() if one.of == "row")
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Names of the attributes of rows that may be released, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if one.of == "row" and not one.role.withheld)
+
+    @property
+    def delivered(self) -> tuple[str, ...]:
+        """Names of the columns of a delivered file, in the order of the request: of people, and of rows."""
+        return tuple(name for name, attribute in self.attributes.items() if not attribute.role.withheld)
+
+    @property
+    def person_id(self) -> str:
+        """Name of the column that names the person of each row."""
+        return self.dataset.person or self.dataset.record_id
 
     def with_role(self, role: Role) -> tuple[str, ...]:
-        """Names of the attributes with a role, in the order of the request."""
-        return tuple(name for name, attribute in self.attributes.items() if attribute.role is role)
+        """Names of the attributes of people with a role, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if one.of == "person" and one.role is role)
 
     def recipient(self, recipient_id: str) -> Recipient:
         """The recipient with this id; KeyError where there is none."""

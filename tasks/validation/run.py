@@ -130,7 +130,7 @@ def _result(
         expectation=check.expectation,
         column=check.column,
         passed=passed,
-        checked=len(table.columns) if whole else len(tables.file.frame),
+        checked=len(table.columns) if whole else tables.file.people if check.of_people else len(tables.file.frame),
         failed=int(failed.sum()),
     )
     return fact, () if whole or passed else tuple(np.flatnonzero(failed)[:MOST_POSITIONS].tolist())

@@ -161,6 +161,7 @@ def combine(
         sensitivities={
             name: given.attribute
             for name, given in (sensitivities(request) | group_sensitivities(request, prepared.hierarchies)).items()
+            if name in request.outbound
         },
         known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
         initial=initial,
