@@ -95,9 +95,9 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
         ("attribute", "What classes disclose", _part("attribute", view.attribute, attribute.attribute)),
         ("columns", "What released columns reveal", _part("columns", view.columns, columns.columns)),
     )
-    yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     if view.record.dataset.rows is not None:
         risks += (("events", "Rows of people", _part("events", view.events, events.events)),)
+    yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     attacks = (
         ("transparency", "Transparency", identity.transparency),
         ("linkage", "Record linkage", _part("linkage", view.linkage, linkage.linkage)),
