@@ -25,9 +25,14 @@ def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, Encod
     quasi = [columns[one.profile.name].codes for one in suggestions if one.role is Role.QUASI]
     if not quasi:
         return None
-    asked = [one.profile for one in suggestions if one.role is not Role.QUASI]
-    asked = [one for one in asked if 1 < one.distinct < one.records and not one.missing]
     tuples, members = fold(np.column_stack(quasi))
+    # What merely follows from quasi-identifiers has no more values than they have.
+    asked = [
+        one.profile
+        for one in suggestions
+        if one.role is Role.DIRECT or (one.role is not Role.QUASI and one.profile.distinct > len(members))
+    ]
+    asked = [one for one in asked if 1 < one.distinct < one.records and not one.missing]
     most = np.bincount(tuples, minlength=len(members)).max(initial=0)
     for column in sorted(asked, key=lambda one: -one.distinct):
         again = agreeing(columns[column.name].codes, tuples)

@@ -1,6 +1,7 @@
 """Releases of files with several rows a person: people are counted, and rows leave with their people."""
 
 import csv
+import json
 import shutil
 from collections import Counter
 from datetime import timedelta
@@ -19,9 +20,12 @@ from flows.reassessing_copy import AS_ASKED
 from reports.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.events.facts import EventsFact
-from tasks.core.errors import StageFailed
+from tasks.core.errors import DataError, StageFailed
 from tasks.decision.record import DecisionRecord, Verdict
+from tasks.microdata.counting import Counting
+from tasks.microdata.prepared import prepare_file
 from tasks.reassessment.record import TodaysVerdict
+from tasks.request.load import load_request
 from tests.flows.test_last_check import assert_nothing_left, exchange_before_hashing, exchanged
 from tests.support.longitudinal_world import COLUMNS, PERSON, ask_for_visits, make_visits, visit_rows
 from tests.support.search import files_holding
@@ -327,3 +331,57 @@ def test_one_row_a_person_gives_the_figures_of_a_file_without_persons(tmp_path: 
 def test_the_record_of_persons_is_a_valid_record(made: tuple[World, Outcome]) -> None:
     record = made[1].records[0]
     assert DecisionRecord.model_validate_json(record.model_dump_json()) == record
+
+
+def test_rows_without_a_name_of_their_own_and_parquet(tmp_path: Path, engine: Any) -> None:
+    """The column of the person stands for the record id, which is not unique then; the file is Parquet."""
+    world = make_visits(tmp_path / "world")
+    frame = pd.read_csv(world.data, dtype=str, keep_default_na=False).drop(columns="record_id")
+    frame.to_parquet(world.folder / "data.parquet")
+    document = merged(PERSON, {"dataset": {"record_id": "patient", "path": "data.parquet"}})
+    world.ask(**document)
+    text = json.loads(world.request.read_text())
+    del text["attributes"]["record_id"]
+    world.request.write_text(json.dumps(text))
+    (record,) = world.run(engine).records
+    assert record.decision is Verdict.APPROVED, record.reasons
+    assert record.dataset.rows is not None
+    assert (record.dataset.rows_out, record.dataset.rows.rows_out) == (240, len(frame))
+
+
+def test_copies_in_one_hand_are_laid_beside_each_other_by_people(tmp_path: Path, engine: Any) -> None:
+    """The later copy is finer in some cells; both are of the same 240 people, who are compared once each."""
+    world = make_visits(tmp_path / "world", policy={"generalization": {"method": "no-attack-partition"}})
+    world.run(engine)
+    ask_for_visits(world, title="Again", policy={"generalization": {"method": "no-attack-remainder"}})
+    (record,) = world.run(engine, clock=lambda: NOW + timedelta(days=3)).records
+    assert record.earlier is not None
+    (copy,) = record.earlier.judged
+    assert copy.shares_people
+    assert not copy.cannot
+    assert record.earlier.figures["transparent.maximum_risk"] >= (
+        record.risk.transparent.maximum_risk if record.risk else 0
+    )
+
+
+def test_a_coalition_sees_what_the_finer_copy_discloses_of_rows(tmp_path: Path, engine: Any) -> None:
+    """Recipients who pool copies are judged by the rows of the classes that are left to them."""
+    world = make_visits(tmp_path / "world")
+    ask_for_visits(
+        world,
+        recipients=[recipient("university"), recipient("archive", method="no-attack-partition")],
+        policy={"generalization": {"collusion": {"recipients": "all"}}},
+    )
+    for record in world.run(engine).records:
+        fact = EventsFact.model_validate(record.further["events"])
+        (gate,) = (one for one in record.gates if one.id == "attribute.disclosed_share")
+        assert gate.measured == fact.figures["attribute.disclosed_share"]
+        assert fact.figures["attribute.maximum_rise"] >= max(one.informed_rise for one in fact.columns) - 1e-12
+
+
+def test_the_file_of_rows_cannot_be_counted_elsewhere(tmp_path: Path) -> None:
+    world = make_visits(tmp_path / "world")
+    loaded = load_request(world.request)
+    with pytest.raises(DataError, match="one row a person") as caught:
+        prepare_file(loaded, world.data, Counting(tmp_path, "tcp://127.0.0.1:1"))
+    assert "--dask" in caught.value.fix

@@ -50,9 +50,13 @@ def histories(events: Events, name: str) -> Codes:
     codes = events.columns[name].codes.astype(np.int64)
     span = int(codes.max(initial=0)) + 1
     person, value = np.divmod(np.unique(events.of_row * span + codes), span)
-    parts = np.split(value, np.flatnonzero(np.diff(person)) + 1)
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(part.tobytes(), len(numbers)) for part in parts])
+    lengths = np.bincount(person)
+    starts, numbers = np.cumsum(lengths) - lengths, np.zeros(len(lengths), dtype=np.int64)
+    for place in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > place)
+        key = numbers[longer] * span + value[starts[longer] + place]
+        numbers[longer] = np.unique(key, return_inverse=True)[1]
+    return np.unique(np.column_stack([lengths, numbers]), axis=0, return_inverse=True)[1].ravel()
 
 
 def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
@@ -108,7 +112,8 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
         if pairs:
             released = dict(column_table(request, prepared, masked).released)
             if prepared.events is not None:
-                released |= {name: histories(prepared.events, name) for name in prepared.events.columns}
+                needed = {name for names, _ in pairs for name in names} & prepared.events.columns.keys()
+                released |= {name: histories(prepared.events, name) for name in sorted(needed)}
             figures = whole_row_figures(candidate, pairs, released)
             fact = fact.model_copy(update={"whole_row": {name.value: figure for name, figure in figures.items()}})
         return Finding(fact, {Measure.COLUMNS_UNPLACED: float(len(fact.unplaced))})
