@@ -68,12 +68,25 @@ def _one_record(view: RecordView) -> str:
     if rows is None:
         return (
             "Each record stands for one person, and no two records for the same person. The validation stage checks "
-            "that record keys are unique; it cannot see a person entered under two keys."
+            f"that record keys are unique; it cannot see a person entered under two keys.{_repeated(view)}"
         )
     return (
         f"Rows with the same {rows.person} are of one person, and count as one record; rows with different ones are of "
         "different people. The validation stage checks that attributes of people are the same in all rows of a person; "
-        "it cannot see a person entered under two names. How many rows a person has is assumed not to be known outside."
+        "it cannot see a person entered under two names. How many rows a person has is assumed not to be known "
+        f"outside.{_repeated(view)}"
+    )
+
+
+def _repeated(view: RecordView) -> str:
+    """Sentence on columns that seem to name people with several records; empty where there is none."""
+    found = [one for one in view.record.validation.observed if one.id.startswith("repeated person/")]
+    if not found:
+        return ""
+    columns = listed(f"{one.column} ({view.cells.count(one.records)} records)" for one in found)
+    return (
+        f" Records share the quasi-identifiers with an earlier record of the same {columns}, as several rows of one "
+        "person do: if they are, the risk is higher than stated."
     )
 
 

@@ -108,7 +108,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
             columns = column_places(loaded.request, prepared, masked)
         notes = (
-            *_people_notes(frame, loaded.request, prepared),
+            *_people_notes(frame, loaded.request),
             *_unreviewed_notes(loaded.request),
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
@@ -136,12 +136,12 @@ def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
         yield f"withheld, because nobody has reviewed them: {', '.join(unreviewed)}; give each a role to release it"
 
 
-def _people_notes(frame: pd.DataFrame, request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
-    for name, values, records in repeated_people(frame, request, prepared):
+def _people_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:
+    for one in repeated_people(frame, request):
         yield (
-            f"can a person have several rows? {name} has {values:,} values in {records:,} records, and those that "
-            "share one share their quasi-identifiers: if so, name it under dataset.person, or groups of rows are taken "
-            "for groups of people"
+            f"can a person have several rows? {one.column} has {one.values:,} values in {one.records:,} records, and "
+            "those that share one share their quasi-identifiers: if so, name it under dataset.person, or groups of "
+            "rows are taken for groups of people"
         )
 
 

@@ -48,6 +48,11 @@ def made(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[World, 
     return world, outcome
 
 
+def shown_of(record: DecisionRecord) -> str:
+    view = RecordView(record)
+    return repr(determination_sections(view)) + repr(evidence_sections(view))
+
+
 def delivered(outcome: Outcome) -> pd.DataFrame:
     path = outcome.bundle / "delivery" / "university" / "data.csv"
     return pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -75,9 +80,11 @@ def test_names_of_people_and_rows_stay(made: tuple[World, Outcome]) -> None:
 
 
 def test_record_and_reports_state_people_and_rows(made: tuple[World, Outcome]) -> None:
-    view = RecordView(made[1].records[0])
-    shown = repr(determination_sections(view)) + repr(evidence_sections(view))
-    assert f"people (records) with {view.record.dataset.rows.rows_in:,} rows" in shown or "rows in 7 columns" in shown
+    record = made[1].records[0]
+    shown = shown_of(record)
+    assert record.dataset.rows is not None
+    assert f"of {record.dataset.rows.rows_in:,} rows in 7 columns leave" in shown
+    assert f"('Rows in', '{record.dataset.rows.rows_in:,} of the people" in shown
     assert "Rows with the same patient are of one person" in shown
     assert "Every figure of this document counts people, not rows" in shown
     assert "no two records for the same person" not in shown
@@ -154,6 +161,9 @@ def test_sixty_patients_with_ten_visits_each_are_no_classes_of_ten(sixty: World,
     assert wrong.risk is not None
     assert wrong.risk.residual.smallest_class == 10
     assert wrong.decision is Verdict.APPROVED
+    (seen,) = (one for one in wrong.validation.observed if one.id.startswith("repeated person/"))
+    assert (seen.column, seen.records) == ("patient", 540)
+    assert "of the same patient (540 records), as several rows of one person do" in shown_of(wrong)
 
     sixty.ask(**merged(PERSON, AS_COLLECTED))
     told = releasegate("check", sixty.request, "--json")
@@ -164,6 +174,7 @@ def test_sixty_patients_with_ten_visits_each_are_no_classes_of_ten(sixty: World,
     assert (right.risk.residual.classes, right.risk.residual.smallest_class) == (57, 1)
     assert right.risk.residual.prosecutor.maximum == 1.0
     assert right.decision is Verdict.BLOCKED
+    assert "as several rows of one person do" not in shown_of(right)
     assert [gate.id for gate in right.gates if not gate.passed] == ["prosecutor.maximum_risk"]
 
 

@@ -112,7 +112,7 @@ class TestRepeatedPeople:
             names = changed("attributes", "person", to={"role": "direct identifier"})
             loaded = tiny_request(tmp_path, names, *changes, data=data, population=POPULATION)
             frame = read_microdata(tmp_path / "data.csv", loaded.request)
-            return list(repeated_people(frame, loaded.request, prepare(loaded, frame)))
+            return [(one.column, one.values, one.records) for one in repeated_people(frame, loaded.request)]
 
         return found
 
@@ -125,10 +125,15 @@ class TestRepeatedPeople:
         )
         assert of_rows(data=HEAD + wards) == []
 
+    def test_a_person_column_that_names_rows_does_not_hide_another(self, of_rows) -> None:
+        """Whoever declares the number of the visit as the person is asked about the patient all the same."""
+        rows = changed("dataset", "person", to="id")
+        assert of_rows(rows, data=MANY) == [("person", 4, 12)]
+
     def test_nothing_where_the_person_is_declared(self, tmp_path: Path) -> None:
         loaded = tiny_request(tmp_path, visits, data=ROWS)
         frame = read_microdata(tmp_path / "data.csv", loaded.request)
-        assert list(repeated_people(frame, loaded.request, prepare(loaded, frame))) == []
+        assert [(one.column, one.values, one.records) for one in repeated_people(frame, loaded.request)] == []
 
 
 HEAD = "id,person,zip,age,sex,diagnosis\n"
