@@ -68,7 +68,8 @@ class IdentityAssessment(Assessment[IdentityFact]):
 
     def intervals(self, fact: IdentityFact) -> Mapping[Measure, tuple[Interval, int | None]]:
         """Intervals of estimates from a sample, and of the probability that the gates pass under uncertain terms."""
-        return {**sample_intervals(fact.risk.sample), **gate_intervals(fact.risk.uncertainty)}
+        alone = None if fact.risk.coalitions else fact.risk.sample  # else the figure may be a coalition's
+        return {**sample_intervals(alone), **gate_intervals(fact.risk.uncertainty)}
 
 
 def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:
