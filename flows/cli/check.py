@@ -1,6 +1,6 @@
 """``releasegate check``: validate request and data, release nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,15 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.microdata.repeated_people import repeated_people
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import DIVISIONS, PARAMETER_OF, Attribute, Measure, ReleaseRequest, Role
+from tasks.request.model import (
+    DIVISIONS,
+    PARAMETER_OF,
+    Attribute,
+    Measure,
+    PopulationBasis,
+    ReleaseRequest,
+    Role,
+)
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -113,7 +121,8 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
             *_numeral_notes(prepared),
-            *_misfit_notes(prepared),
+            *_population_notes(loaded.request, prepared),
+            *_misfit_notes(prepared, loaded.request.population.lacks),
             *_class_notes(loaded.request, prepared),
             *_decoy_notes(loaded.request, frame),
             *_crowd_notes(loaded.request, prepared),
@@ -153,11 +162,36 @@ def _numeral_notes(prepared: Prepared) -> Iterator[str]:
         )
 
 
-def _misfit_notes(prepared: Prepared) -> Iterator[str]:
+def _misfit_notes(prepared: Prepared, lacks: Collection[str]) -> Iterator[str]:
     for column, share in misfits(prepared.data, prepared.population, prepared.hierarchies).items():
+        if column in lacks:
+            continue
         yield (
             f"{column} is distributed otherwise than in the population: at least {share:.0%} of the records would need "
             "another value"
+        )
+
+
+def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    """What follows where people are not counted in a table with all quasi-identifiers."""
+    population, records = request.population, prepared.data.total
+    if population.basis is PopulationBasis.FILE:
+        yield (
+            f"the file is its own population of {records:,} people, and others know who is in it: the people of a "
+            "class are its records. If the file is a sample of more people, state population.size; no figure gets worse"
+        )
+    elif population.basis is PopulationBasis.SAMPLE:
+        people = population.people(records) or records
+        yield (
+            f"the file is taken to be a random sample of {records / people:.2%} of {people:,} people. Gates judge the "
+            "records of a class as its people, which are no more than in the population; only estimated.maximum_risk, "
+            "estimated.mean_risk, estimated.unique_share and singling_out.population_share rest on the size and on the "
+            "sample being random"
+        )
+    elif population.lacks:
+        yield (
+            f"the population table lacks {', '.join(population.lacks)}: released classes that tell one of these hold "
+            "the file's people alone; those that tell none hold the table's"
         )
 
 

@@ -19,13 +19,14 @@ from reports.document import (
     text,
 )
 from reports.methods import method_text, treatment_text
+from reports.population import basis
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
 from reports.statements import enrolled
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest
 from tasks.decision.record import DeliveryFact, PopulationFact
-from tasks.request.model import Role
+from tasks.request.model import PopulationBasis, Role
 
 
 def context(view: RecordView) -> Iterator[Block]:
@@ -111,6 +112,7 @@ def data(view: RecordView) -> Iterator[Block]:
     yield Facts(
         [
             ("Source", f"{population.source}{enrolled(population.enrolled)}"),
+            *([] if population.basis is PopulationBasis.TABLE else [("Counted in", basis(population))]),
             (
                 "People",
                 f"{view.cells.count(population.people)} in {numbers.integer(population.distinct_tuples)} distinct "
@@ -253,7 +255,9 @@ def conditions(view: RecordView) -> Iterator[Block]:
             "lapses, a register is opened;"
             if sequential
             else None,
-            "a newer or better population table becomes available, or another public source with the same attributes;",
+            "a newer or better population table becomes available, or another public source with the same attributes;"
+            if record.population.basis in {PopulationBasis.TABLE, PopulationBasis.TABLE_AND_FILE}
+            else "a population table becomes available, or another public source with the same attributes;",
             "another release to this recipient, or to one who may share with it, draws on the same people;",
             "the policy, a threshold or the program changes;",
             "an incident, an attempted re-identification or a published attack concerns this kind of data;",
@@ -267,6 +271,14 @@ def conditions(view: RecordView) -> Iterator[Block]:
         "day, and together with all earlier releases of the same people to the recipient. The ledger records each "
         "re-assessment, and a changed verdict is reported; it changes no state."
     )
+
+
+_COUNTED = {
+    PopulationBasis.TABLE: "Population table",
+    PopulationBasis.TABLE_AND_FILE: "Population table",
+    PopulationBasis.FILE: "Population, the source file",
+    PopulationBasis.SAMPLE: "People counted, the source file",
+}
 
 
 def reproduction(view: RecordView) -> Iterator[Block]:
@@ -292,7 +304,7 @@ def reproduction(view: RecordView) -> Iterator[Block]:
             ("Request", digest_text(record.request_sha256)),
             ("Policy", digest_text(record.policy.sha256)),
             ("Source file", digest_text(dataset.source_sha256)),
-            ("Population table", digest_text(record.population.sha256)),
+            (_COUNTED[record.population.basis], digest_text(record.population.sha256)),
             ("Output file", digest_text(dataset.output_sha256) if dataset.output_sha256 else "none was made"),
             ("Validation result", digest_text(record.validation.evidence_sha256)),
             *(

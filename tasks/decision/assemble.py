@@ -215,7 +215,7 @@ def assemble(
         gates += (stages_gate(stages, _finished(findings)), _rescored(findings))
     elif findings.failures:
         gates += (stages_gate(stages, _finished(findings)),)
-    output = findings.output
+    output, size = findings.output, request.population.people(findings.prepared.data.total)
     verdict, reasons = decide(
         gates,
         request.policy.review.required,
@@ -252,12 +252,16 @@ def assemble(
             sha256=circumstances.population_sha256,
             people=findings.prepared.population.total,
             distinct_tuples=len(findings.prepared.population),
-            sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+            sampling_fraction=findings.prepared.data.total / (size or findings.prepared.population.total),
+            basis=request.population.basis,
+            lacks=request.population.lacks,
+            size=size,
             misfits=tuple(
                 MisfitFact(column=column, share=share)
                 for column, share in misfits(
                     findings.prepared.data, findings.prepared.population, findings.prepared.hierarchies
                 ).items()
+                if column not in request.population.lacks
             ),
             enrolled=circumstances.enrolments.get("population"),
         ),
