@@ -44,6 +44,8 @@ from tasks.decision.record import (
     NotAssessed,
     PolicyFact,
     PopulationFact,
+    PseudonymFact,
+    PseudonymsFact,
     RecipientFact,
     ValidationFact,
 )
@@ -73,6 +75,7 @@ class Output:
     figures: dict[str, float] | None
     statistics: StatisticsFact | None = None
     delivery: DeliveryFact | None = None
+    crosswalk: Sha256 | None = None
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,7 @@ def assemble(
             rows_in=findings.prepared.data.total,
             rows_out=output.rows if output else None,
             columns_in=len(request.attributes),
-            columns_out=len(request.outbound),
+            columns_out=len(request.delivered),
         ),
         delivery=output.delivery if output else None,
         population=PopulationFact(
@@ -256,6 +259,7 @@ def assemble(
         fields=findings.identity.fields if findings.identity else _fields_as_declared(request, findings.prepared),
         validation=findings.validation,
         masking=findings.masking,
+        pseudonyms=_pseudonyms(request, findings),
         risk=findings.risk,
         utility=findings.fact(UTILITY),
         further=findings.further,
@@ -330,6 +334,26 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
     )
 
 
+def _pseudonyms(request: ReleaseRequest, findings: Findings) -> PseudonymsFact | None:
+    if not request.pseudonyms:
+        return None
+    prepared, columns = findings.prepared, list[PseudonymFact]()
+    for name in request.pseudonyms:
+        terms = request.attributes[name].pseudonyms
+        columns.append(
+            PseudonymFact(
+                column=name,
+                format=terms.format.value,
+                project=terms.project,
+                identifier=request.identifier(name),
+                repeats=prepared.distinct_values[name] < prepared.data.total,
+            )
+        )
+    return PseudonymsFact(
+        columns=tuple(columns), crosswalk_sha256=findings.output.crosswalk if findings.output else None
+    )
+
+
 def _recipient_fact(recipient: Recipient) -> RecipientFact:
     payoffs = payoffs_of(recipient)
     stakes = {name: getattr(payoffs, name) for name in ("benefit", "loss", "gain", "cost")}
@@ -344,7 +368,7 @@ def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[Fi
             name,
             attribute,
             prepared.distinct_values[name],
-            treatment=attribute.role.treatment or "not released",
+            treatment=attribute.treatment or "not released",
         )
         for name, attribute in request.attributes.items()
     )

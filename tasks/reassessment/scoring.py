@@ -245,6 +245,7 @@ def _masked(delivered: Delivered, request: ReleaseRequest, frame: pd.DataFrame, 
 def _output(delivered: Delivered, candidate: Candidate, rows: Rows) -> Output:
     """The file as it was released, and the risk that its bytes carry."""
     request, real, figures = candidate.request, rows >= 0, None
+    pseudonyms = delivered.record.pseudonyms
     if decoys_as_sealed(delivered.source, delivered.decoys, real, request):
         figures = figures_of_file(delivered.source, candidate, rows)
     return Output(
@@ -253,6 +254,7 @@ def _output(delivered: Delivered, candidate: Candidate, rows: Rows) -> Output:
         figures=figures,
         statistics=statistics_of_copy(candidate.frame, request, candidate.masked, rows[real], delivered.decoys),
         delivery=delivered.record.delivery,
+        crosswalk=None if pseudonyms is None else pseudonyms.crosswalk_sha256,
     )
 
 

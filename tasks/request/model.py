@@ -23,6 +23,8 @@ from tasks.request.attribute import (
     Masking,
     MaskingName,
     PrefixLevels,
+    PseudonymFormat,
+    PseudonymTerms,
     Role,
     SafeHarborRule,
     SensitivityWeights,
@@ -94,7 +96,7 @@ class Dataset(RequestPart):
     path: RelativePath = Field(description="CSV (also .csv.gz) or Parquet, relative to the request.")
     title: Text
     source: Text = Field(description="Where the data come from and under which terms.")
-    record_id: Text = Field(description="Column that names each record once; never released.")
+    record_id: Text = Field(description="Column that names each record once; its values are never released.")
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
     encoding: Text = "utf-8"
     missing: tuple[str, ...] = Field(default=("",), description="Cells that mean “no value”.")
@@ -162,8 +164,8 @@ class ReleaseRequest(RequestPart):
             fix="give every recipient an id of its own",
         ),
         Rule(
-            "dataset.record_id must name an attribute with the role “direct identifier”",
-            lambda one: one.dataset.record_id not in one.with_role(Role.DIRECT),
+            "dataset.record_id must name an attribute with the role “direct identifier” or “pseudonym”",
+            lambda one: one.dataset.record_id not in (*one.with_role(Role.DIRECT), *one.pseudonyms),
             "dataset.record_id",
             got=lambda one: (
                 f"the role “{one.attributes[one.dataset.record_id].role.value}”"
@@ -171,6 +173,25 @@ class ReleaseRequest(RequestPart):
                 else "a name that is not among the attributes"
             ),
             fix="name the column that numbers the records and give it that role",
+        ),
+        Rule(
+            "pseudonyms of a project are of the column by which copies in one hand are compared",
+            lambda one: _first(
+                (f"attributes.{name}.pseudonym.project", name not in one.compared_by)
+                for name in one.pseudonyms
+                if one.attributes[name].pseudonyms.project is not None
+            ),
+            got="a different column, by which a recipient could join copies that nobody has judged together",
+            fix="name it under dataset.record_id, or remove the project for pseudonyms that are fresh in each release",
+        ),
+        Rule(
+            "columns of one identifier have pseudonyms of one format and one project",
+            lambda one: _first(
+                (f"attributes.{name}.pseudonym", _differs(one, name, one.pseudonyms[:place]))
+                for place, name in enumerate(one.pseudonyms)
+            ),
+            got="terms that differ from those of an earlier column of this identifier",
+            fix="give both columns the same terms, or identifiers of their own",
         ),
         Rule(
             "at least one attribute must be a quasi-identifier",
@@ -262,7 +283,7 @@ class ReleaseRequest(RequestPart):
         Rule(
             "masking takes sensitive or insensitive attributes",
             lambda one: _first((place, name not in one.as_they_are) for name, place in _masked(one)),
-            got="a column with the role “direct identifier”, “quasi-identifier” or “unreviewed”",
+            got="a column with the role “direct identifier”, “quasi-identifier”, “pseudonym” or “unreviewed”",
             fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
         ),
         Rule(
@@ -487,12 +508,36 @@ class ReleaseRequest(RequestPart):
 
     @property
     def outbound(self) -> tuple[str, ...]:
-        """Names of the columns that may be released, in the order of the request."""
+        """Names of the columns whose values may leave, as collected, generalized or masked; in the request's order."""
         return tuple(name for name, attribute in self.attributes.items() if not attribute.role.withheld)
 
     @property
+    def pseudonyms(self) -> tuple[str, ...]:
+        """Names of the columns in whose place pseudonyms leave, in the order of the request."""
+        return self.with_role(Role.PSEUDONYM)
+
+    @property
+    def delivered(self) -> tuple[str, ...]:
+        """Names of the columns of a copy: those that are outbound, and pseudonyms; in the order of the request."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.role.delivered)
+
+    @property
+    def compared_by(self) -> tuple[str, ...]:
+        """Names of the columns by which people of copies in one hand are taken to be the same."""
+        return (self.dataset.record_id,)
+
+    @property
+    def linking(self) -> tuple[str, ...]:
+        """Names of the columns whose pseudonyms may link records of people whom no risk takes together."""
+        return tuple(name for name in self.pseudonyms if name not in self.compared_by)
+
+    def identifier(self, name: str) -> str:
+        """What a column with pseudonyms identifies: columns of one identifier have the same pseudonyms."""
+        return self.attributes[name].pseudonyms.identifier or name
+
+    @property
     def withheld(self) -> tuple[str, ...]:
-        """Names of the columns that are never released, in the order of the request."""
+        """Names of the columns whose values never leave, in the order of the request."""
         return tuple(name for name, attribute in self.attributes.items() if attribute.role.withheld)
 
     def with_role(self, role: Role) -> tuple[str, ...]:
@@ -584,6 +629,15 @@ def _named(terms: SharedRepresentation | CollusionPolicy | None) -> set[str]:
     """Recipients whom terms name by their ids."""
     recipients = () if terms is None or terms.recipients in (None, "all") else terms.recipients
     return {*(recipients or ()), *(getattr(terms, "types", None) or ())}
+
+
+def _differs(request: ReleaseRequest, name: str, before: Iterable[str]) -> bool:
+    """Whether an earlier column has the same identifier, and pseudonyms of another format or project."""
+    own = request.attributes[name].pseudonyms
+    others = [
+        request.attributes[one].pseudonyms for one in before if request.identifier(one) == request.identifier(name)
+    ]
+    return any((other.format, other.project) != (own.format, own.project) for other in others)
 
 
 def _crossing(request: ReleaseRequest) -> bool:

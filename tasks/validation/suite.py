@@ -180,6 +180,8 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
     if column == request.dataset.record_id:
         yield Check("unique", "unique record id", column, "code", "ExpectColumnValuesToBeUnique")
         yield Check("present", "record id present", column, "code", PRESENCE)
+    elif attribute.role is Role.PSEUDONYM:
+        yield Check("present", "identifier present", column, "code", PRESENCE)
     elif rate < 1:
         words = f"missing in at most {_percent(rate)} of records" if rate else "no missing value"
         yield Check("missing rate", words, column, "code", PRESENCE, mostly=_rest(rate), counts_tolerated=True)

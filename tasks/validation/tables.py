@@ -65,7 +65,7 @@ class FileTables:
     @property
     def identifiers(self) -> list[pd.Series]:
         """The direct identifiers, but for categories that are withheld: their words name nobody."""
-        columns = [self.frame[name] for name in self.request.with_role(Role.DIRECT)]
+        columns = [self.frame[name] for role in (Role.DIRECT, Role.PSEUDONYM) for name in self.request.with_role(role)]
         return [one for one in columns if one.nunique() > min(_CATEGORIES, len(one) / _OF_EACH)]
 
     @cached_property
