@@ -12,7 +12,7 @@ import tasks.delivery.write as writing
 from flows.gate import Outcome
 from flows.reassessing import reassess
 from flows.reassessing_copy import TodaysFiles
-from tasks.core.errors import StageFailed
+from tasks.core.errors import StageFailed, TamperingFound
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decoys.vault import Vault
 from tasks.ledger.entry import Event
@@ -215,7 +215,8 @@ def test_two_copies_of_a_project_are_judged_by_the_link_that_pseudonyms_give(wor
     for day, given in enumerate(weights):
         attributes = {name: {"weight": weight} for name, weight in given.items()}
         attributes["record_id"] = {"role": "pseudonym", "pseudonym": {"project": "cohort"}}
-        gates = [{"measure": "journalist.maximum_risk", "at_most": 1, "because": "a small world"}]
+        measures = ("journalist.maximum_risk", "transparent.maximum_risk")
+        gates = [{"measure": measure, "at_most": 1, "because": "a small world"} for measure in measures]
         ask(world, title=f"Day {day}", attributes=attributes, policy={"gates": gates})
         outcome = released(world, engine, day)
         records.append(outcome.records[0])
@@ -250,15 +251,19 @@ def _holds(label: str, value: str) -> bool:
     return label.endswith("s") and value.isdigit() and int(value) // 10 * 10 == int(label[:-1])
 
 
-def test_another_key_of_the_workspace_blocks_a_later_release_of_a_project(world: World, engine: Any) -> None:
-    """The recipient could not join it: an earlier copy that cannot be opened closes a gate."""
+def test_another_key_of_the_workspace_ends_a_project(world: World, engine: Any) -> None:
+    """The recipient could not join what it makes: the workspace notices, and else the earlier copy cannot be opened."""
     ask(world, terms={"project": "cohort"})
     released(world, engine)
     world.workspace.key_file.write_bytes(bytes(32))
     ask(world, terms={"project": "cohort"}, title="Second")
+    with pytest.raises(TamperingFound, match="note of the ledger's head"):
+        world.run(engine)
+    (world.workspace.private / "ledger-head" / "noted").unlink()
     (record,) = world.run(engine, clock=lambda: NOW + timedelta(days=1)).records
     assert record.decision is Verdict.BLOCKED
-    assert "earlier" in " ".join(record.reasons).lower()
+    assert record.earlier is not None
+    assert all(one.cannot for one in record.earlier.copies)
 
 
 def test_what_links_records_of_people_blocks_until_somebody_answers_for_it(world: World, engine: Any) -> None:

@@ -27,6 +27,7 @@ ALWAYS = {
     "attributes.type": "validated",
     "attributes.description": "printed in the dictionary",
     "attributes.hierarchy": "read; one of a column that has none is refused",
+    "attributes.pseudonym": "makes pseudonyms; refused of other roles",
     "attributes.safe_harbor": "decides Safe Harbor's table",
     "attributes.sensitivity": "weighs; refused of other roles",
     "attributes.allowed_values": "validated",
