@@ -140,7 +140,8 @@ def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
         where=str(bundle),
         expected="a decision record that commits to a manifest of decoys",
         got=f"{len(records)} records without",
-        fix="request decoys next time; delivered copies cannot be marked afterwards",
+        fix="request decoys next time; delivered copies cannot be marked afterwards"
+        + ("; look its pseudonyms up with releasegate identify" if any(one.pseudonyms for one in records) else ""),
     )
 
 

@@ -55,6 +55,13 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and "
         f"{people_known(population)}, but not the workspace key and not the source file.",
     )
+    if view.record.pseudonyms:
+        yield (
+            "Pseudonyms",
+            f"Whoever lacks the workspace key cannot tell whose a pseudonym of {view.names(Role.PSEUDONYM)} is, "
+            "make one, or link it to another recipient's. Whoever has the key and a list of identifiers can, as can an "
+            "incident responder who opens the crosswalk.",
+        )
     yield TITLES[population.basis], f"{assumed(population)}{_unfit(population)}"
 
 

@@ -25,7 +25,7 @@ from reports.smallcell import HIDDEN
 from reports.statements import enrolled
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest
-from tasks.decision.record import DeliveryFact, PopulationFact
+from tasks.decision.record import DecisionRecord, DeliveryFact, PopulationFact
 from tasks.request.model import PopulationBasis, Role
 
 
@@ -187,6 +187,7 @@ def fields(view: RecordView) -> Iterator[Block]:
     )
     if unreviewed:
         yield f"Withheld because nobody has reviewed them: {view.names(Role.UNREVIEWED)}."
+    yield from _pseudonyms(record)
     yield Table(
         "Fields, roles and treatment",
         "Field 17 | Role 16 | Type 10 | Publicly known 11r | Distinct values 11r | Treatment 35",
@@ -202,6 +203,30 @@ def fields(view: RecordView) -> Iterator[Block]:
             for field in record.fields
         ],
     )
+
+
+def _pseudonyms(record: DecisionRecord) -> Iterator[Block]:
+    """How pseudonyms are made, what they link, and where the crosswalk is."""
+    if record.pseudonyms is None:
+        return
+    for one in record.pseudonyms.columns:
+        scope = (
+            "for this recipient and this release. They link this copy to no other."
+            if one.project is None
+            else f"for this recipient and the project {one.project}. With them the recipient can join this copy, "
+            f"record by record, with its other copies of {one.project}; copies in one hand are judged by that link."
+        )
+        yield (
+            f"The column {one.column} holds pseudonyms ({one.format}) of the identifier {one.identifier}, keyed "
+            f"by HMAC-SHA-256 with the workspace's key {scope}"
+            + (" Several records have the same pseudonym." if one.repeats else "")
+        )
+    sealed = record.pseudonyms.crosswalk_sha256
+    if sealed is not None:
+        yield text(
+            "The crosswalk from pseudonyms to identifiers is sealed, for incident response alone; commitment {}.",
+            digest_text(sealed),
+        )
 
 
 def _said_of(field: FieldFact) -> Iterator[str | None]:

@@ -125,6 +125,7 @@ def loss(view: RecordView) -> Iterator[Block]:
     yield said(
         masked,
         f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
+        f"Pseudonyms stand in place of the values of {view.names(Role.PSEUDONYM)}." if view.record.pseudonyms else None,
         "All other columns leave as they were collected. Section E13 compares analyses of both files.",
     )
 

@@ -237,6 +237,27 @@ class Review(Fact):
     record_sha256: Sha256
 
 
+class PseudonymFact(Fact):
+    """A column in whose place pseudonyms are released."""
+
+    column: str
+    format: Literal["uuid", "code", "integer"]
+    project: str | None = Field(
+        default=None, description="In all of whose releases the recipient gets the same ones; None where fresh."
+    )
+    identifier: str = Field(description="Columns of one identifier have the same pseudonyms.")
+    repeats: bool = Field(description="Whether several records of the file have one.")
+
+
+class PseudonymsFact(Fact):
+    """The pseudonyms of a copy."""
+
+    columns: tuple[PseudonymFact, ...]
+    crosswalk_sha256: Sha256 | None = Field(
+        default=None, description="Commitment to the sealed crosswalk; None where no copy was written."
+    )
+
+
 class DecisionRecord(Fact):
     """Everything that a decision rests on."""
 
@@ -257,6 +278,7 @@ class DecisionRecord(Fact):
     fields: tuple[FieldFact, ...]
     validation: ValidationFact
     masking: tuple[MaskingFact, ...] = ()
+    pseudonyms: PseudonymsFact | None = Field(default=None, description="None where no column has any.")
     risk: RiskFact | None
     utility: UtilityFact | None = Field(default=None, description="None where the stage did not finish.")
     further: dict[str, dict[str, Any]] = Field(

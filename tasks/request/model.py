@@ -23,6 +23,8 @@ from tasks.request.attribute import (
     Masking,
     MaskingName,
     PrefixLevels,
+    PseudonymFormat,
+    PseudonymTerms,
     Role,
     SafeHarborRule,
     SensitivityWeights,
@@ -39,7 +41,7 @@ from tasks.request.generalization_policy import (
     KAnonymity,
     SharedRepresentation,
 )
-from tasks.request.longitudinal import is_direct, longitudinal_rules, role_in_words
+from tasks.request.longitudinal import is_identifier, longitudinal_rules, role_in_words
 from tasks.request.part import (
     Cost,
     Identifier,
@@ -97,8 +99,8 @@ class Dataset(RequestPart):
     title: Text
     source: Text = Field(description="Where the data come from and under which terms.")
     record_id: Text = Field(
-        description="Column that names each record once; never released. Where rows have no name of their own, the "
-        "column of “person”."
+        description="Column that names each record once; its values are never released. Where rows have no name of "
+        "their own, the column of “person”."
     )
     person: Text | None = Field(
         default=None,
@@ -268,13 +270,32 @@ class ReleaseRequest(RequestPart):
             fix="give every recipient an id of its own",
         ),
         Rule(
-            "dataset.record_id must name an attribute with the role “direct identifier”",
-            lambda one: not is_direct(one, one.dataset.record_id),
+            "dataset.record_id must name an attribute with the role “direct identifier” or “pseudonym”",
+            lambda one: not is_identifier(one, one.dataset.record_id),
             "dataset.record_id",
             got=lambda one: role_in_words(one, one.dataset.record_id),
             fix="name the column that numbers the records and give it that role",
         ),
         *longitudinal_rules(),
+        Rule(
+            "pseudonyms of a project are of the column by which copies in one hand are compared",
+            lambda one: _first(
+                (f"attributes.{name}.pseudonym.project", name not in one.compared_by)
+                for name in one.pseudonyms
+                if one.attributes[name].pseudonyms.project is not None
+            ),
+            got="a different column, by which a recipient could join copies that nobody has judged together",
+            fix="name it under dataset.record_id, or remove the project for pseudonyms that are fresh in each release",
+        ),
+        Rule(
+            "columns of one identifier have pseudonyms of one format and one project",
+            lambda one: _first(
+                (f"attributes.{name}.pseudonym", _differs(one, name, one.pseudonyms[:place]))
+                for place, name in enumerate(one.pseudonyms)
+            ),
+            got="terms that differ from those of an earlier column of this identifier",
+            fix="give both columns the same terms, or identifiers of their own",
+        ),
         Rule(
             "at least one attribute must be a quasi-identifier",
             lambda one: not one.quasi_identifiers,
@@ -365,7 +386,7 @@ class ReleaseRequest(RequestPart):
         Rule(
             "masking takes sensitive or insensitive attributes",
             lambda one: _first((place, name not in one.as_they_are) for name, place in _masked(one)),
-            got="a column with the role “direct identifier”, “quasi-identifier” or “unreviewed”",
+            got="a column with the role “direct identifier”, “quasi-identifier”, “pseudonym” or “unreviewed”",
             fix="leave it out: a direct identifier is never released, and a quasi-identifier is generalized",
         ),
         Rule(
@@ -595,12 +616,36 @@ class ReleaseRequest(RequestPart):
 
     @property
     def outbound(self) -> tuple[str, ...]:
-        """Names of the attributes of people that may be released, in the order of the request."""
+        """Names of the attributes of people whose values may leave, as collected, generalized or masked, in order."""
         return tuple(name for name, one in self.attributes.items() if one.of == "person" and not one.role.withheld)
 
     @property
+    def pseudonyms(self) -> tuple[str, ...]:
+        """Names of the columns in whose place pseudonyms leave, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if one.role is Role.PSEUDONYM)
+
+    @property
+    def delivered(self) -> tuple[str, ...]:
+        """Names of the columns of a copy: those that are outbound, and pseudonyms; in the order of the request."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.role.delivered)
+
+    @property
+    def compared_by(self) -> tuple[str, ...]:
+        """Names of the columns by which people of copies in one hand are taken to be the same."""
+        return (self.person_id,)
+
+    @property
+    def linking(self) -> tuple[str, ...]:
+        """Names of the columns whose pseudonyms may link records of people whom no risk takes together."""
+        return tuple(name for name in self.pseudonyms if name not in self.compared_by)
+
+    def identifier(self, name: str) -> str:
+        """What a column with pseudonyms identifies: columns of one identifier have the same pseudonyms."""
+        return self.attributes[name].pseudonyms.identifier or name
+
+    @property
     def withheld(self) -> tuple[str, ...]:
-        """Names of the attributes of people that are never released, in the order of the request."""
+        """Names of the attributes of people whose values never leave, in the order of the request."""
         return tuple(name for name, one in self.attributes.items() if one.of == "person" and one.role.withheld)
 
     @property
@@ -610,13 +655,13 @@ class ReleaseRequest(RequestPart):
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Names of the attributes of rows that may be released, in the order of the request."""
+        """Names of the attributes of rows whose values may leave, in the order of the request."""
         return tuple(name for name, one in self.attributes.items() if one.of == "row" and not one.role.withheld)
 
     @property
-    def delivered(self) -> tuple[str, ...]:
-        """Names of the columns of a delivered file, in the order of the request: of people, and of rows."""
-        return tuple(name for name, attribute in self.attributes.items() if not attribute.role.withheld)
+    def released(self) -> tuple[str, ...]:
+        """Names of all columns whose values may leave, of people and of rows, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if not one.role.withheld)
 
     @property
     def person_id(self) -> str:
@@ -712,6 +757,15 @@ def _named(terms: SharedRepresentation | CollusionPolicy | None) -> set[str]:
     """Recipients whom terms name by their ids."""
     recipients = () if terms is None or terms.recipients in (None, "all") else terms.recipients
     return {*(recipients or ()), *(getattr(terms, "types", None) or ())}
+
+
+def _differs(request: ReleaseRequest, name: str, before: Iterable[str]) -> bool:
+    """Whether an earlier column has the same identifier, and pseudonyms of another format or project."""
+    own = request.attributes[name].pseudonyms
+    others = [
+        request.attributes[one].pseudonyms for one in before if request.identifier(one) == request.identifier(name)
+    ]
+    return any((other.format, other.project) != (own.format, own.project) for other in others)
 
 
 def _crossing(request: ReleaseRequest) -> bool:

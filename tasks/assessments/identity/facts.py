@@ -256,8 +256,8 @@ class FieldFact(Fact):
 
     @property
     def released(self) -> bool:
-        """Whether the column may be released."""
-        return not Role(self.role).withheld
+        """Whether a copy may have the column."""
+        return Role(self.role).delivered
 
     @classmethod
     def of(cls, name: str, attribute: Attribute, distinct_values: int, treatment: str, **generalized: Any) -> Self:
@@ -265,7 +265,7 @@ class FieldFact(Fact):
         return cls(
             name=name,
             role=attribute.role.value,
-            type=attribute.type.value,
+            type=attribute.delivered_type.value,
             description=attribute.description or "",
             safe_harbor=attribute.safe_harbor.value,
             known_probability=attribute.known_probability,
