@@ -8,7 +8,7 @@ from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.core.fact import Bin, Fact, Interval, Sha256
-from tasks.generalization.facts import BudgetOutcome, KAnonymityOutcome
+from tasks.generalization.facts import BoundBy, BudgetOutcome, KAnonymityOutcome
 from tasks.request.attribute import Attribute, Role
 
 
@@ -41,6 +41,10 @@ class DivisionFact(Fact):
     bound: float | None = Field(description="No division into such classes pays more; None where none was needed.")
     exact: bool = Field(description="Whether every recursive division was compared.")
     gap: float = Field(ge=0, description="What the best division may pay more at most; 0 where exact.")
+    bound_by: BoundBy | None = Field(
+        default=None,
+        description="How the bound of remainder classes was proven: by everybody's best cell, or by prices of people.",
+    )
 
 
 class FrontierPoint(Fact):
