@@ -227,14 +227,17 @@ def test_a_row_exchanged_after_the_score_never_leaves(
 
 
 def test_masked_numbers_are_of_people_and_files_may_be_encrypted(tmp_path: Path, engine: Any) -> None:
-    """A weight of each person is swapped once, and is the same in all rows of the person."""
+    """A weight of each person is swapped once, and is the same in all rows of the person; two columns of rows tell."""
     world, rows = make_visits(tmp_path / "world"), visit_rows()
     weights = {patient: str(50 + place % 41) for place, patient in enumerate(sorted({row["patient"] for row in rows}))}
     world.write_rows([{**row, "weight": weights[row["patient"]]} for row in rows], (*COLUMNS, "weight"))
     keys = {"encrypt_to": [str(HOLDER.to_public())], "delivery_format": "parquet"}
     ask_for_visits(
         world,
-        attributes={"weight": {"role": "insensitive", "type": "integer", "known_probability": 0}},
+        attributes={
+            "weight": {"role": "insensitive", "type": "integer", "known_probability": 0},
+            "visits": {"role": "sensitive"},
+        },
         masking=[{"attributes": ["weight"], "method": "rank-swapping", "p": 20}],
         recipients=[recipient("archive", **keys)],
     )
