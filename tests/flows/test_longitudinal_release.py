@@ -399,3 +399,18 @@ def test_the_file_of_rows_cannot_be_counted_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="one row a person") as caught:
         prepare_file(loaded, world.data, Counting(tmp_path, "tcp://127.0.0.1:1"))
     assert "--dask" in caught.value.fix
+
+
+def test_a_person_is_shown_to_the_steward_by_the_first_row(made: tuple[World, Outcome], releasegate: Any) -> None:
+    """The third row and the first one of its person are one record; so are positions in tables of risky records."""
+    request, rows = made[0].request, visit_rows()
+    first: dict[str, int] = {}
+    for place, row in enumerate(rows, start=1):
+        first.setdefault(row["patient"], place)
+    later = next(place for place, row in enumerate(rows, start=1) if first[row["patient"]] < place)
+    told = releasegate("assess", "game", request, "--record", str(later), "--json").document
+    assert told["recipients"]["university"]["row"] == first[rows[later - 1]["patient"]]
+    risky = releasegate("assess", "combined", request, "--json").document["recipients"]["university"]["records"]
+    assert risky
+    assert {one["row"] for one in risky} <= set(first.values())
+    assert releasegate("assess", "game", request, "--record", str(len(rows) + 1)).code == 2
