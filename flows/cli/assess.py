@@ -279,8 +279,8 @@ def _game(source: CandidateSource, recipient: Recipient, comparison: Comparison)
 
 
 def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
-    """Position of a record from 0; raises ``BadInput`` if there is none, or the method explains no record."""
-    records = len(source.prepared.tuple_of_record)
+    """Record of a row of the file; raises ``BadInput`` if there is none, or the method explains no record."""
+    records = len(source.prepared.tuple_of_row)
     if method is not AssessedMethod.GAME or record > records:
         raise BadInput(
             "no record can be explained",
@@ -289,7 +289,7 @@ def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
             got=f"{record:,}" if method is AssessedMethod.GAME else f"with {method.value}",
             fix="name another record, or leave the option out",
         )
-    return record - 1
+    return source.prepared.record_of(record - 1)
 
 
 def _of_record(source: CandidateSource, row: int, top: int, recipient: Recipient) -> Assessed:

@@ -99,6 +99,14 @@ class Prepared:
         """Tuple of each row of the file, shape (n_rows,)."""
         return self.tuple_of_record if self.events is None else self.tuple_of_record[self.events.of_row]
 
+    def row_of(self, record: int) -> int:
+        """Position in the file of a record: of a person with several rows, of the first."""
+        return record if self.events is None else int(self.events.persons.first_rows[record])
+
+    def record_of(self, row: int) -> int:
+        """The record of a row of the file."""
+        return row if self.events is None else int(self.events.of_row[row])
+
     @property
     def covered(self) -> NDArray[np.bool_]:
         """Whether the population has the tuple of each row of the file, shape (n_rows,)."""

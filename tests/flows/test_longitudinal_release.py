@@ -227,14 +227,17 @@ def test_a_row_exchanged_after_the_score_never_leaves(
 
 
 def test_masked_numbers_are_of_people_and_files_may_be_encrypted(tmp_path: Path, engine: Any) -> None:
-    """A weight of each person is swapped once, and is the same in all rows of the person."""
+    """A weight of each person is swapped once, and is the same in all rows of the person; two columns of rows tell."""
     world, rows = make_visits(tmp_path / "world"), visit_rows()
     weights = {patient: str(50 + place % 41) for place, patient in enumerate(sorted({row["patient"] for row in rows}))}
     world.write_rows([{**row, "weight": weights[row["patient"]]} for row in rows], (*COLUMNS, "weight"))
     keys = {"encrypt_to": [str(HOLDER.to_public())], "delivery_format": "parquet"}
     ask_for_visits(
         world,
-        attributes={"weight": {"role": "insensitive", "type": "integer", "known_probability": 0}},
+        attributes={
+            "weight": {"role": "insensitive", "type": "integer", "known_probability": 0},
+            "visits": {"role": "sensitive"},
+        },
         masking=[{"attributes": ["weight"], "method": "rank-swapping", "p": 20}],
         recipients=[recipient("archive", **keys)],
     )
@@ -425,3 +428,18 @@ def test_a_pseudonym_of_rows_that_joins_people_blocks(engine: Any, tmp_path: Pat
     (record,) = world.run(engine).records
     assert record.decision is Verdict.BLOCKED
     assert any("visits" in reason for reason in record.reasons)
+
+
+def test_a_person_is_shown_to_the_steward_by_the_first_row(made: tuple[World, Outcome], releasegate: Any) -> None:
+    """The third row and the first one of its person are one record; so are positions in tables of risky records."""
+    request, rows = made[0].request, visit_rows()
+    first: dict[str, int] = {}
+    for place, row in enumerate(rows, start=1):
+        first.setdefault(row["patient"], place)
+    later = next(place for place, row in enumerate(rows, start=1) if first[row["patient"]] < place)
+    told = releasegate("assess", "game", request, "--record", str(later), "--json").document
+    assert told["recipients"]["university"]["row"] == first[rows[later - 1]["patient"]]
+    risky = releasegate("assess", "combined", request, "--json").document["recipients"]["university"]["records"]
+    assert risky
+    assert {one["row"] for one in risky} <= set(first.values())
+    assert releasegate("assess", "game", request, "--record", str(len(rows) + 1)).code == 2

@@ -13,6 +13,7 @@ from tasks.assessments.columns.whole_row import telling, whole_row_figures
 from tasks.candidate.candidate import Candidate
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Events, Prepared
+from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import with_date_parts
 from tasks.request.model import NUMERIC, Measure, ReleaseRequest
 
@@ -50,7 +51,7 @@ def histories(events: Events, name: str) -> Codes:
     """Number of each person's values of an attribute of rows, equal for equal sets; shape (n_persons,)."""
     codes = events.columns[name].codes.astype(np.int64)
     span = int(codes.max(initial=0)) + 1
-    person, value = np.divmod(np.unique(events.of_row * span + codes), span)
+    person, value = distinct_values(events.of_row, codes)
     lengths = np.bincount(person)
     starts, numbers = np.cumsum(lengths) - lengths, np.zeros(len(lengths), dtype=np.int64)
     for place in range(int(lengths.max(initial=0))):

@@ -50,7 +50,7 @@ class RecordScore:
     """One record's score and what most of it comes from; for the steward alone."""
 
     row: int
-    """Position of the record in the file, from 0."""
+    """Position of the record in the file, from 0; of a person with several rows, of the first."""
     rank: int
     score: float
     known_set: Contribution | None
@@ -201,7 +201,7 @@ def riskiest(
     )
     return tuple(
         RecordScore(
-            row=int(rows[one.row]),
+            row=prepared.row_of(int(rows[one.row])),
             rank=rank,
             score=float(reached[one.row]),
             known_set=next(iter(_shares(one.known_sets, one.risk, after)), None),

@@ -62,14 +62,14 @@ def expected_names(candidate: Candidate) -> list[str]:
     ]
 
 
-def events_weight(request: ReleaseRequest) -> float:
-    """Greatest weight that the sensitive attributes of rows can have together of a person; 0 where there are none.
+def events_weights(request: ReleaseRequest) -> list[float]:
+    """Greatest weight of each sensitive attribute of rows, 0 to 1.
 
     At it the share that is learned is highest, since nobody knows any of them before.
     """
     telling = (one for one in map(request.attributes.__getitem__, request.events) if one.tells)
     given = (one.sensitivity or SensitivityWeights() for one in telling)
-    return sum((one.attribute * max(one.default, *one.values.values(), 0.0) for one in given), 0.0)
+    return [one.attribute * max(one.default, *one.values.values(), 0.0) for one in given]
 
 
 def expected_of_rows(
@@ -83,10 +83,11 @@ def expected_of_rows(
     heaviest, lightest = weights
     chances = presumed_probabilities(candidate)
     known = np.array([chances[name] for name in expected_names(candidate)])
-    of_rows = events_weight(candidate.request)
-    if of_rows:  # a column that nobody knows, of which everything is learned of a person who is found
-        codes, known = np.column_stack([codes, np.zeros(len(codes), dtype=codes.dtype)]), np.append(known, 0.0)
-        heaviest, lightest = ([*one, np.array([of_rows])] for one in (heaviest, lightest))
+    of_rows = events_weights(candidate.request)
+    if of_rows:  # columns that nobody knows, of which everything is learned of a person who is found
+        codes = np.column_stack([codes, np.zeros((len(codes), len(of_rows)), dtype=codes.dtype)])
+        known = np.append(known, np.zeros(len(of_rows)))
+        heaviest, lightest = ([*one, *map(np.atleast_1d, of_rows)] for one in (heaviest, lightest))
     least = max(LEAST_SET, candidate.request.policy.combined.epsilon or 0.0)
 
     def learned(of_values: Sequence[Floats]) -> Floats:

@@ -3,7 +3,7 @@
 The recipient is taken to see which rows are of one person.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,13 +77,14 @@ def events_of(candidate: Candidate) -> Events:
     return candidate.prepared.events
 
 
-def event_values(candidate: Candidate, coalition: Coalition | None = None) -> EventValues:
-    """The persons of a copy alone, or as a coalition sees them, and their rows."""
-    events = events_of(candidate)
+def event_values(candidate: Candidate, coalition: Coalition | None = None) -> tuple[EventValues, Floats]:
+    """The persons of a copy alone, or as a coalition sees them, and their rows; and the presence of each class."""
+    events, table = events_of(candidate), class_table(candidate, coalition)
     place = np.full(len(candidate.prepared.tuple_of_record), -1, dtype=np.int64)
     place[candidate.rows] = np.arange(len(candidate.rows))
     columns = {name: events.columns[name] for name in judged_events(candidate.request)}
-    return EventValues.of(class_table(candidate, coalition).classes, place[events.of_row], columns)
+    found = EventValues.of(table.classes, place[events.of_row], columns)
+    return found, informed_presence(candidate, table, coalition)
 
 
 class EventsAssessment(Assessment[EventsFact]):
@@ -99,29 +100,32 @@ class EventsAssessment(Assessment[EventsFact]):
 
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[EventsFact]:
         """Judge a candidate; the counts are of the copy alone."""
-        request, events, found = candidate.request, events_of(candidate), event_values(candidate)
-        presence = informed_presence(candidate, class_table(candidate), None)
+        request, events = candidate.request, events_of(candidate)
+        found, presence = event_values(candidate)
+        figures = worst(found.figures(presence), self._pooled(candidate))
         fact = EventsFact(
             person=str(request.dataset.person),
             people_in=len(candidate.prepared.tuple_of_record),
             rows_in=len(events.of_row),
             people=len(found.classes),
-            rows=int(np.isin(events.of_row, candidate.rows).sum()),
+            rows=len(found.persons),
             attributes=request.events,
             columns=tuple(_column(request, name, found, presence) for name in found.columns),
             disclosed_people=int(found.disclosed.sum()),
-            figures={measure.value: figure for measure, figure in self.figures(candidate).items()},
+            figures={measure.value: figure for measure, figure in figures.items()},
         )
         return Finding(fact, {})
 
     def figures(self, candidate: Candidate) -> dict[Measure, float]:
         """Figures that gates on attributes of people judge too, the worst of the copy alone and in any coalition."""
-        views = (None, *candidate.coalitions)
-        alone, *pooled = (
-            event_values(candidate, one).figures(informed_presence(candidate, class_table(candidate, one), one))
-            for one in views
-        )
-        return worst(alone, pooled)
+        found, presence = event_values(candidate)
+        return worst(found.figures(presence), self._pooled(candidate))
+
+    def _pooled(self, candidate: Candidate) -> Iterator[dict[Measure, float]]:
+        """The figures as each coalition sees the copy."""
+        for coalition in candidate.coalitions:
+            found, presence = event_values(candidate, coalition)
+            yield found.figures(presence)
 
 
 def _column(request: ReleaseRequest, name: str, found: EventValues, presence: Floats) -> EventColumnFact:

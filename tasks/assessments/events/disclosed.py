@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from tasks.assessments.attribute.class_values import CHANCE, RISE, Bools, Floats, OrderedValues, Ranks
+from tasks.microdata.persons import distinct_values
 
 _ROUNDING = 1e-12
 
@@ -54,8 +55,7 @@ def disclosed_events(
     """
     stride, sizes = len(values.ends) + 1, np.bincount(classes)
     stated = values.ranks >= 0
-    own = np.unique(persons[stated].astype(np.int64) * stride + values.ranks[stated])
-    person, rank = np.divmod(own, stride)
+    person, rank = distinct_values(persons[stated], values.ranks[stated])
     same = np.diff(person, prepend=-1) == 0
     after = np.where(same, np.append(-1, rank[:-1])[: len(rank)] + 1, 0)
     first = np.maximum(after, np.searchsorted(values.ends, rank, side="right"))

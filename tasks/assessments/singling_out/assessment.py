@@ -37,7 +37,7 @@ class SpecialRecord:
     """One record with its scores and smallest sets; for the steward alone."""
 
     row: int
-    """Position of the record in the file, from 0."""
+    """Position of the record in the file, from 0; of a person with several rows, of the first."""
     score: float
     probability: float
     """DIS-SUDA."""
@@ -173,7 +173,7 @@ def special_records(candidate: Candidate, top: int) -> tuple[SpecialRecord, ...]
     sets = sets_of(table.codes, table.largest, order)
     return tuple(
         SpecialRecord(
-            row=int(candidate.rows[row]),
+            row=candidate.prepared.row_of(int(candidate.rows[row])),
             score=float(scores[row]),
             probability=float(table.probabilities[row]),
             sets=tuple(tuple(table.names[place] for place in one) for one in sets[row][:_SETS_SHOWN]),

@@ -8,7 +8,7 @@ from tasks.assessments.combined.expected import expected_disclosure
 from tasks.candidate.candidate import Candidate, CandidateSource
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
-from tests.support.tiny import changed, tiny_request
+from tests.support.tiny import DATA, changed, tiny_request
 
 SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")
 
@@ -32,6 +32,15 @@ def test_a_sensitive_attribute_of_rows_counts_as_one_of_people(tmp_path: Path) -
     assert rows.request.outbound == ("zip", "age", "sex")
     assert expected_disclosure(people).max() > 0
     assert expected_disclosure(rows).tolist() == pytest.approx(expected_disclosure(people).tolist())
+
+
+def test_several_sensitive_attributes_of_rows_count_together(tmp_path: Path) -> None:
+    """Each is learned with the person, so that the share of all of them is that of one."""
+    both = changed("attributes", "lab", to={"role": "sensitive", "of": "row", "known_probability": 0})
+    head, *lines = DATA.splitlines()
+    data = "\n".join([f"{head},lab", *(f"{line},{place}" for place, line in enumerate(lines))]) + "\n"
+    rows, one = candidate(tmp_path, of_rows, both, data=data), candidate(tmp_path, of_rows)
+    assert expected_disclosure(rows).tolist() == pytest.approx(expected_disclosure(one).tolist())
 
 
 def test_harmless_attributes_of_rows_count_nothing(tmp_path: Path) -> None:
