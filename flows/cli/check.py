@@ -67,6 +67,7 @@ def check(
         "records": prepared.data.total,
         "distinct_tuples": len(prepared.data),
         "population": prepared.population.total,
+        "counted_in": loaded.population.basis.value,
         "validation": validation.model_dump(mode="json"),
         "positions": {name: [row + 1 for row in rows] for name, rows in checked.positions.items()},
         "masking": [one.model_dump(mode="json") for one in checked.masking],
