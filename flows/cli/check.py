@@ -155,7 +155,7 @@ def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[s
     if population.basis is PopulationBasis.FILE:
         yield (
             f"the file is its own population of {records:,} people, and others know who is in it: the people of a "
-            "class are its records. If the file is a sample of more people, state population.size; no figure gets worse"
+            "class are its records. If the file is a sample of more people, state population.size in place of self"
         )
     elif population.basis is PopulationBasis.SAMPLE:
         people = population.people(records) or records
