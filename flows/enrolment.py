@@ -37,7 +37,7 @@ from tasks.ledger.entry import Event
 from tasks.ledger.signing import LONGEST_NAME, Signer
 from tasks.ledger.store import Ledger
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ExternalData, Population, PopulationBasis, ReleaseRequest
+from tasks.request.model import ExternalData, Population, ReleaseRequest
 from tasks.request.policy import Policy
 
 Enrollable = Policy | EnrolledPopulation | EnrolledSample | EnrolledPerson
@@ -146,9 +146,9 @@ def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) 
 def _enrolled_sample(
     directory: Directory, loaded: LoadedRequest, requester: EnrolledPerson | None
 ) -> dict[str, EnrolmentFact]:
-    """Enrolment of the population that the file is a random sample of: its size lets estimated risks pass or not.
+    """Enrolment of a population without a table.
 
-    A file that is its own population needs none: nothing is gained by saying so, for no population has fewer people.
+    Its size lets estimated risks pass or not, and a file that has everybody knows how large each group is.
     """
     stated = sample_item(loaded.request.population)
     if stated is None:
@@ -156,9 +156,9 @@ def _enrolled_sample(
     known = directory.sample(stated.sha256)
     if known is None:
         raise _not_enrolled(
-            "the population that the file samples is not enrolled",
+            "the population whose people are counted in the file is not enrolled",
             loaded.place("population"),
-            "an enrolled source and size, or sampling fraction",
+            "an enrolled source, with self, a size or a sampling fraction",
             "others",
             directory,
         )
@@ -166,10 +166,11 @@ def _enrolled_sample(
 
 
 def sample_item(population: Population) -> EnrolledSample | None:
-    """A population without a table as it is enrolled; None where the file is no sample."""
-    if population.basis is not PopulationBasis.SAMPLE:
+    """A population without a table as it is enrolled; None where it has one."""
+    if population.path is not None:
         return None
     stated = population.model_dump(mode="json", include={"source", "size", "sampling_fraction"})
+    stated["everybody"] = population.self
     return EnrolledSample(sha256=digest(stated), **stated)
 
 

@@ -50,8 +50,8 @@ def assumed(population: PopulationFact) -> str:
         f"file holds {fraction} as many records as the table has people, and its subjects are assumed to belong to "
         "that population.",
         PopulationBasis.FILE: f"Everybody of the population ({named}) is assumed to be in the file, and others to know "
-        f"so: its {people} people alone are counted. If the population has more people, no class has fewer, and the "
-        "risk is no higher than stated.",
+        f"so: its {people} people alone are counted. If the population has more people, no class has fewer, and no "
+        "risk of a single attempt is higher than stated.",
         PopulationBasis.SAMPLE: f"The file is assumed to be a simple random sample of {fraction} of the "
         f"{numbers.integer(population.size or 0)} people of the population ({named}), each person once. Risks that are "
         "not called estimated do not rest on that: they count the file's own people, of whom no class has more than of "

@@ -77,6 +77,7 @@ def check(
         "rows": len(prepared.tuple_of_row),
         "distinct_tuples": len(prepared.data),
         "population": prepared.population.total,
+        "counted_in": loaded.population.basis.value,
         "validation": validation.model_dump(mode="json"),
         "positions": {name: [row + 1 for row in rows] for name, rows in checked.positions.items()},
         "masking": [one.model_dump(mode="json") for one in checked.masking],
@@ -178,7 +179,7 @@ def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[s
     if population.basis is PopulationBasis.FILE:
         yield (
             f"the file is its own population of {records:,} people, and others know who is in it: the people of a "
-            "class are its records. If the file is a sample of more people, state population.size; no figure gets worse"
+            "class are its records. If the file is a sample of more people, state population.size in place of self"
         )
     elif population.basis is PopulationBasis.SAMPLE:
         people = population.people(records) or records

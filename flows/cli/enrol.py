@@ -84,21 +84,26 @@ def sample(
     fraction: Annotated[
         float | None, typer.Option(help="Records as a share of the people, above 0 and at most 1.", min=0, max=1)
     ] = None,
-    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
+    everybody: Annotated[bool, typer.Option("--everybody", help="Everybody of it is in the file (self).")] = False,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
-    """Enrol a population without a table, which files are random samples of, by its size or by their share of it."""
+    """Enrol a population without a table: its size, the share of it that files are, or that everybody is in the file.
+
+    A request names it by the same source and terms. Files are taken to be random samples of it, unless they have
+    everybody.
+    """
     try:
-        item = sample_item(Population(source=source, size=size, sampling_fraction=fraction))
+        item = sample_item(Population(source=source, size=size, sampling_fraction=fraction, self=everybody))
     except ValidationError:
         item = None
     if item is None:
         raise BadInput(
             "the population is not valid",
-            where="--source, --size, --fraction",
-            expected="a source, and either a size from 1 or a fraction above 0 and at most 1",
-            got="both or neither" if (size is None) == (fraction is None) else "another value",
+            where="--source, --size, --fraction, --everybody",
+            expected="a source, and one of: a size from 1, a fraction above 0 and at most 1, everybody",
+            got="none of them, several, or another value",
             fix="give one of them, as population has it in the request",
         )
     return _enrolled(workspace, item, officer, as_json=as_json)
@@ -235,6 +240,8 @@ def _details(item: EnrolledItem) -> str:
         return f"SHA-256 {item.sha256}"
     if isinstance(item, EnrolledPopulation):
         return f"{item.people:,} people in column {item.count}, from {item.source}"
+    if isinstance(item, EnrolledSample) and item.everybody:
+        return f"everybody is in the file, {item.source}"
     if isinstance(item, EnrolledSample):
         stated = f"{item.size:,} people" if item.size else f"sampling fraction {item.sampling_fraction:g}"
         return f"{stated}, {item.source}"

@@ -47,13 +47,14 @@ class EnrolledPopulation(Fact):
 
 
 class EnrolledSample(Fact):
-    """A population without a table, which files are random samples of."""
+    """A population without a table, which files are random samples of, or hold everybody of."""
 
     kind: Literal["sample"] = "sample"
-    sha256: Sha256 = Field(description="Of source and size, or fraction, as canonical JSON.")
+    sha256: Sha256 = Field(description="Of the source and what is stated of the file, as canonical JSON.")
     source: str
     size: int | None = Field(description="People of the population; None where the fraction is given.")
     sampling_fraction: float | None = Field(description="Records as a share of the people.")
+    everybody: bool = Field(description="Whether everybody of the population is in the file.")
 
 
 class EnrolledPerson(Fact):

@@ -70,7 +70,7 @@ def test_people_are_counted_in_the_file(
     found = record.population
     assert (found.basis, found.people, found.sha256) == (basis, RECORDS, record.dataset.source_sha256)
     assert (found.size, found.sampling_fraction) == ((24_000, 0.01) if sampled else (None, 1.0))
-    assert (found.enrolled is not None) == sampled
+    assert found.enrolled is not None
     measured = {gate.id: gate for gate in record.gates}
     smallest = classes(record, outcome.bundle).min()
     for name in ("transparent.maximum_risk", "prosecutor.maximum_risk"):
@@ -125,11 +125,11 @@ def test_a_census_that_comes_later_is_counted_in_its_place(world: World, engine:
     assert risk < next(gate.measured or 0 for gate in before.gates if gate.id == "transparent.maximum_risk")
 
 
-def test_a_size_must_be_enrolled_and_a_file_that_is_its_own_population_need_not(world: World, engine: Any) -> None:
+def test_what_is_said_of_a_file_without_a_table_must_be_enrolled(world: World, engine: Any) -> None:
     ask(world, {"self": True})
     world.run(engine)
     ask(world, {"size": 24_000})
-    with pytest.raises(BadInput, match="the population that the file samples is not enrolled"):
+    with pytest.raises(BadInput, match="the population whose people are counted in the file is not enrolled"):
         run_release(world.request, world.workspace.root, engine=engine, clock=lambda: NOW)
     world.enrol(lambda: NOW)
     (record,) = run_release(world.request, world.workspace.root, engine=engine, clock=lambda: NOW).records
@@ -147,10 +147,14 @@ def test_an_officer_enrols_and_ends_a_sampled_population(world: World, releasega
     more = ("enrol", "sample", "--source", "members of the plan", "--fraction", "0.25", "--as", "a.steward", *place)
     assert releasegate(*more).code == 0
     assert releasegate("enrol", "sample", "--source", "nobody", "--as", "a.steward", *place).code == 2
+    all_of_them = ("enrol", "sample", "--source", "the clinic", "--everybody", "--as", "a.steward", *place)
+    assert releasegate(*all_of_them).code == 0
+    assert releasegate(*all_of_them, "--size", "3").code == 2
+    assert "everybody is in the file, the clinic" in " ".join(releasegate("enrol", "list", *place).out.split())
     ended = releasegate("enrol", "end", "sample", sample["sha256"][:10], "--as", "a.steward", *place)
     assert ended.code == 0
     left = releasegate("enrol", "list", *place, "--json").document["enrolled"]
-    assert [one["sampling_fraction"] for one in left if one["kind"] == "sample"] == [0.25]
+    assert [one["sampling_fraction"] for one in left if one["kind"] == "sample"] == [0.25, None]
 
 
 def test_a_population_smaller_than_the_file_is_refused(world: World, engine: Any) -> None:

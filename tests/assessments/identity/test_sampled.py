@@ -74,16 +74,16 @@ def test_every_estimate_lies_in_its_interval_and_no_more_are_unique_than_alone(s
 
 
 def test_the_interval_of_the_uniques_is_as_wide_as_samples_differ() -> None:
-    """Of ten samples of one population nearly all intervals hold the mean of the estimates; the model errs besides."""
+    """Of six samples of one population nearly all intervals hold the mean of the estimates; the model errs besides."""
     generator = np.random.default_rng(20)
-    people = np.repeat(np.arange(3000), generator.geometric(0.3, 3000))
+    people = np.repeat(np.arange(1000), generator.geometric(0.3, 1000))
     found = []
-    for number in range(10):
+    for number in range(6):
         classes = np.bincount(generator.permutation(people)[: len(people) // 3])
         found.append(uniques(classes[classes > 0], 1 / 3, np.random.default_rng(number)))
     mean = np.mean([one.estimate.figure for one in found])
     held = [one.estimate.interval.low <= mean <= one.estimate.interval.high for one in found]
-    assert sum(held) >= 8
+    assert sum(held) >= 5
     widths = [one.estimate.interval.high - one.estimate.interval.low for one in found]
     assert np.std([one.estimate.figure for one in found]) < np.mean(widths) < 0.5 * found[0].alone
 
