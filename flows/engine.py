@@ -278,11 +278,18 @@ def _serving(listening: socket.socket, api_url: str, home: Path) -> Iterator[Non
         thread.join(_STOP_SECONDS)
 
 
+class _LogFile(logging.FileHandler):
+    """A log file whose own failure, on a full disk, is not printed: the command's message says what is wrong."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Leave the line out."""
+
+
 @contextmanager
 def _log_file(path: Path) -> Iterator[None]:
     """Write what the server's libraries warn of to a file of the user's own."""
     path.touch(mode=0o600)
-    handler = logging.FileHandler(path)
+    handler = _LogFile(path)
     loggers = [logging.getLogger(name) for name in _SERVER_LOGGERS]
     for logger in loggers:
         logger.addHandler(handler)

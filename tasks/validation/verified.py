@@ -20,7 +20,7 @@ from tasks.request.model import PatternName
 from tasks.validation.readings import arrow, found
 
 
-class Evidence(IntEnum):
+class CheckStrength(IntEnum):
     """Result of testing a cell."""
 
     NONE = 0
@@ -95,32 +95,32 @@ def verified(values: pd.Series, kind: PatternName) -> npt.NDArray[np.bool_]:
     mask = np.zeros(len(texts), dtype=np.bool_)
     tested = rows[:MOST_TESTED]
     evidence = np.array([test(cell) for cell in texts.take(tested).to_pylist()], dtype=np.int64)
-    passing = np.count_nonzero(evidence == Evidence.WEAK) >= np.count_nonzero(evidence == Evidence.FAILED)
-    mask[tested] = evidence >= (Evidence.WEAK if passing else Evidence.CERTAIN)
+    passing = np.count_nonzero(evidence == CheckStrength.WEAK) >= np.count_nonzero(evidence == CheckStrength.FAILED)
+    mask[tested] = evidence >= (CheckStrength.WEAK if passing else CheckStrength.CERTAIN)
     mask[rows[MOST_TESTED:]] = mask.any()
     return mask
 
 
-def _phone(cell: str) -> Evidence:
+def _phone(cell: str) -> CheckStrength:
     labelled = _LABELLED.search(cell) is not None
-    best = Evidence.NONE
+    best = CheckStrength.NONE
     for written in map(str.strip, _IN_PHONE.findall(cell)):
         if _DATE.fullmatch(written):
             continue
         digits = re.sub(r"[^0-9]", "", written)
         if written.startswith("+") or digits.startswith("00"):
             valid = _is_international("+" + digits.removeprefix("00"))
-            best = max(best, Evidence.CERTAIN if valid else Evidence.NONE)
+            best = max(best, CheckStrength.CERTAIN if valid else CheckStrength.NONE)
         elif not labelled and _HYPHENED.fullmatch(written):
             weak = digits.startswith("0") and _is_national(digits, *_WITH_ZERO)
-            best = max(best, Evidence.WEAK if weak else Evidence.FAILED)
+            best = max(best, CheckStrength.WEAK if weak else CheckStrength.FAILED)
         elif labelled or (
             digits.startswith("0") and (digits != written or _PLAIN_MOBILE.fullmatch(digits) is not None)
         ):
             valid = _is_national(digits, *_WITH_ZERO, *((_SPAIN, _NORTH_AMERICA) if labelled else ()))
-            best = max(best, Evidence.CERTAIN if valid else Evidence.NONE)
+            best = max(best, CheckStrength.CERTAIN if valid else CheckStrength.NONE)
         elif _NINE_DIGITS.fullmatch(written):
-            best = max(best, Evidence.WEAK if _is_national(digits, _SPAIN) else Evidence.FAILED)
+            best = max(best, CheckStrength.WEAK if _is_national(digits, _SPAIN) else CheckStrength.FAILED)
     return best
 
 
@@ -148,14 +148,14 @@ def _is_national(digits: str, *countries: int) -> bool:
     )
 
 
-def _account(cell: str) -> Evidence:
+def _account(cell: str) -> CheckStrength:
     written = [re.sub("[ -]", "", one) for one in _runs(_IBAN, cell)]
     # A word that follows the number may have been taken for its end.
     starts = (one[:end] for one in written for end in range(min(34, len(one)), 14, -1))
     if any(_remainder(one) == 1 and _check("iban", one) for one in starts):
-        return Evidence.CERTAIN
+        return CheckStrength.CERTAIN
     cards = [_check("luhn", re.sub("[^0-9]", "", one)) for one in _runs(_CARD, cell)]
-    return max((Evidence.WEAK if passed else Evidence.FAILED for passed in cards), default=Evidence.NONE)
+    return max((CheckStrength.WEAK if passed else CheckStrength.FAILED for passed in cards), default=CheckStrength.NONE)
 
 
 def _remainder(account: str) -> int:
@@ -163,17 +163,17 @@ def _remainder(account: str) -> int:
     return int("".join(str(int(one, 36)) for one in account[4:] + account[:4])) % 97
 
 
-def _national_id(cell: str) -> Evidence:
-    best = Evidence.NONE
+def _national_id(cell: str) -> CheckStrength:
+    best = CheckStrength.NONE
     for name, form in _NATIONAL.items():
         for one in _runs(_bounded(form), cell):
             if name not in _WEAK:
-                best = max(best, Evidence.CERTAIN if _check(name, one) else Evidence.NONE)
+                best = max(best, CheckStrength.CERTAIN if _check(name, one) else CheckStrength.NONE)
             else:
-                best = max(best, Evidence.WEAK if _check(name, one) else Evidence.FAILED)
+                best = max(best, CheckStrength.WEAK if _check(name, one) else CheckStrength.FAILED)
     for form, narrower in _UNCHECKED:
         for one in _runs(_bounded(form), cell):
-            best = max(best, Evidence.WEAK if re.fullmatch(narrower, one) else Evidence.FAILED)
+            best = max(best, CheckStrength.WEAK if re.fullmatch(narrower, one) else CheckStrength.FAILED)
     return best
 
 
@@ -204,7 +204,7 @@ def _check(name: str, number: str) -> bool:
     return bool(_module(name).is_valid(number))
 
 
-VERIFIED: dict[PatternName, tuple[str, Callable[[str], Evidence]]] = {
+VERIFIED: dict[PatternName, tuple[str, Callable[[str], CheckStrength]]] = {
     PatternName.PHONE: (_PHONE, _phone),
     PatternName.ACCOUNT_NUMBER: (f"{_IBAN}|{_CARD}", _account),
     PatternName.NATIONAL_ID: (

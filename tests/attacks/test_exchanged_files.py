@@ -28,7 +28,7 @@ from tests.support.examples import every
 _EVERY, _SLOW_EVERY = every(43), 14
 ONCE_LEFT = [
     ("copy of data", "validation", STAYS),
-    ("copy of data", "validation", BACK_AT_NEXT),
+    ("copy of data", "preparation", BACK_AT_NEXT),
     ("all copies, with their index", "preparation", STAYS),
     ("staged delivery/university/dictionary.json", "sealing", STAYS),
     ("staged report/university.pdf", "sealing", STAYS),

@@ -116,7 +116,7 @@ def test_it_is_explained_with_the_figures_of_the_decision(made: Made, releasegat
         assert one["decision"] == "approved"
         tried = [flip["changes"][-1]["where"] for flip in one["flips"]] + [each["where"] for each in one["no_flips"]]
         assert "policy.generalization.k_anonymity.k" in tried
-        own = "k-anonymity" if one["recipient"] == "clinic" else "no-attack-partition"
+        own = "k-anonymity" if one["recipient"] == "clinic" else "no-attack-remainder"
         assert {switch["method"] for switch in one["methods"]} == {method.value for method in Method} - {own}
 
 

@@ -69,7 +69,7 @@ POLICIES = (
 
 
 @dataclass(frozen=True)
-class Planned:
+class SequentialAttack:
     """Risk of the released records from a sequential adversary that knows the method."""
 
     beliefs: tuple[BeliefFact, ...]
@@ -90,7 +90,7 @@ class PolicyFigures:
     """Highest risk of a released record by the people who match its cell."""
     informed_maximum: float
     """Highest risk of a released record once the method is known."""
-    planned: Planned | None
+    planned: SequentialAttack | None
     """Against the sequential adversary; None where its plan cannot be solved."""
     unplanned: str
     """Reason why it cannot be solved."""
@@ -257,12 +257,14 @@ def _planning(request: ReleaseRequest) -> ReleaseRequest:
     return request.model_copy(update={"policy": request.policy.model_copy(update={"generalization": terms})})
 
 
-def _planned(table: CountIndex, played: Generalization, kept: NDArray[np.bool_], recipient: Recipient) -> Planned:
+def _planned(
+    table: CountIndex, played: Generalization, kept: NDArray[np.bool_], recipient: Recipient
+) -> SequentialAttack:
     profile = recipient_profile(recipient, played, kept).profile
     groups = released_groups(table, played, kept, profile.prior)
     stakes, records = recipient.stakes, table.data.counts[kept]
     payoffs = stakes.benefit * played.kept[kept] - stakes.loss * judged_risks(profile, groups)
-    return Planned(beliefs(profile, groups), float(records @ payoffs / table.data.total))
+    return SequentialAttack(beliefs(profile, groups), float(records @ payoffs / table.data.total))
 
 
 def _dumped(fact: Fact) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Orders in which cells are tried: by their value, or all cells of one strategy after those of another."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -76,12 +77,12 @@ def _by_value(problem: RemainderProblem, strategies: Ints, kept: Floats, live: B
     rank = rank * len(strategies) + which
     order = np.argsort(rank, kind="stable")
     who, which = who[order], which[order]
-    starts = np.flatnonzero(np.diff(rank[order], prepend=-1))
+    bounds_of_cells = np.append(np.flatnonzero(np.diff(rank[order], prepend=-1)), len(which))
 
     def events(done: Bools) -> Iterator[tuple[int, Ints, float]]:
         rows, bounds = _by_profile(np.flatnonzero(~done), profile, len(member))
         left = len(rows)
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(which)], strict=True):
+        for start, end in pairwise(bounds_of_cells.tolist()):
             if left < _COMPACTED * len(rows):
                 rows, bounds = _by_profile(rows[~done[rows]], profile, len(member))
             own = who[start:end]
