@@ -196,7 +196,7 @@ def test_a_sampled_lattice_gives_the_same_classes_every_time_and_far_more_than_w
     assert first.effective.min() >= 75
     assert first.division is not None
     assert first.division.payoff / table.population.total > 250
-    assert 0 < first.division.gap < 0.35
+    assert 0 < first.division.gap < 0.09
 
 
 def test_adult_pays_more_than_whole_cells_and_near_the_bound() -> None:
