@@ -66,6 +66,8 @@ _BRIEF = {
     # Stages are recorded many at a time, and at the end, in place of three transactions each.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT__SERVER_EPHEMERAL": "1",
+    # A library of the server's wraps all its functions in checks of types as it is imported, which takes 0.1 seconds.
+    "PY_KEY_VALUE_DISABLE_BEARTYPE": "true",
 }
 """Settings of a server that runs for one command."""
 
