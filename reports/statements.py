@@ -92,7 +92,7 @@ def tested(record: DecisionRecord) -> str:
         "linked the release to the source file as an intruder would who holds it" if found["linkage"] else None,
         "searched the released columns for sets that single records out" if found["singling_out"] else None,
         "counted what the classes disclose of their records" if found["attribute"] else None,
-        "counted people in place of rows, and what classes disclose of their rows"
+        "counted people instead of rows, and what classes disclose of these rows"
         if record.further.get("events")
         else None,
         "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,

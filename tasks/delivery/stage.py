@@ -34,7 +34,7 @@ _HIERARCHIES = (
 HIERARCHIES = "hierarchies"
 """Folder of the hierarchies, in a delivery and beside the evidence."""
 _ROWS = (
-    "a person can have several rows, of which the file does not say that they are one person's; a column of the person "
+    "a person can have several rows, and the file does not say which rows are of one person; a column of the person "
     "has the same value in all of them"
 )
 _ENCRYPTED = "; encrypted in the age format, and in clear once it is decrypted"

@@ -48,7 +48,7 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             fix="name the column of the person under dataset.person, or remove “of: row”",
         ),
         Rule(
-            "where persons have several rows, dataset.record_id names rows or is the column of the person",
+            "where a person has several rows, dataset.record_id names rows or is the column of the person",
             lambda one: (
                 one.dataset.person not in (None, one.dataset.record_id) and one.dataset.record_id not in one.of_rows
             ),
@@ -92,7 +92,7 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             fix="remove the gate; one on combined.expected_share counts what is learned of a person who is found",
         ),
         Rule(
-            "where persons have several rows there are no decoys",
+            "where a person has several rows there are no decoys",
             lambda one: (
                 None
                 if one.dataset.person is None
