@@ -30,7 +30,7 @@ from tasks.request.attribute import (
     SensitivityWeights,
     ValueType,
 )
-from tasks.request.gate import DEFAULT_GATES, ESTIMATED, LARGER_IS_BETTER, OF_ONE_COPY, Gate, Measure, records_for
+from tasks.request.gate import DEFAULT_GATES, LARGER_IS_BETTER, OF_ONE_COPY, Gate, Measure, records_for
 from tasks.request.generalization_policy import (
     BudgetPolicy,
     Closeness,
@@ -71,7 +71,9 @@ from tasks.request.policy import (
     ValidationPolicy,
 )
 from tasks.request.population import ExternalData, Population, PopulationBasis
+from tasks.request.population_rules import POPULATION_RULES
 from tasks.request.recipient import (
+    PARTITIONS,
     Agreement,
     DecoyTerms,
     DeliveryFormat,
@@ -85,7 +87,6 @@ from tasks.request.recipient import (
 _TERMS = "policy.generalization."
 LEFT_OUT = 0.02
 """Share of the records that classes of the size that a gate takes may leave out, where no term says it."""
-PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
 DIVISIONS = PARTITIONS | {Method.NO_ATTACK_REMAINDER}
 """Methods that divide people into classes, whose size they can keep."""
 BUDGETED = DIVISIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
@@ -117,118 +118,6 @@ class ChangesSince(RequestPart):
 
     release: ReleaseId = Field(description="Release id of the last earlier copy in that hand.")
     because: Text = Field(description="Reason that the reviewers judge, such as a withdrawn consent.")
-
-
-_POPULATION_RULES: tuple[Rule["ReleaseRequest"], ...] = (
-    Rule(
-        "decoys need a population table with all quasi-identifiers: a decoy matches people who are not in the file",
-        lambda one: (
-            _first(
-                [
-                    *(
-                        (f"recipients.{place}.decoys", who.decoys is not None)
-                        for place, who in enumerate(one.recipients)
-                    ),
-                    ("continues", one.continues is not None),
-                ]
-            )
-            if one.population.basis is not PopulationBasis.TABLE
-            else None
-        ),
-        got=lambda one: f"decoys, and people counted in the {one.population.basis.value}",
-        fix="remove the decoys, or name such a table with population.path",
-    ),
-    Rule(
-        "a register lists people of a population table with all quasi-identifiers",
-        lambda one: one.external_data is not None and one.population.basis is not PopulationBasis.TABLE,
-        "external_data",
-        got=lambda one: f"a register, and people counted in the {one.population.basis.value}",
-        fix="remove it: without a register everybody is taken to be listed; or name such a table with population.path",
-    ),
-    Rule(
-        "where the file is the population, others know who is in it",
-        lambda one: one.population.self and one.policy.presence == "unknown",
-        "policy.presence",
-        got="presence: unknown beside population.self",
-        fix="set “presence: known”; if the file is a sample of more people, give population.size or "
-        "population.sampling_fraction in place of self",
-    ),
-    Rule(
-        "policy.singling_out.sampling_fraction is of a file with a population table; the population states others",
-        lambda one: one.population.path is None and one.policy.singling_out.sampling_fraction is not None,
-        "policy.singling_out.sampling_fraction",
-        got="a fraction beside population.self, size or sampling_fraction",
-        fix="remove it",
-    ),
-    Rule(
-        "where people are counted from below, an adversary's external data list a share of them by the prior",
-        lambda one: (
-            _first(
-                (f"recipients.{place}.adversary.resources", bool(who.adversary and who.adversary.resources))
-                for place, who in enumerate(one.recipients)
-            )
-            if one.population.from_below
-            else None
-        ),
-        got="resources that list shares of groups whose size is not known",
-        fix="remove the resources and state a prior, or name a population table with all quasi-identifiers",
-    ),
-    Rule(
-        "a gate on estimated.* needs population.size or population.sampling_fraction",
-        lambda one: (
-            one.population.basis is not PopulationBasis.SAMPLE
-            and any(gate.measure in ESTIMATED for gate in one.policy.gates)
-        ),
-        "policy.gates",
-        got=lambda one: f"people counted in the {one.population.basis.value}",
-        fix="remove the gate, or state what the file is a random sample of",
-    ),
-    Rule(
-        "population.lacks names quasi-identifiers, and not all of them",
-        lambda one: not set(one.population.lacks) < set(one.quasi_identifiers),
-        "population.lacks",
-        got=lambda one: (
-            "all quasi-identifiers"
-            if set(one.population.lacks) == set(one.quasi_identifiers)
-            else "a name that is not a quasi-identifier"
-        ),
-        fix="name those that the table does not have; if it has none, count people in the file instead: “self: true”, "
-        "size or sampling_fraction",
-    ),
-    Rule(
-        "where the population table lacks quasi-identifiers, every recipient's method is a partition",
-        lambda one: bool(one.population.lacks) and not one.methods <= PARTITIONS,
-        "policy.generalization.method",
-        got="a method that does not divide all people into whole cells, so that nobody can tell whose cell is whose",
-        fix="set “method: no-attack-partition” under policy.generalization",
-    ),
-    Rule(
-        "where the population table lacks quasi-identifiers, cells are weighed by the records in them",
-        lambda one: bool(one.population.lacks) and one.policy.generalization.cell_weights != "data",
-        "policy.generalization.cell_weights",
-        got="cells weighed by people, most of whom have no value of these",
-        fix="set “cell_weights: data” under policy.generalization",
-    ),
-    Rule(
-        "where the population table lacks quasi-identifiers, there is no k_anonymity",
-        lambda one: bool(one.population.lacks) and one.policy.generalization.k_anonymity is not None,
-        "policy.generalization.k_anonymity",
-        got="k_anonymity beside population.lacks",
-        fix="remove it; a budget with least_records keeps classes as large",
-    ),
-    Rule(
-        "a rule of Safe Harbor is of quasi-identifiers that the population table has",
-        lambda one: any(
-            one.attributes[name].safe_harbor is not SafeHarborRule.NONE
-            for name in one.population.lacks
-            if name in one.attributes
-        ),
-        "population.lacks",
-        got="an attribute with safe_harbor",
-        fix="remove safe_harbor of the attribute, or add its column to the table",
-    ),
-)
-"""What a population without a full table goes with."""
 
 
 class ReleaseRequest(RequestPart):
@@ -571,7 +460,7 @@ class ReleaseRequest(RequestPart):
             got="one file for both",
             fix="name the register's table of counts",
         ),
-        *_POPULATION_RULES,
+        *POPULATION_RULES,
     )
 
     def coalitions(self, recipient: Recipient) -> tuple[tuple[Recipient, ...], ...]:

@@ -88,6 +88,13 @@ def test_people_are_counted_in_the_file(
     assert releasegate("verify", outcome.bundle, "--workspace", world.workspace.root).code == 0
     explained = releasegate("explain", outcome.release_id, "--workspace", world.workspace.root, "--json").document
     assert explained["exit_code"] == 0
+    period = ("--from", "2026-01-01", "--to", "2026-03-31", "--output", world.folder)
+    audited = releasegate("audit", *period, "--workspace", world.workspace.root)
+    assert audited.code == 0, audited.err
+    for refused in (("trace", outcome.bundle, world.data), ("assess", "decoys", world.request)):
+        told = releasegate(*refused)
+        assert told.code in {2, 3}
+        assert "decoys" in told.err
     (again,) = reassess(outcome.release_id, world.workspace, TodaysFiles(), clock=LATER)
     assert (again.verdict, again.changed) == (TodaysVerdict.HOLDS, False)
     assert again.record is not None

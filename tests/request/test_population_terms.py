@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.request.model import Population, PopulationBasis, ReleaseRequest
+from tasks.request.unused import unused_terms
 from tests.support.tiny import Change, changed, tiny_document
 
 CENSUS = {"path": "population.csv", "source": "made up"}
@@ -97,6 +98,13 @@ def test_what_a_population_without_a_full_table_does_not_go_with(
     assert ".".join(map(str, error["ctx"]["at"])) == place
     assert expected in error["ctx"]["expected"]
     assert error["ctx"]["fix"]
+
+
+def test_coverage_of_a_file_by_itself_is_named_as_unused() -> None:
+    covered = changed("policy", "validation", to={"minimum_population_coverage": 0.9})
+    (note,) = (one for one in unused_terms(asked({"self": True}, covered)) if "coverage" in one)
+    assert note.startswith("policy.validation.minimum_population_coverage is not used")
+    assert not any("coverage" in one for one in unused_terms(asked({"path": "population.csv"}, covered)))
 
 
 def test_a_table_that_lacks_some_goes_with_a_partition_weighed_by_data() -> None:
