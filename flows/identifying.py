@@ -106,7 +106,7 @@ def identify_pseudonyms(
     if incident.to is not None and incident.to.exists():
         raise _not_written(incident.to, "a file of that name")
     say("opening the crosswalks")
-    outcome: dict[str, object] = {"verdict": "refused", "named": [], "identified": False}
+    outcome: dict[str, object] = {"verdict": "refused", "named": []}
     try:
         with guarded("identification"):
             copies = {
@@ -115,10 +115,10 @@ def identify_pseudonyms(
             }
         hits = _hits(copies, shown)
         naming = [one.recipient for one in hits if one.alone and not _from_one(terms[one.recipient][0])]
+        verdict = "pseudonyms" if naming else "nothing"
         outcome = {
-            "verdict": "pseudonyms" if naming else "nothing",
+            "verdict": verdict if incident.to is None else f"{verdict}, identifiers written",
             "named": naming,
-            "identified": incident.to is not None,
         }
     except ReleasegateError as error:
         outcome["reason"] = error.what

@@ -23,10 +23,10 @@ and blocks the release. Nothing here reads a file but the key's.
 
 import hmac
 import json
+from base64 import b32encode
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID
 
 import numpy as np
 
@@ -37,8 +37,8 @@ from tasks.request.model import PseudonymFormat, PseudonymTerms, ReleaseRequest
 
 LARGEST = 10**DIGITS
 """Whole numbers of a project are below this."""
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32: digits and capitals without I, L, O and U."""
+_CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+"""From the usual base 32 to Crockford's: digits and capitals without I, L, O and U."""
 _SYMBOLS = 15
 
 Pseudonyms = Mapping[str, str]
@@ -96,15 +96,15 @@ def assigned(values: Collection[str], terms: PseudonymTerms, key: bytes, column:
 
 
 def _uuid(token: bytes) -> str:
-    """A UUID of version 8, in which 122 bits are of the token."""
-    bits = int.from_bytes(token[:16])
-    return str(UUID(int=bits & ~(0xF << 76) & ~(0x3 << 62) | 0x8 << 76 | 0x2 << 62))
+    """A UUID of version 8, in which 122 bits are of the token: all but the version and two bits of the variant."""
+    digits = token[:16].hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 def _code(token: bytes) -> str:
-    """P, so that nothing reads it as a number, and 15 symbols of 5 bits each."""
-    bits = int.from_bytes(token)
-    return "P" + "".join(_ALPHABET[bits >> 5 * place & 31] for place in range(_SYMBOLS))
+    """P, so that nothing reads it as a number, and symbols of 5 bits each."""
+    return "P" + b32encode(token[:10]).translate(_CROCKFORD)[:_SYMBOLS].decode("ascii")
 
 
 def _permuted(values: Collection[str], key: bytes, column: str) -> dict[str, str]:

@@ -56,9 +56,9 @@ class TestByHand:
         free = ~(0xF << 76 | 0x3 << 62)
         assert made.int & free == int.from_bytes(token[:16]) & free
 
-    def test_a_code_is_p_and_fifteen_symbols_of_five_bits_from_the_last(self) -> None:
+    def test_a_code_is_p_and_fifteen_symbols_of_five_bits_from_the_first(self) -> None:
         token = int.from_bytes(hmac.new(KEY, b"patient 7", hashlib.sha256).digest())
-        digits = [token // 32**place % 32 for place in range(15)]
+        digits = [token // 2 ** (256 - 5 * place) % 32 for place in range(1, 16)]
         expected = "P" + "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[one] for one in digits)
         assert assigned(["patient 7"], terms("code"), KEY, "patient") == {"patient 7": expected}
 
