@@ -19,13 +19,14 @@ from reports.document import (
     text,
 )
 from reports.methods import method_text, treatment_text
+from reports.population import basis
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
 from reports.statements import enrolled
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest
 from tasks.decision.record import DecisionRecord, DeliveryFact, PopulationFact
-from tasks.request.model import Role
+from tasks.request.model import PopulationBasis, Role
 
 
 def context(view: RecordView) -> Iterator[Block]:
@@ -102,6 +103,7 @@ def data(view: RecordView) -> Iterator[Block]:
             ("Source and terms", dataset.source),
             ("Records in", f"{view.cells.count(view.rows_in)} in {numbers.integer(dataset.columns_in)} columns"),
             ("Records out", records_out),
+            *_rows(view),
             ("Lineage", _lineage(view)),
             *(delivery_rows(record.delivery) if record.delivery else []),
         ],
@@ -110,6 +112,7 @@ def data(view: RecordView) -> Iterator[Block]:
     yield Facts(
         [
             ("Source", f"{population.source}{enrolled(population.enrolled)}"),
+            *([] if population.basis is PopulationBasis.TABLE else [("Counted in", basis(population))]),
             (
                 "People",
                 f"{view.cells.count(population.people)} in {numbers.integer(population.distinct_tuples)} distinct "
@@ -120,6 +123,16 @@ def data(view: RecordView) -> Iterator[Block]:
         ],
         "The population that risk is measured against",
     )
+
+
+def _rows(view: RecordView) -> Iterator[tuple[str, str]]:
+    """Rows in and out where a person can have several; those of few suppressed people are not shown."""
+    rows = view.record.dataset.rows
+    if rows is None:
+        return
+    yield "Rows in", f"{numbers.integer(rows.rows_in)} of the people who are the records, named by {rows.person}"
+    if rows.rows_out is not None:
+        yield "Rows out", HIDDEN if view.few_suppressed else numbers.integer(rows.rows_out)
 
 
 def _misfits(population: PopulationFact) -> str:
@@ -267,7 +280,9 @@ def conditions(view: RecordView) -> Iterator[Block]:
             "lapses, a register is opened;"
             if sequential
             else None,
-            "a newer or better population table becomes available, or another public source with the same attributes;",
+            "a newer or better population table becomes available, or another public source with the same attributes;"
+            if record.population.basis in {PopulationBasis.TABLE, PopulationBasis.TABLE_AND_FILE}
+            else "a population table becomes available, or another public source with the same attributes;",
             "another release to this recipient, or to one who may share with it, draws on the same people;",
             "the policy, a threshold or the program changes;",
             "an incident, an attempted re-identification or a published attack concerns this kind of data;",
@@ -281,6 +296,14 @@ def conditions(view: RecordView) -> Iterator[Block]:
         "day, and together with all earlier releases of the same people to the recipient. The ledger records each "
         "re-assessment, and a changed verdict is reported; it changes no state."
     )
+
+
+_COUNTED = {
+    PopulationBasis.TABLE: "Population table",
+    PopulationBasis.TABLE_AND_FILE: "Population table",
+    PopulationBasis.FILE: "Population, the source file",
+    PopulationBasis.SAMPLE: "People counted, the source file",
+}
 
 
 def reproduction(view: RecordView) -> Iterator[Block]:
@@ -306,7 +329,7 @@ def reproduction(view: RecordView) -> Iterator[Block]:
             ("Request", digest_text(record.request_sha256)),
             ("Policy", digest_text(record.policy.sha256)),
             ("Source file", digest_text(dataset.source_sha256)),
-            ("Population table", digest_text(record.population.sha256)),
+            (_COUNTED[record.population.basis], digest_text(record.population.sha256)),
             ("Output file", digest_text(dataset.output_sha256) if dataset.output_sha256 else "none was made"),
             ("Validation result", digest_text(record.validation.evidence_sha256)),
             *(

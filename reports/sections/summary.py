@@ -17,6 +17,7 @@ from reports.document import (
     strong,
     text,
 )
+from reports.population import TITLES
 from reports.record_view import RecordView
 from reports.sections.answer import information_kept
 from reports.sections.overview import scope
@@ -27,7 +28,7 @@ _DECISIVE = frozenset(
     {
         "Knowledge of a recipient",
         "One record a person",
-        "The population table",
+        *TITLES.values(),
         "Presence in the file is not known",
         "Detection and penalty as declared",
         "Earlier releases",

@@ -85,15 +85,16 @@ class LastCheck:
         if not column_names(self.content) == columns_of(self.record) == names:
             yield "other columns than recorded"
             return
-        if not len(self._found) == len(self._rows) == self.record.dataset.rows_out:
+        stated = self.record.dataset
+        if not len(self._found) == len(self._rows) == (stated.rows or stated).rows_out:
             yield f"{len(self._found)} rows"
             return
         if not decoys_as_sealed(self.content, self.decoys, self._real, self.copy.request):
             yield "rows that are neither records nor the sealed decoys"
         strange = [name for name in names if not self._follows(name).all()]
         yield from (f"cells of {name}" for name in strange)
-        outbound = self.copy.request.outbound
-        for name in outbound if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
+        released = self.copy.request.released
+        for name in released if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
             if self._identifying(name):
                 yield f"what looks like an identifier in {name}"
 
@@ -105,7 +106,7 @@ class LastCheck:
     def _rows(self) -> NDArray[np.intp]:
         """Position in the microdata of each row, −1 for a decoy."""
         copy = self.copy
-        return released_rows(copy.prepared.tuple_of_record, copy.released, self.order, len(self.decoys))
+        return released_rows(copy.prepared.tuple_of_row, copy.released, self.order, len(self.decoys))
 
     @cached_property
     def _real(self) -> Flags:
@@ -116,14 +117,15 @@ class LastCheck:
         copy, places = self.copy, self._rows[self._real]
         if name in copy.request.pseudonyms:
             of_decoys = [decoy.get(name) for decoy in self.decoys]
-            expected = pseudonym_column(copy.frame[name], self._rows, of_decoys, self.pseudonyms[name])
+            expected = pseudonym_column(copy.rows_as_text[name], self._rows, of_decoys, self.pseudonyms[name])
             return _equal(self._as_written(name, expected), self._found[name].combine_chunks())
         found = self._found[name].combine_chunks().filter(pa.array(self._real))
         if name in copy.masked.names:
-            values = read_numbers(self.content, [name])[self._real, 0]
-            same: Flags = values == copy.masked.masked[places, copy.masked.names.index(name)]
+            values, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
+            records = places if events is None else events.of_row[places]
+            same: Flags = values == copy.masked.masked[records, copy.masked.names.index(name)]
             return same
-        collected = pa.array(copy.frame[name].array.take(places), type=pa.large_string())
+        collected = pa.array(copy.rows_as_text[name].array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)
         return _equal(self._as_written(name, collected), found)
@@ -136,7 +138,7 @@ class LastCheck:
     def _generalizes(self, name: str, collected: pa.Array, found: pa.Array) -> Flags:
         """Whether each cell is the one recorded for its record, and a group that holds the record's value."""
         copy, axis = self.copy, self.copy.request.quasi_identifiers.index(name)
-        cells = copy.generalization.cells[copy.prepared.tuple_of_record[self._rows[self._real]], axis]
+        cells = copy.generalization.cells[copy.prepared.tuple_of_row[self._rows[self._real]], axis]
         labels = self._as_written(name, pa.array(copy.index.axis_labels[axis], type=pa.large_string()))
         tree, extra = copy.index.hierarchies[axis], copy.index.safe_harbor[axis]
         values, of_row = _distinct(collected)

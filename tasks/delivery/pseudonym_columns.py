@@ -29,7 +29,7 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
     names = candidate.request.pseudonyms
     if not names:
         return {}
-    frame, rows = candidate.frame, candidate.rows
+    frame, rows = candidate.rows_as_text, np.flatnonzero(candidate.released[candidate.prepared.tuple_of_row])
     values: dict[str, set[str]] = {}
     for name in names:
         own = pd.unique(frame[name].array.take(rows))

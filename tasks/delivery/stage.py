@@ -33,6 +33,10 @@ _HIERARCHIES = (
 )
 HIERARCHIES = "hierarchies"
 """Folder of the hierarchies, in a delivery and beside the evidence."""
+_ROWS = (
+    "a person can have several rows, and the file does not say which rows are of one person; a column of the person "
+    "has the same value in all of them"
+)
 _ENCRYPTED = "; encrypted in the age format, and in clear once it is decrypted"
 
 
@@ -164,6 +168,7 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery:
         "file": delivery.file,
         "hierarchies": _HIERARCHIES,
         "format": _FORMATS[DeliveryFormat(delivery.format)] + (_ENCRYPTED if delivery.encrypted_to else ""),
+        **({} if request.dataset.person is None else {"rows": _ROWS}),
         "columns": [
             {
                 "name": marked(name) if is_csv else name,
@@ -171,6 +176,7 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery:
                 "description": marked(request.attributes[name].description or ""),
                 "treatment": _treatment(request, name, by_name[name], SUFFIX if delivery.encrypted_to else ""),
                 **_listed(request, name),
+                **({} if request.dataset.person is None else {"of": request.attributes[name].of}),
             }
             for name in request.delivered
         ],

@@ -153,6 +153,8 @@ class Suggestion:
     role: Role
     reasons: tuple[str, ...]
     theme: Theme | None = None
+    of_row: bool = False
+    """Whether its values differ between the rows of a person."""
 
     @property
     def sensitivity(self) -> float:
@@ -223,7 +225,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     """
     theme, sign = theme_of(column)
     known = _KNOWN.get(theme) if theme else None
-    lacking = "the population table lacks it, so no risk can be measured with it"
+    lacking = "the population table lacks it; as a quasi-identifier it must stand in population.lacks"
     role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
     if column.distinct == 0:
         reasons = ["it holds no value to judge by, so it is withheld"]

@@ -236,6 +236,11 @@ class Attribute(RequestPart):
     role: Role
     type: ValueType = ValueType.TEXT
     description: Text | None = None
+    of: Literal["person", "row"] = Field(
+        default="person",
+        description="Whether the attribute is of the person, the same in all rows of one, or of the single row "
+        "(where dataset.person is given).",
+    )
     hierarchy: HierarchySource | None = None
     weight: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = Field(
         default=1.0, description="Weight of the attribute in the information loss (quasi-identifiers)."
