@@ -219,7 +219,7 @@ def _pseudonyms(record: DecisionRecord) -> Iterator[Block]:
         yield (
             f"The column {one.column} holds pseudonyms ({one.format}) of the identifier {one.identifier}, keyed "
             f"by HMAC-SHA-256 with the workspace's key {scope}"
-            + (" Several records have the same pseudonym." if one.repeats else "")
+            + (" Several rows have the same pseudonym." if one.repeats else "")
         )
     sealed = record.pseudonyms.crosswalk_sha256
     if sealed is not None:

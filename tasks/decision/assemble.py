@@ -379,7 +379,7 @@ def _pseudonyms(request: ReleaseRequest, findings: Findings) -> PseudonymsFact |
                 format=terms.format.value,
                 project=terms.project,
                 identifier=request.identifier(name),
-                repeats=prepared.distinct_values[name] < prepared.data.total,
+                repeats=prepared.distinct_values[name] < len(prepared.tuple_of_row),
             )
         )
     return PseudonymsFact(

@@ -246,7 +246,7 @@ class PseudonymFact(Fact):
         default=None, description="In all of whose releases the recipient gets the same ones; None where fresh."
     )
     identifier: str = Field(description="Columns of one identifier have the same pseudonyms.")
-    repeats: bool = Field(description="Whether several records of the file have one.")
+    repeats: bool = Field(description="Whether several rows of the file have one.")
 
 
 class PseudonymsFact(Fact):

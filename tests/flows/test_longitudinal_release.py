@@ -410,6 +410,8 @@ def test_people_and_rows_leave_under_pseudonyms(engine: Any, tmp_path: Path) -> 
     (record,), rows = outcome.records, delivered(outcome)
     assert record.decision is Verdict.APPROVED, record.reasons
     assert rows["record_id"].is_unique
+    assert record.pseudonyms is not None
+    assert {one.column: one.repeats for one in record.pseudonyms.columns} == {"record_id": False, "patient": True}
     assert rows["patient"].nunique() == record.dataset.rows_out
     people = Counter(Counter(rows["patient"]).values())
     collected = pd.DataFrame(visit_rows())

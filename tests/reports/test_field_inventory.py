@@ -35,7 +35,7 @@ def test_what_pseudonyms_link_and_who_can_undo_them_is_printed() -> None:
     sealed = PseudonymsFact(columns=tuple(columns), crosswalk_sha256="ab" * 32)
     shown = sections(determination_html(records.changed(record, fields=(*record.fields, keyed), pseudonyms=sealed)))
     fresh, stable = "for this recipient and this release. They link this copy to no other.", "and the project cohort."
-    assert f"{fresh} Several records have the same pseudonym." in shown["fields"]
+    assert f"{fresh} Several rows have the same pseudonym." in shown["fields"]
     assert f"{stable} With them the recipient can join this copy, record by record, with its other" in shown["fields"]
     assert "The crosswalk from pseudonyms to identifiers is sealed" in shown["fields"]
     assert "In place of patient stand codes made with a secret key." in shown["safeharbor"]
