@@ -1,11 +1,14 @@
 """Modules whose import is postponed until something of them is used."""
 
 import sys
+import threading
 from collections.abc import Collection
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
+
+_replacing = threading.Lock()
 
 
 class _PostponedModule(ModuleType):
@@ -41,8 +44,9 @@ class _PostponedMember:
 
 
 def _imported(name: str) -> ModuleType:
-    if isinstance(sys.modules.get(name), _PostponedModule):
-        del sys.modules[name]
+    with _replacing:  # else a second thread could take out the real one
+        if isinstance(sys.modules.get(name), _PostponedModule):
+            del sys.modules[name]
     return import_module(name)
 
 
