@@ -135,7 +135,7 @@ def _people_of(workspace: Workspace, loaded: LoadedRequest) -> "Names":
     workspace.key()
     dataset = loaded.request.dataset
     frame = read_microdata(loaded.resolve(dataset.path, "dataset.path"), loaded.request)
-    return names_of(frame[dataset.record_id].dropna(), workspace.key_file)
+    return names_of(frame[loaded.request.person_id].dropna().drop_duplicates(), workspace.key_file)
 
 
 class _People:

@@ -106,14 +106,17 @@ class CopyReassessment:
             self._note("today's request", f"taken as it was kept; {error.in_one_line()}")
             return "kept, another unreadable", None
         request, made = found.request, then.request
-        kept = (request.quasi_identifiers, request.dataset.record_id)
-        if kept != (made.quasi_identifiers, made.dataset.record_id):
+        kept = (request.quasi_identifiers, request.person_id, request.of_rows)
+        if kept != (made.quasi_identifiers, made.person_id, made.of_rows):
             return "kept, another of other data", None
         return "where it lay" if named is None else "named", found
 
     def _world(self) -> Today | None:
         """Today's request and population; None where the population cannot be read."""
         try:
+            if self.request.population.lacks and self._sha256("population") != self.decided.population.sha256:
+                self._note("population", "the table changed, and what was counted beside it in the file is not kept")
+                return None
             return Today(self.request, todays_population(self.asked, self.delivered.kept))
         except StageFailed:
             raise
@@ -296,6 +299,8 @@ class CopyReassessment:
         named = getattr(self.request, part)
         if named is None:
             return None
+        if named.path is None:  # people are counted in the file, as they were at the release
+            return self.decided.population.sha256
         try:
             return file_sha256(self.asked.resolve(named.path, f"{part}.path"))
         except (ReleasegateError, OSError):

@@ -76,7 +76,8 @@ def assess(
         source = CandidateSource(loaded.request, prepare(loaded, text), text, randomness)
         effort = Effort.FULL if compare else Effort.OWN
         candidate = source.candidate(whom)
-        return {assessment.id: assessment.assess(candidate, effort) for assessment in ASSESSMENTS}
+        needed = (one for one in ASSESSMENTS if one.applies(loaded.request))
+        return {assessment.id: assessment.assess(candidate, effort) for assessment in needed}
 
 
 def _loaded(request: str | Path | ReleaseRequest, folder: Path, roots: Sequence[Path]) -> LoadedRequest:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import listed, plural, said, sentence_start
 from reports.methods import method_text
+from reports.population import TITLES, assumed, people_known
 from reports.record_view import RecordView
 from tasks.assessments.identity.facts import RiskFact
 from tasks.assessments.sequential.facts import SequentialFact
@@ -48,22 +49,46 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         f"other released columns ({', '.join(columns) or 'none'}) are assumed not to be available elsewhere together "
         f"with a name{f', except {but}' if but else ''}. Where that is wrong the risk is higher than stated.",
     )
-    yield (
-        "One record a person",
-        "Each record stands for one person, and no two records for the same person. The validation stage checks that "
-        "record keys are unique; it cannot see a person entered under two keys.",
-    )
+    yield "One record a person", _one_record(view)
     yield (
         "Knowledge of the method",
-        "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and the "
-        "population table, but not the workspace key and not the source file.",
+        "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and "
+        f"{people_known(population)}, but not the workspace key and not the source file.",
     )
-    yield (
-        "The population table",
-        f"“{population.source}” counts {numbers.integer(population.people)} people by the quasi-identifiers and is "
-        "assumed to be right: a group that the table overstates is riskier than stated. The file holds "
-        f"{numbers.percent(population.sampling_fraction)} as many records as the table has people, and the subjects "
-        f"of the file are assumed to belong to that population.{_unfit(population)}",
+    if view.record.pseudonyms:
+        yield (
+            "Pseudonyms",
+            f"Whoever lacks the workspace key cannot tell whose a pseudonym of {view.names(Role.PSEUDONYM)} is, "
+            "make one, or link it to another recipient's. Whoever has the key and a list of identifiers can, as can an "
+            "incident responder who opens the crosswalk.",
+        )
+    yield TITLES[population.basis], f"{assumed(population)}{_unfit(population)}"
+
+
+def _one_record(view: RecordView) -> str:
+    rows = view.record.dataset.rows
+    if rows is None:
+        return (
+            "Each record stands for one person, and no two records for the same person. The validation stage checks "
+            f"that record keys are unique; it cannot see a person entered under two keys.{_repeated(view)}"
+        )
+    return (
+        f"Rows with the same {rows.person} are of one person, and count as one record; rows with different ones are of "
+        "different people. The validation stage checks that attributes of people are the same in all rows of a person; "
+        "it cannot see a person entered under two names. How many rows a person has is assumed not to be known "
+        f"outside.{_repeated(view)}"
+    )
+
+
+def _repeated(view: RecordView) -> str:
+    """Sentence on columns that seem to name people with several records; empty where there is none."""
+    found = [one for one in view.record.validation.observed if one.id.startswith("repeated person/")]
+    if not found:
+        return ""
+    columns = listed(f"{one.column} ({view.cells.count(one.records)} records)" for one in found)
+    return (
+        f" Records share the quasi-identifiers with an earlier record of the same {columns}, as several rows of one "
+        "person do: if they are, the risk is higher than stated."
     )
 
 

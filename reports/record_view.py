@@ -10,6 +10,7 @@ from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.facts import CombinedFact
+from tasks.assessments.events.facts import EventsFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
@@ -20,7 +21,7 @@ from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.masking.facts import MaskingFact
-from tasks.request.model import Measure, Role
+from tasks.request.model import Measure, PopulationBasis, Role
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class FileView:
     """Measures that a gate judges, as far as a table mentions gates."""
     has_coalitions: bool = False
     """Whether the policy takes the recipient to collude."""
+    basis: PopulationBasis = PopulationBasis.TABLE
+    """What the people of a class are counted in."""
 
     @property
     def few_suppressed(self) -> bool:
@@ -92,6 +95,7 @@ class RecordView(FileView):
             masking=record.masking,
             gated={gate.id for gate in record.gates},
             has_coalitions=risk is not None and bool(risk.coalitions),
+            basis=record.population.basis,
         )
         self.record = record
 
@@ -139,6 +143,12 @@ class RecordView(FileView):
         """Values that classes disclose; None where the stage did not finish."""
         fact = self.record.further.get("attribute")
         return None if fact is None else AttributeFact.model_validate(fact)
+
+    @cached_property
+    def events(self) -> EventsFact | None:
+        """Rows of people who can have several; None where each row is a record, or the stage did not finish."""
+        fact = self.record.further.get("events")
+        return None if fact is None else EventsFact.model_validate(fact)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

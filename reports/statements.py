@@ -48,6 +48,7 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         ("released columns",),
         "nobody looked whether other columns tell the quasi-identifiers",
     ),
+    "events": ("Rows of people", ("rows of people",), "what the rows of a person tell was not counted"),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -64,6 +65,7 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "singling_out": record.further.get("singling_out"),
         "attribute": record.further.get("attribute"),
         "columns": record.further.get("columns"),
+        "events": record.further.get("events") or record.dataset.rows is None,
         "utility": record.utility,
         "decoys": record.decoys,
     }
@@ -90,6 +92,9 @@ def tested(record: DecisionRecord) -> str:
         "linked the release to the source file as an intruder would who holds it" if found["linkage"] else None,
         "searched the released columns for sets that single records out" if found["singling_out"] else None,
         "counted what the classes disclose of their records" if found["attribute"] else None,
+        "counted people instead of rows, and what classes disclose of these rows"
+        if record.further.get("events")
+        else None,
         "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,

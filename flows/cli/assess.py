@@ -257,7 +257,8 @@ def _masked(candidate: Candidate) -> Blocks:
 def _view(candidate: Candidate) -> FileView:
     roles = {name: attribute.role.value for name, attribute in candidate.request.attributes.items()}
     rows_in = len(candidate.prepared.tuple_of_record)
-    return FileView(SmallCellRule(0), rows_in, len(candidate.rows), roles, candidate.masked.facts)
+    counted = candidate.request.population.basis
+    return FileView(SmallCellRule(0), rows_in, len(candidate.rows), roles, candidate.masked.facts, basis=counted)
 
 
 def _document(candidate: Candidate, found: Finding[Any]) -> dict[str, Any]:
@@ -278,8 +279,8 @@ def _game(source: CandidateSource, recipient: Recipient, comparison: Comparison)
 
 
 def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
-    """Position of a record from 0; raises ``BadInput`` if there is none, or the method explains no record."""
-    records = len(source.prepared.tuple_of_record)
+    """Record of a row of the file; raises ``BadInput`` if there is none, or the method explains no record."""
+    records = len(source.prepared.tuple_of_row)
     if method is not AssessedMethod.GAME or record > records:
         raise BadInput(
             "no record can be explained",
@@ -288,7 +289,7 @@ def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
             got=f"{record:,}" if method is AssessedMethod.GAME else f"with {method.value}",
             fix="name another record, or leave the option out",
         )
-    return record - 1
+    return source.prepared.record_of(record - 1)
 
 
 def _of_record(source: CandidateSource, row: int, top: int, recipient: Recipient) -> Assessed:

@@ -45,17 +45,29 @@ def init(
     found = {one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in draft.suggestions}
     rows = ((one.profile.name, one.role.value, "; ".join(one.reasons)) for one in draft.suggestions)
     return answer(
-        {"written": [str(path) for path in written], "record_id": draft.record_id, "columns": found},
+        {
+            "written": [str(path) for path in written],
+            "record_id": draft.record_id,
+            "person": draft.person,
+            "columns": found,
+        },
         [
             *table("", ("column", "role", "why"), rows),
             "\nwritten:",
             *(f"  {path}" for path in written),
+            *_question(draft.person),
             f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`. "
             "Policy and population must be enrolled: the first release of a workspace does so with "
             f"`releasegate release {written[0]} --enrol`.",
         ],
         as_json=as_json,
     )
+
+
+def _question(person: str | None) -> list[str]:
+    if person is None:
+        return []
+    return [f"\nCan a person have several rows? {person} seems to name the person of each: see dataset.person there."]
 
 
 def _existing(path: Path) -> Path:

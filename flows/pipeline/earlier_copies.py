@@ -48,7 +48,7 @@ def compared(
     `copies` and `hands` are those of ``copies_in_hand``; `siblings` are copies of the same release in one of the hands.
     """
     request, prepared = candidate.request, candidate.prepared
-    people = names_of(candidate.frame[request.dataset.record_id].iloc[candidate.rows], run.key)
+    people = names_of(candidate.frame[request.person_id].iloc[candidate.rows], run.key)
     ground = TodaysPopulation(prepared.hierarchies, prepared.population, prepared.register, {}, 0)
     memory = request.policy.generalization.memory_limit_mb * 2**20
     read = [_read(run.workspace, copy, people, ground, memory) for copy in copies]

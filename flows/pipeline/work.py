@@ -56,7 +56,8 @@ def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> dict[s
     counting = Counting(bench.run.path / "counting", bench.run.dask)
     prepared = prepare_file(bench.loaded, bench.data_path, counting)
     stored = _stored(bench, "prepared.npz", partial(save, prepared))
-    return {"prepared": stored, "assessments": [{"id": one.id, "stage": one.stage} for one in ASSESSMENTS]}
+    needed = [{"id": one.id, "stage": one.stage} for one in ASSESSMENTS if one.applies(bench.request)]
+    return {"prepared": stored, "assessments": needed}
 
 
 def validate(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
@@ -235,9 +236,11 @@ def _output(output: Mapping[str, Any]) -> Output:
     return Output(
         sha256=output["clear_sha256"],
         rows=output["rows"],
+        records=output["records"],
         figures=output["figures"],
         statistics=load_figure(checked(output["statistics"]), StatisticsFact),
         delivery=DeliveryFact.model_validate(delivery),
+        crosswalk=output["crosswalk"],
     )
 
 

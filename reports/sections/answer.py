@@ -2,6 +2,7 @@
 
 from reports import numbers
 from reports.document import Paragraph, said
+from reports.population import rests_on
 from reports.record_view import RecordView
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Role
@@ -26,15 +27,24 @@ def answer(view: RecordView) -> Paragraph:
         agreement += " with its penalty"
     return Paragraph(
         said(
-            f"{view.cells.part(view.released, view.rows_in)} records in {numbers.integer(record.dataset.columns_out)} "
-            f"columns {leave[record.decision]}.",
+            f"{view.cells.part(view.released, view.rows_in)} {_counted(view)} in "
+            f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
             _who(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
-            f"This rests on a population table of {view.cells.count(population.people)} people, on {agreement}, and on "
-            "the assumptions of section 5.",
+            f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
+            "assumptions of section 5.",
         ),
         "lead",
     )
+
+
+def _counted(view: RecordView) -> str:
+    """Records, or the people whom they are and their rows."""
+    rows = view.record.dataset.rows
+    if rows is None:
+        return "records"
+    of_all = "" if rows.rows_out is None or view.few_suppressed else f"{numbers.integer(rows.rows_out)} of "
+    return f"people (records) with {of_all}{numbers.integer(rows.rows_in)} rows"
 
 
 def _who(view: RecordView) -> str:

@@ -14,6 +14,7 @@ from reports.sections import (
     columns,
     combined,
     decoys,
+    events,
     gates,
     identity,
     linkage,
@@ -82,7 +83,7 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
     yield "threats", "Threat model", threats.threats
     yield "threshold", "Thresholds and their precedents", threats.thresholds
     yield "method", "Method", method.method
-    risks = (
+    risks: tuple[tuple[str, str, Writer], ...] = (
         ("sequential", "Sequential adversary", _part("sequential", view.sequential, sequential.sequential)),
         ("combined", "Identity and attributes in one score", _part("combined", view.combined, combined.combined)),
         ("criteria", "Singling out, linkability, inference", threats.criteria),
@@ -94,6 +95,8 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
         ("attribute", "What classes disclose", _part("attribute", view.attribute, attribute.attribute)),
         ("columns", "What released columns reveal", _part("columns", view.columns, columns.columns)),
     )
+    if view.record.dataset.rows is not None:
+        risks += (("events", "Rows of people", _part("events", view.events, events.events)),)
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     attacks = (
         ("transparency", "Transparency", identity.transparency),

@@ -15,7 +15,7 @@ from tasks.core.canonical import canonical_json
 from tasks.core.errors import unreadable_intermediate
 from tasks.core.fact import Fact, Interval
 from tasks.core.seed import one_thread
-from tasks.request.model import Measure
+from tasks.request.model import Measure, ReleaseRequest
 
 FactT = TypeVar("FactT", bound=Fact)
 
@@ -56,6 +56,10 @@ class Assessment(ABC, Generic[FactT]):
     def gate_measures(self) -> frozenset[Measure]:
         """Measures that gates can use."""
         return frozenset(one for one in Measure if one.value.partition(".")[0] in self.families)
+
+    def applies(self, request: ReleaseRequest) -> bool:  # noqa: ARG002
+        """Whether a request's copies need it."""
+        return True
 
     def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[FactT]:
         """Measure a candidate, on one thread, so that sums have the same bits on every machine.

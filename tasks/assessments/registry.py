@@ -6,6 +6,7 @@ from tasks.assessments.assessment import Assessment
 from tasks.assessments.attribute.assessment import AttributeAssessment
 from tasks.assessments.columns.assessment import ColumnsAssessment
 from tasks.assessments.combined.assessment import CombinedAssessment
+from tasks.assessments.events.assessment import EventsAssessment
 from tasks.assessments.identity.assessment import IdentityAssessment
 from tasks.assessments.linkage.assessment import LinkageAssessment
 from tasks.assessments.sequential.assessment import SequentialAssessment
@@ -15,6 +16,7 @@ from tasks.assessments.utility.assessment import UtilityAssessment
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
 LINKAGE, SINGLING_OUT, ATTRIBUTE = LinkageAssessment(), SinglingOutAssessment(), AttributeAssessment()
 COLUMNS, UTILITY = ColumnsAssessment(), UtilityAssessment()
+EVENTS = EventsAssessment()
 
 ASSESSMENTS: tuple[Assessment[Any], ...] = (
     IDENTITY,
@@ -25,4 +27,5 @@ ASSESSMENTS: tuple[Assessment[Any], ...] = (
     ATTRIBUTE,
     COLUMNS,
     UTILITY,
+    EVENTS,
 )

@@ -21,6 +21,7 @@ from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, mask_columns, with_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.persons import records_of
 from tasks.request.model import Recipient, ReleaseRequest
 
 Flags = NDArray[np.bool_]
@@ -52,11 +53,17 @@ class Candidate:
     """Whether each tuple's records are in a copy that was released; None where the policy decides."""
 
     @property
-    def frame(self) -> pd.DataFrame:
-        """The microdata as text, missing cells as NA; raises ``LookupError`` where the records are not available."""
+    def rows_as_text(self) -> pd.DataFrame:
+        """The microdata as text, missing cells as NA; raises ``LookupError`` where the rows are not available."""
         if self.source is None:
             raise LookupError("the candidate has no microdata")
         return self.source()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Its records, of each person the first row; errors as of ``rows_as_text``."""
+        events = self.prepared.events
+        return records_of(self.rows_as_text, None if events is None else events.persons)
 
     @cached_property
     def released(self) -> Flags:
@@ -67,7 +74,7 @@ class Candidate:
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
-        """Position in the microdata of each released record."""
+        """Position among the records of each released one."""
         return np.flatnonzero(self.released[self.prepared.tuple_of_record])
 
     @cached_property
@@ -148,7 +155,7 @@ class Candidate:
 
 
 class CandidateSource:
-    """The data of a request, counted and masked once for all of its recipients; ``frame`` as ``Candidate.frame``."""
+    """The data of a request, counted and masked once for all of its recipients; ``frame`` as ``rows_as_text``."""
 
     def __init__(
         self, request: ReleaseRequest, prepared: Prepared, frame: pd.DataFrame, randomness: Randomness

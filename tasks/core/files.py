@@ -109,12 +109,16 @@ class Written(TypedDict):
     keys: list[dict[str, str]]
     """Kind and fingerprint of each public key that it is encrypted to; none where it is in clear."""
     rows: int
+    records: int | None
+    """People of the file, where these can have several rows; else None."""
     figures: dict[str, float] | None
     """Risk of the file as read back from its bytes; None where its rows are not those that were to be written."""
     statistics: Artifact
     """Differences between its columns' statistics and those of the data as collected."""
     kept: Artifact
     """Sealed data for re-assessment."""
+    crosswalk: str | None
+    """Commitment to the sealed crosswalk of its pseudonyms; None where it has none."""
 
 
 @contextmanager

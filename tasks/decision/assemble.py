@@ -12,6 +12,7 @@ from tasks.assessments.registry import (
     ATTRIBUTE,
     COLUMNS,
     COMBINED,
+    EVENTS,
     IDENTITY,
     LINKAGE,
     SEQUENTIAL,
@@ -39,11 +40,14 @@ from tasks.decision.record import (
     DatasetFact,
     DecisionRecord,
     DeliveryFact,
+    FileRowsFact,
     GateResult,
     MisfitFact,
     NotAssessed,
     PolicyFact,
     PopulationFact,
+    PseudonymFact,
+    PseudonymsFact,
     RecipientFact,
     ValidationFact,
 )
@@ -54,7 +58,12 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.fit import misfits
 from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest
 
-STAGES = ("validation", "generalization", *(assessment.stage for assessment in ASSESSMENTS), "delivery")
+
+def stages_of(request: ReleaseRequest) -> tuple[str, ...]:
+    """Stages that a request's copies go through, those with decoys aside."""
+    assessed = (assessment.stage for assessment in ASSESSMENTS if assessment.applies(request))
+    return ("validation", "generalization", *assessed, "delivery")
+
 
 _OF_RECIPIENT = {"id", "organisation", "purpose", "agreement", "controls", "prior_release_ids"}
 
@@ -70,9 +79,18 @@ class Output:
 
     sha256: Sha256
     rows: int
+    """Rows of the file."""
     figures: dict[str, float] | None
     statistics: StatisticsFact | None = None
     delivery: DeliveryFact | None = None
+    records: int | None = None
+    """Records of the file, where these are people who can have several rows."""
+    crosswalk: Sha256 | None = None
+
+    @property
+    def records_out(self) -> int:
+        """Records of the file."""
+        return self.rows if self.records is None else self.records
 
 
 @dataclass(frozen=True)
@@ -135,6 +153,7 @@ class Findings:
 _ROUNDING = 1e-9
 _ONE_HAND = "The figure is of this copy and others in the same hand together."
 _WHOLE_ROW = "The figure is of the classes that the whole released row leaves."
+_EVENTS = "The figure is of the attributes of rows."
 
 
 def gates_before_writing(
@@ -150,6 +169,10 @@ def gates_before_writing(
     if columns is not None and columns.whole_row:
         row = judge_gates(request.policy.gates, {Measure(name): one for name, one in columns.whole_row.items()})
         gates = tuple(_worse(*pair, _WHOLE_ROW) for pair in zip(gates, row, strict=True))
+    events = findings.fact(EVENTS)
+    if events is not None:
+        rows = judge_gates(request.policy.gates, {Measure(name): one for name, one in events.figures.items()})
+        gates = tuple(_worse(*pair, _EVENTS) for pair in zip(gates, rows, strict=True))
     return (
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, utc_day(circumstances.decided_at)),
@@ -190,16 +213,16 @@ def assemble(
     """
     gates = gates_before_writing(request, recipient, findings, circumstances)
     with_decoys = recipient.decoys or any(failure.stage == DECOYS for failure in findings.failures)
-    stages = (*STAGES, DECOYS) if with_decoys else STAGES
+    stages = (*stages_of(request), *((DECOYS,) if with_decoys else ()))
     if are_open(gates):
         gates += (stages_gate(stages, _finished(findings)), _rescored(findings))
     elif findings.failures:
         gates += (stages_gate(stages, _finished(findings)),)
-    output = findings.output
+    output, size = findings.output, request.population.people(findings.prepared.data.total)
     verdict, reasons = decide(
         gates,
         request.policy.review.required,
-        records=output.rows if output else findings.prepared.data.total,
+        records=output.records_out if output else findings.prepared.data.total,
         small_cell=request.policy.small_cell,
     )
     reasons += _unplaced(gates, findings)
@@ -221,9 +244,10 @@ def assemble(
             source_sha256=circumstances.dataset_sha256,
             output_sha256=output.sha256 if output else None,
             rows_in=findings.prepared.data.total,
-            rows_out=output.rows if output else None,
+            rows_out=output.records_out if output else None,
             columns_in=len(request.attributes),
-            columns_out=len(request.outbound),
+            columns_out=len(request.delivered),
+            rows=_file_rows(request, findings),
         ),
         delivery=output.delivery if output else None,
         population=PopulationFact(
@@ -231,12 +255,16 @@ def assemble(
             sha256=circumstances.population_sha256,
             people=findings.prepared.population.total,
             distinct_tuples=len(findings.prepared.population),
-            sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+            sampling_fraction=findings.prepared.data.total / (size or findings.prepared.population.total),
+            basis=request.population.basis,
+            lacks=request.population.lacks,
+            size=size,
             misfits=tuple(
                 MisfitFact(column=column, share=share)
                 for column, share in misfits(
                     findings.prepared.data, findings.prepared.population, findings.prepared.hierarchies
                 ).items()
+                if column not in request.population.lacks
             ),
             enrolled=circumstances.enrolments.get("population"),
         ),
@@ -256,6 +284,7 @@ def assemble(
         fields=findings.identity.fields if findings.identity else _fields_as_declared(request, findings.prepared),
         validation=findings.validation,
         masking=findings.masking,
+        pseudonyms=_pseudonyms(request, findings),
         risk=findings.risk,
         utility=findings.fact(UTILITY),
         further=findings.further,
@@ -278,6 +307,13 @@ def assemble(
         prev_record_sha256=circumstances.prev_record_sha256,
     )
     return disclosure_rounded(record)
+
+
+def _file_rows(request: ReleaseRequest, findings: Findings) -> FileRowsFact | None:
+    person, events, output = request.dataset.person, findings.prepared.events, findings.output
+    if person is None or events is None:
+        return None
+    return FileRowsFact(person=person, rows_in=len(events.of_row), rows_out=output.rows if output else None)
 
 
 def _unplaced(gates: Collection[GateResult], findings: Findings) -> tuple[str, ...]:
@@ -303,7 +339,7 @@ def _finished(findings: Findings) -> Collection[str]:
 def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
     risk = findings.risk
-    alone, classes = findings.fact(SINGLING_OUT), findings.fact(ATTRIBUTE)
+    alone, classes, events = findings.fact(SINGLING_OUT), findings.fact(ATTRIBUTE), findings.fact(EVENTS)
     if risk and risk.sequential and risk.combined and risk.linkage and alone and classes:
         recorded = flat_figures(
             risk.residual,
@@ -314,6 +350,7 @@ def _rescored(findings: Findings) -> GateResult:
             singled_out=alone.as_released,
             disclosed=classes.disclosed_records,
             expected=risk.combined.expected,
+            events=None if events is None else events.disclosed_people,
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)
@@ -327,6 +364,26 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
             stage="Generalization and risk",
             reason="The data did not pass validation, so nothing was generalized and no risk was measured.",
         ),
+    )
+
+
+def _pseudonyms(request: ReleaseRequest, findings: Findings) -> PseudonymsFact | None:
+    if not request.pseudonyms:
+        return None
+    prepared, columns = findings.prepared, list[PseudonymFact]()
+    for name in request.pseudonyms:
+        terms = request.attributes[name].pseudonyms
+        columns.append(
+            PseudonymFact(
+                column=name,
+                format=terms.format.value,
+                project=terms.project,
+                identifier=request.identifier(name),
+                repeats=prepared.distinct_values[name] < prepared.data.total,
+            )
+        )
+    return PseudonymsFact(
+        columns=tuple(columns), crosswalk_sha256=findings.output.crosswalk if findings.output else None
     )
 
 
@@ -344,7 +401,7 @@ def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[Fi
             name,
             attribute,
             prepared.distinct_values[name],
-            treatment=attribute.role.treatment or "not released",
+            treatment=attribute.treatment or "not released",
         )
         for name, attribute in request.attributes.items()
     )

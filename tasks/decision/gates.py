@@ -235,11 +235,13 @@ def flat_figures(
     singled_out: int,
     disclosed: int,
     expected: float | None,
+    events: int | None = None,
 ) -> dict[str, float]:
     """Every number of a scoring by a name of its own.
 
     ``attacked`` are the rows that are as linkage attacked them, ``singled_out`` those that a few columns single out,
-    ``disclosed`` those whose class discloses a value; ``expected`` is the highest expected disclosure of a record.
+    ``disclosed`` those whose class discloses a value, ``events`` those of whose rows it does (None where each row is a
+    record); ``expected`` is the highest expected disclosure of a record.
     """
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
@@ -249,6 +251,7 @@ def flat_figures(
         "rows as attacked": attacked,
         "rows singled out": singled_out,
         "rows disclosed": disclosed,
+        "people with disclosed events": events,
         "expected disclosure": expected,
     }
     return dict(_numbers(document, ()))

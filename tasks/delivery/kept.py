@@ -68,12 +68,14 @@ class Kept:
     """Names of the people of the released records, in the order of the data."""
     clear: bytes | None
     """The file before it was encrypted; None where it is delivered in clear."""
+    person_of_row: NDArray[np.int32] | None = None
+    """Place among these people of each released row, in the order of the data; None where a person has one row."""
 
     @classmethod
     def of(cls, candidate: Candidate, request: bytes, key_file: Path, clear: bytes | None) -> Self:
         """Data to keep of a copy that was just made."""
         index = candidate.index
-        ids = candidate.frame[candidate.request.dataset.record_id].iloc[candidate.rows]
+        ids, events = candidate.frame[candidate.request.person_id].iloc[candidate.rows], candidate.prepared.events
         return cls(
             request=request,
             hierarchies={hierarchy.name: hierarchy for hierarchy in index.hierarchies},
@@ -84,7 +86,17 @@ class Kept:
             released=candidate.released,
             people=names_of(ids, key_file),
             clear=clear,
+            person_of_row=None if events is None else persons_released(events.of_row, candidate.rows),
         )
+
+
+def persons_released(person_of_row: NDArray[np.int32], released: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Place among the released persons, ascending, of the person of each of their rows, in the order of the file."""
+    place = np.full(int(person_of_row.max(initial=-1)) + 1, -1, dtype=np.int32)
+    place[released] = np.arange(len(released), dtype=np.int32)
+    found = place[person_of_row]
+    kept: NDArray[np.int32] = found[found >= 0]
+    return kept
 
 
 def kept_key(key_file: Path, release_id: str, recipient: str) -> bytes:
@@ -136,6 +148,7 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
         "population_keys": kept.population.keys,
         "released": kept.released,
         "people": np.frombuffer(kept.people.tobytes(), dtype=np.uint8),
+        **({} if kept.person_of_row is None else {"person_of_row": kept.person_of_row}),
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(kept.hierarchies.values())},
         **{f"grouped_{axis}": positions for axis, positions in enumerate(kept.grouped)},
     }
@@ -170,6 +183,7 @@ def unpacked(members: Mapping[str, bytes]) -> Kept:
                 released=arrays["released"],
                 people=np.frombuffer(arrays["people"].tobytes(), dtype=f"S{NAME_BYTES}"),
                 clear=members.get(_CLEAR),
+                person_of_row=arrays.get("person_of_row"),
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
         raise unreadable_intermediate("what was kept of the release", "delivery", error) from None

@@ -1,13 +1,14 @@
 """The last check of a copy's bytes, before the ledger records it: every cell follows from the private copies of inputs.
 
 The stages before check what they hand on; this reads the bytes that leave, and the microdata, once more. It knows the
-columns and rows that the record states, the cell that each record is generalized to, the masked values, made anew, and
-the sealed decoys. What neither of them explains does not leave. Pure of files and ledger: it is given bytes.
+columns and rows that the record states, the cell that each record is generalized to, the masked values and pseudonyms,
+made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and ledger: it is given
+bytes.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +24,7 @@ from tasks.delivery.columns import column_names, columns_of
 from tasks.delivery.formula_marks import harmless
 from tasks.delivery.listed_groups import ListedRows, is_whole, listed_rows
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
+from tasks.delivery.pseudonym_columns import pseudonym_column
 from tasks.delivery.released_file import (
     decoys_as_sealed,
     is_marked,
@@ -31,6 +33,7 @@ from tasks.delivery.released_file import (
     read_numbers,
     released_rows,
 )
+from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.validation.patterns import TEXT_PATTERNS
 from tasks.validation.readings import readable
 from tasks.validation.suite import scanned
@@ -52,6 +55,8 @@ class LastCheck:
     decoys: Sequence[Mapping[str, str | None]]
     order: bytes
     """Seed of the order of its rows."""
+    pseudonyms: Mapping[str, Pseudonyms] = field(default_factory=dict, repr=False)
+    """Of each column of pseudonyms, that of each identifier and decoy."""
 
     def make(self) -> dict[str, ListedRows]:
         """The groups of each quasi-identifier that may be listed with the file.
@@ -76,44 +81,51 @@ class LastCheck:
         in_clear = self.record.delivery is None or not self.record.delivery.encrypted_to
         if in_clear and self.record.delivered_sha256 != self.record.dataset.output_sha256:
             yield "other bytes than are delivered"
-        names = list(self.copy.request.outbound)
+        names = list(self.copy.request.delivered)
         if not column_names(self.content) == columns_of(self.record) == names:
             yield "other columns than recorded"
             return
-        if not len(self._found) == len(self._rows) == self.record.dataset.rows_out:
+        stated = self.record.dataset
+        if not len(self._found) == len(self._rows) == (stated.rows or stated).rows_out:
             yield f"{len(self._found)} rows"
             return
         if not decoys_as_sealed(self.content, self.decoys, self._real, self.copy.request):
             yield "rows that are neither records nor the sealed decoys"
         strange = [name for name in names if not self._follows(name).all()]
         yield from (f"cells of {name}" for name in strange)
-        for name in names if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
+        released = self.copy.request.released
+        for name in released if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
             if self._identifying(name):
                 yield f"what looks like an identifier in {name}"
 
     @cached_property
     def _found(self) -> pa.Table:
-        return read_columns(self.content, self.copy.request.outbound)
+        return read_columns(self.content, self.copy.request.delivered)
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
         """Position in the microdata of each row, −1 for a decoy."""
         copy = self.copy
-        return released_rows(copy.prepared.tuple_of_record, copy.released, self.order, len(self.decoys))
+        return released_rows(copy.prepared.tuple_of_row, copy.released, self.order, len(self.decoys))
 
     @cached_property
     def _real(self) -> Flags:
         return self._rows >= 0
 
     def _follows(self, name: str) -> Flags:
-        """Whether each record's cell of a column is what it should be."""
+        """Whether each record's cell of a column is what it should be, and each decoy's where it is a pseudonym."""
         copy, places = self.copy, self._rows[self._real]
+        if name in copy.request.pseudonyms:
+            of_decoys = [decoy.get(name) for decoy in self.decoys]
+            expected = pseudonym_column(copy.rows_as_text[name], self._rows, of_decoys, self.pseudonyms[name])
+            return _equal(self._as_written(name, expected), self._found[name].combine_chunks())
         found = self._found[name].combine_chunks().filter(pa.array(self._real))
         if name in copy.masked.names:
-            values = read_numbers(self.content, [name])[self._real, 0]
-            same: Flags = values == copy.masked.masked[places, copy.masked.names.index(name)]
+            values, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
+            records = places if events is None else events.of_row[places]
+            same: Flags = values == copy.masked.masked[records, copy.masked.names.index(name)]
             return same
-        collected = pa.array(copy.frame[name].array.take(places), type=pa.large_string())
+        collected = pa.array(copy.rows_as_text[name].array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)
         return _equal(self._as_written(name, collected), found)
@@ -126,7 +138,7 @@ class LastCheck:
     def _generalizes(self, name: str, collected: pa.Array, found: pa.Array) -> Flags:
         """Whether each cell is the one recorded for its record, and a group that holds the record's value."""
         copy, axis = self.copy, self.copy.request.quasi_identifiers.index(name)
-        cells = copy.generalization.cells[copy.prepared.tuple_of_record[self._rows[self._real]], axis]
+        cells = copy.generalization.cells[copy.prepared.tuple_of_row[self._rows[self._real]], axis]
         labels = self._as_written(name, pa.array(copy.index.axis_labels[axis], type=pa.large_string()))
         tree, extra = copy.index.hierarchies[axis], copy.index.safe_harbor[axis]
         values, of_row = _distinct(collected)

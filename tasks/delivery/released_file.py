@@ -1,14 +1,15 @@
 """The released file: outbound columns, generalized, in an order that says nothing; and reading it back.
 
-Direct identifiers are left out, suppressed records too. Rows are put in an order drawn from a key, so that neither the
-order of collection nor the record id can be learned. In CSV, text that a spreadsheet would run as a formula is marked
-(``tasks.delivery.formula_marks``): names of columns, generalized cells, and the cells of text columns. Parquet
-(``tasks.delivery.parquet_file``) keeps text as it is.
+Direct identifiers are left out or replaced by pseudonyms; suppressed records are left out. Rows are put in an order
+drawn from a key, so that neither the order of collection nor the record id can be learned. In CSV, text that a
+spreadsheet would run as a formula is marked (``tasks.delivery.formula_marks``): names of columns, generalized cells,
+and the cells of text columns. Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 import numpy as np
@@ -21,7 +22,10 @@ from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.delivery.formula_marks import as_collected, harmless, marked
 from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
+from tasks.delivery.pseudonym_columns import pseudonym_column
+from tasks.microdata.coded import Events
 from tasks.microdata.hierarchy import Codes
+from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
 
 _BLOCK_BYTES = 64 * 1024 * 1024
@@ -36,33 +40,73 @@ def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
 def released_rows(
     tuple_of_record: NDArray[np.int32], keep: NDArray[np.bool_], seed: bytes, n_decoys: int = 0
 ) -> NDArray[np.intp]:
-    """Position in the microdata of each row of the released file, −1 for a decoy; see ``delivered_table``."""
+    """Position in the microdata of each row of the released file, −1 for a decoy; see ``delivered_table``.
+
+    Where a person has several rows, `tuple_of_record` is that of each row.
+    """
     kept = np.concatenate([np.flatnonzero(keep[tuple_of_record]), np.full(n_decoys, -1, dtype=np.intp)])
     return kept[keyed_order(len(kept), seed)]
 
 
-def delivered_table(
-    candidate: Candidate, seed: bytes, form: DeliveryFormat, decoys: Sequence[Mapping[str, str | None]] = ()
-) -> pa.Table:
-    """The outbound columns of a candidate's released records, generalized, and of decoys, all in one order.
+def first_of_persons(rows: NDArray[np.intp], events: Events | None) -> NDArray[np.intp]:
+    """Record of each row of a released file, −1 for a decoy and for all rows of a person but the first in the file.
 
-    Every order of all rows is equally likely, whichever are decoys. For CSV all columns are text, and some cells
-    marked.
+    `rows` are positions in the microdata, −1 for a decoy; where each row is a record, they are returned as they are.
     """
-    request, frame, masked = candidate.request, candidate.frame, candidate.masked
-    every = released_rows(candidate.prepared.tuple_of_record, candidate.released, seed, len(decoys))
-    rows = every[every >= 0]
+    if events is None:
+        return rows
+    real = np.flatnonzero(rows >= 0)
+    persons, first = np.unique(events.of_row[rows[real]], return_index=True)
+    found = np.full(len(rows), -1, dtype=np.intp)
+    found[real[first]] = persons
+    return found
+
+
+def alike_within_persons(path: Source, rows: NDArray[np.intp], candidate: Candidate) -> bool:
+    """Whether all rows of a person in a released file have the same attributes of the person.
+
+    `rows` are positions in the microdata. StageFailed says that the file cannot be read.
+    """
+    events = candidate.prepared.events
+    if events is None:
+        return True
+    persons, first = np.unique(events.of_row[rows], return_index=True)
+    of_row = first[np.searchsorted(persons, events.of_row[rows])]
+    found = read_columns(path, candidate.request.outbound)
+    codes = (pd.factorize(found[name].to_pandas())[0] for name in candidate.request.outbound)
+    return found.num_rows == len(rows) and all(bool((one == one[of_row]).all()) for one in codes)
+
+
+def delivered_table(
+    candidate: Candidate,
+    seed: bytes,
+    form: DeliveryFormat,
+    decoys: Sequence[Mapping[str, str | None]] = (),
+    pseudonyms: Mapping[str, Pseudonyms] = MappingProxyType({}),
+) -> pa.Table:
+    """The delivered columns of a candidate's released rows, generalized, and of decoys, all in one order.
+
+    Every order of all rows is equally likely, whichever are decoys and whosever they are. For CSV all columns are text,
+    and some cells marked.
+    """
+    request, frame, masked = candidate.request, candidate.rows_as_text, candidate.masked
+    every = released_rows(candidate.prepared.tuple_of_row, candidate.released, seed, len(decoys))
+    rows, events = every[every >= 0], candidate.prepared.events
     order = pa.array(np.argsort(np.argsort(every < 0, kind="stable")))  # among the real rows, and then the decoys
-    tuples = candidate.prepared.tuple_of_record[rows]
+    tuples = candidate.prepared.tuple_of_row[rows]
+    records = rows if events is None else events.of_row[rows]
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
     columns: dict[str, pa.Array] = {}
-    for name in request.outbound:
+    for name in request.delivered:
+        if name in request.pseudonyms:
+            columns[name] = pseudonym_column(frame[name], every, [decoy[name] for decoy in decoys], pseudonyms[name])
+            continue
         if name in axis_of:
             labels = pa.array(candidate.index.axis_labels[axis_of[name]])
             column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
         else:
-            texts = masked.text(name) if name in masked.names else frame[name]
-            column = pa.array(texts.array.take(rows), type=pa.large_string())
+            texts, places = (masked.text(name), records) if name in masked.names else (frame[name], rows)
+            column = pa.array(texts.array.take(places), type=pa.large_string())
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
         whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)
         columns[name] = harmless(whole) if form is DeliveryFormat.CSV and is_marked(name, request) else whole
@@ -74,7 +118,7 @@ def delivered_table(
 
 def is_marked(name: str, request: ReleaseRequest) -> bool:
     """Whether the cells of a column are marked in CSV: those of generalized and of text columns; numbers are not."""
-    return name in request.quasi_identifiers or request.attributes[name].type is ValueType.TEXT
+    return name in request.quasi_identifiers or request.attributes[name].delivered_type is ValueType.TEXT
 
 
 def write_released(released: pa.Table, stream: IO[bytes] | pa.NativeFile, form: DeliveryFormat) -> None:
@@ -179,19 +223,19 @@ def decoys_as_sealed(
 ) -> bool:
     """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
 
-    `real` says of each row whether it is a record of the data. StageFailed says that the file cannot be read.
+    Pseudonyms are left out: the last check knows them by row. `real` says of each row whether it is a record of the
+    data. StageFailed says that the file cannot be read.
     """
-    found = read_columns(path, request.outbound)
+    names = request.released
+    found = read_columns(path, names)
     if found.num_rows != len(real):
         return False
-    texts = {name for name in request.outbound if is_marked(name, request)}
+    texts = {name for name in names if is_marked(name, request)}
     rows = found.filter(pa.array(~real)).to_pylist()
     recovered, spelled = as_read(path)
     read = Counter(
-        tuple(recovered(row[name]) if row[name] and name in texts else row[name] for name in request.outbound)
-        for row in rows
+        tuple(recovered(row[name]) if row[name] and name in texts else row[name] for name in names) for row in rows
     )
     return read == Counter(
-        tuple(None if decoy[name] is None else spelled(name, str(decoy[name])) for name in request.outbound)
-        for decoy in decoys
+        tuple(None if decoy[name] is None else spelled(name, str(decoy[name])) for name in names) for decoy in decoys
     )

@@ -19,6 +19,7 @@ from tasks.assessments.combined.assessment import ScoreTable, score_figure, scor
 from tasks.assessments.combined.expected import expected_names, expected_of_rows
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.combined.known_sets import Floats
+from tasks.assessments.events.assessment import EventValues, judged_events
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.sequential.assessment import beliefs
 from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
@@ -32,10 +33,13 @@ from tasks.delivery.encryption import SUFFIX, encrypt
 from tasks.delivery.kept import Kept, decoys_and_order, kept_key, packed
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.pending import seal_members
+from tasks.delivery.pseudonym_columns import keep_crosswalk, pseudonyms_of_copy
 from tasks.delivery.released_file import (
+    alike_within_persons,
     as_read,
     decoys_as_sealed,
     delivered_table,
+    first_of_persons,
     read_cells,
     read_columns,
     read_numbers,
@@ -57,6 +61,7 @@ from tasks.microdata.coded import (
 )
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
+from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest, SensitivityWeights
 from tasks.request.public_key import fingerprint, kind_of
@@ -74,14 +79,18 @@ def write_release(
     """Write a candidate into the private folder of the run, and score the file from its bytes.
 
     A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk, and a copy
-    that is sealed with the workspace's own key, from which it can be assessed again. The row order follows from release
+    that is sealed with the workspace's own key, from which it can be assessed again. Pseudonyms take the place of
+    identifiers, and the crosswalk between them is sealed in the workspace's vault. The row order follows from release
     id and key, or from what is sealed of decoys; `decoys` are what the record says of them. StageFailed says that the
     file cannot be written or read back.
     """
     request, recipient = candidate.request, candidate.recipient
     own, seed = decoys_and_order(key_file, release_id, recipient.id, decoys)
     form, keys = request.format_for(recipient), recipient.encrypt_to
-    released = delivered_table(candidate, seed, form, own)
+    scope = PseudonymScope(key_file, release_id, recipient.id)
+    pseudonyms = pseudonyms_of_copy(candidate, own, scope)
+    crosswalk = keep_crosswalk(pseudonyms, own, scope)
+    released = delivered_table(candidate, seed, form, own, pseudonyms)
     target = folder / f"released-{recipient.id}.{form.value}{SUFFIX if keys else ''}"
     clear: Source = target
     if keys:
@@ -91,17 +100,18 @@ def write_release(
     else:
         with written(target) as partial, partial.open("xb") as stream:
             write_released(released, stream, form)
-    rows = released_rows(candidate.prepared.tuple_of_record, candidate.released, seed, len(own))
+    rows = released_rows(candidate.prepared.tuple_of_row, candidate.released, seed, len(own))
     figures = None
     if decoys_as_sealed(clear, own, rows >= 0, request):
         figures = figures_of_file(clear, candidate, rows)
+    records = first_of_persons(rows, candidate.prepared.events)
     ciphertext = ""
     if isinstance(clear, pa.Buffer):
         with written(target) as partial:
             ciphertext = encrypt(clear, partial, keys)
     statistics = folder / f"statistics-{recipient.id}.json"
     with written(statistics) as partial:
-        save_figure(statistics_of_copy(candidate.frame, request, candidate.masked, rows[rows >= 0], own), partial)
+        save_figure(statistics_of_copy(candidate.frame, request, candidate.masked, records[records >= 0], own), partial)
     file = Artifact(path=str(target), sha256=ciphertext) if ciphertext else artifact(target)
     again = folder / f"kept-{recipient.id}.sealed"
     made = Kept.of(candidate, loaded.content, key_file, clear.to_pybytes() if isinstance(clear, pa.Buffer) else None)
@@ -112,9 +122,11 @@ def write_release(
         form=form.value,
         keys=[{"kind": kind_of(key), "fingerprint": fingerprint(key)} for key in keys],
         rows=released.num_rows,
+        records=None if candidate.prepared.events is None else int((records >= 0).sum()),
         figures=figures,
         statistics=artifact(statistics),
         kept=artifact(again),
+        crosswalk=crosswalk,
     )
 
 
@@ -200,6 +212,24 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
     return ValueCounts.of(cells, codes, {name: columns[name] for name in judged}, np.arange(len(cells)))
 
 
+def events_again(
+    path: Source, candidate: Candidate, classes: Counts, rows: NDArray[np.intp], records: NDArray[np.intp]
+) -> int | None:
+    """People of a released file whose class discloses a value of their rows; None where each row is a record.
+
+    `classes` are those of the persons, in the order of their first rows in the file; `rows` has the position in the
+    microdata of each row, `records` as ``first_of_persons``. StageFailed says that the file cannot be read.
+    """
+    events = candidate.prepared.events
+    if events is None:
+        return None
+    persons = records[records >= 0]
+    place = np.empty(len(events.persons), dtype=np.int64)
+    place[persons] = np.arange(len(persons))
+    columns = columns_of_file(path, candidate.request, judged_events(candidate.request), None)
+    return int(EventValues.of(classes, place[events.of_row[rows]], columns).disclosed.sum())
+
+
 def columns_of_file(
     path: Source,
     request: ReleaseRequest,
@@ -234,9 +264,13 @@ def columns_of_file(
 def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) -> dict[str, float] | None:
     """Figures of the real rows of a released file, from its bytes; None where the method releases no such cell.
 
-    `rows` has the position in the microdata of each row, −1 for a decoy. StageFailed says that the file cannot be read.
+    `rows` has the position in the microdata of each row, −1 for a decoy. Of persons with several rows, which must be
+    alike in what is of the person, one is taken. StageFailed says that the file cannot be read.
     """
+    if not alike_within_persons(path, rows, candidate):
+        return None
     request, policy, index = candidate.request, candidate.request.policy, candidate.index
+    file_rows, rows = rows, first_of_persons(rows, candidate.prepared.events)
     made, profile, real = candidate.generalization, candidate.adversary.profile, rows >= 0
     cells = read_cells(path, request.quasi_identifiers, index.axis_labels)
     numbers, of_row, records = np.unique(
@@ -260,5 +294,6 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
         rows_as_attacked(path, cells, expected, candidate.masked, rows),
         singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
         disclosed=int(classes.disclosed.sum()),
+        events=events_again(path, candidate, classes.classes, file_rows, rows),
         expected=expected_again(path, candidate, real, np.minimum(sizes / np.maximum(effective, 1), 1.0)[of_row]),
     )

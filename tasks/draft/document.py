@@ -40,7 +40,8 @@ def compose(
 ) -> str:
     """Write the draft.
 
-    `data` are facts of the data file: path, delimiter, encoding, missing (a tuple of texts), and record_id or None.
+    `data` are facts of the data file: path, delimiter, encoding, missing (a tuple of texts); record_id and person, each
+    None where no column is one.
     `population` has the path of the population table, and count, its column of counts, None where that is not clear.
     `suggestions` are in the order of the file; `hierarchies` has one for each suggested quasi-identifier; `sets` are
     measured sets of quasi-identifiers, the best of each size first.

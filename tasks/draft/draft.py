@@ -12,6 +12,7 @@ import pandas as pd
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
 from tasks.draft.document import compose
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
+from tasks.draft.people import person_column, with_rows
 from tasks.draft.places import with_places
 from tasks.draft.roles import GENERIC_NAMES, Suggestion, profile, suggest
 from tasks.draft.separation import Separation, separations
@@ -44,6 +45,8 @@ class Draft:
     """Column that names each record once, where there is one."""
     separations: tuple[Separation, ...]
     """Sets of up to three quasi-identifiers, measured."""
+    person: str | None = None
+    """Column that seems to name the person of each row, where a person has several."""
 
 
 def draft_request(
@@ -75,10 +78,11 @@ def draft_request(
     )
     counted = None if population is None else _count_column(population, names)
     people = None if population is None else population.drop(columns=[counted] if counted else [])
-    suggestions = with_places(suggestions, columns, people)
+    person = person_column(suggestions, columns)
+    suggestions = with_places(with_rows(suggestions, columns, person), columns, people)
     quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
     hierarchies = _hierarchies(quasi, columns, population)
-    record_id = _record_id(suggestions)
+    record_id = _record_id(suggestions) or person
     measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
     text = compose(
         {
@@ -87,6 +91,7 @@ def draft_request(
             "encoding": encoding,
             "missing": ("", *marks),
             "record_id": record_id,
+            "person": person,
         },
         None if population is None else {"path": population_path, "count": counted},
         suggestions,
@@ -96,7 +101,7 @@ def draft_request(
     tables = {
         str(hierarchy.source.file): hierarchy.table for hierarchy in hierarchies.values() if hierarchy.table is not None
     }
-    return Draft(text, tables, suggestions, record_id, tuple(measured))
+    return Draft(text, tables, suggestions, record_id, tuple(measured), person)
 
 
 def _check_header(names: Sequence[str], records: int, path: str) -> None:

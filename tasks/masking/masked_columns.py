@@ -14,6 +14,7 @@ from tasks.masking.facts import MaskingFact
 from tasks.masking.method import Effect, Floats
 from tasks.masking.registry import METHODS
 from tasks.microdata.coded import Prepared, code_column, sensitivities
+from tasks.microdata.persons import persons_of
 from tasks.request.model import Attribute, Masking, ReleaseRequest, ValueType
 
 _LARGEST_EXACT = 2.0**53
@@ -57,17 +58,19 @@ def written_number(value: float) -> str:
 
 
 def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: GeneratorFor) -> MaskedColumns:
-    """Mask the numeric columns that a request names in microdata as text, missing cells as NA.
+    """Mask the numeric columns that a request names in microdata as text, missing cells as NA; of each person once.
 
     A generator's name is a hash of terms and values: a release that is repeated with the same values is masked the
     same, so that nobody gains by averaging several. DataError if a value is missing, no number or too large, a column
     does not vary, or the method cannot be applied to the records.
     """
     names = tuple(name for masking in request.masking for name in masking.attributes)
-    original = np.empty((len(frame), len(names)))
+    persons = persons_of(frame, request) if names else None
+    rows = slice(None) if persons is None else persons.first_rows
+    original = np.empty((len(frame) if persons is None else len(persons), len(names)))
     for place, name in enumerate(names):
         whole = request.attributes[name].type is ValueType.INTEGER
-        original[:, place] = numbers(frame[name], name, request.dataset.path, whole=whole)
+        original[:, place] = numbers(frame[name], name, request.dataset.path, whole=whole)[rows]
     masked, facts = np.empty_like(original), []
     for number, masking in enumerate(request.masking):
         places = [names.index(name) for name in masking.attributes]

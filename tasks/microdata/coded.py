@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.persons import Persons
 from tasks.microdata.presence import Presence
 from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
@@ -50,14 +51,33 @@ class Register:
 
 
 @dataclass(frozen=True)
+class Events:
+    """Rows of a file where a person has several, each an event of its person."""
+
+    persons: Persons
+    """Whose each row is: the position of a record."""
+    columns: dict[str, CodedColumn] = field(default_factory=dict)
+    """Released attributes of rows, their codes of shape (n_rows,)."""
+    withheld: dict[str, Codes] = field(default_factory=dict)
+    """As ``Prepared.withheld``, of withheld attributes of rows, by row."""
+    listed: tuple[Presence, ...] = ()
+    """As ``Prepared.listed``, of released attributes of rows."""
+
+    @property
+    def of_row(self) -> NDArray[np.int32]:
+        """Record of the person of each row, shape (n_rows,)."""
+        return self.persons.of_row
+
+
+@dataclass(frozen=True)
 class Prepared:
-    """Data and population in integer form."""
+    """Data and population in integer form. A record is a person where the request names the persons of rows."""
 
     hierarchies: dict[str, Hierarchy]
     data: Tuples
     population: Tuples
     tuple_of_record: NDArray[np.int32]
-    """Tuple of each record, in the order of the file; shape (n_records,)."""
+    """Tuple of each record, in the order of the file, persons by their first rows; shape (n_records,)."""
     distinct_values: dict[str, int]
     """Distinct values of each column of the microdata, missing left out."""
     columns: dict[str, CodedColumn] = field(default_factory=dict)
@@ -71,12 +91,27 @@ class Prepared:
     """
     listed: tuple[Presence, ...] = ()
     """Released columns, quasi-identifiers left out, that the population table or the register has too."""
+    events: Events | None = None
+    """The rows of the file where a person has several; None where each row is a record."""
+
+    @property
+    def tuple_of_row(self) -> NDArray[np.int32]:
+        """Tuple of each row of the file, shape (n_rows,)."""
+        return self.tuple_of_record if self.events is None else self.tuple_of_record[self.events.of_row]
+
+    def row_of(self, record: int) -> int:
+        """Position in the file of a record: of a person with several rows, of the first."""
+        return record if self.events is None else int(self.events.persons.first_rows[record])
+
+    def record_of(self, row: int) -> int:
+        """The record of a row of the file."""
+        return row if self.events is None else int(self.events.of_row[row])
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Whether the population has each record's tuple, shape (n_records,)."""
+        """Whether the population has the tuple of each row of the file, shape (n_rows,)."""
         found: NDArray[np.bool_] = self.population.find(self.data.keys) >= 0
-        return found[self.tuple_of_record]
+        return found[self.tuple_of_row]
 
 
 def known_probabilities(request: ReleaseRequest) -> dict[str, float]:

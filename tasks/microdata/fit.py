@@ -36,7 +36,8 @@ def check_room(data: Tuples, population: Tuples, where: str) -> None:
             else f"as many people as records for each combination of quasi-identifier values, but for "
             f"{LARGEST_EXCESS:.0%} of the records",
             got="fewer people in all" if more else "more records than that beyond the people of their combination",
-            fix="name the population that the data are drawn from; each record stands for one person",
+            fix="name the population that the data are drawn from; each record stands for one person, so name the "
+            "column of the person under dataset.person where one has several rows",
         )
 
 

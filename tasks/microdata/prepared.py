@@ -4,21 +4,33 @@ Records appear only as numbers: of their tuple, and of their values in columns t
 the workspace and removed with the run.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
 from tasks.core.files import file_sha256, save_arrays, saved_arrays
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.coded import CodedColumn, Prepared, Register, coded_attributes, holds_numbers, numbered_column
+from tasks.microdata.coded import (
+    CodedColumn,
+    Events,
+    Prepared,
+    Register,
+    coded_attributes,
+    holds_numbers,
+    numbered_column,
+)
 from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.fit import check_room
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.part_table import PartTable, with_values_apart
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
+from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.presence import Domains, Presence, Table, presences
 from tasks.microdata.read import is_parquet, read_domains, read_microdata, read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
@@ -32,9 +44,12 @@ class People:
     """Basis of the integer codes: the hierarchies, and the people of the population and the register."""
 
     hierarchies: dict[str, Hierarchy]
-    population: Tuples
+    population: Tuples | None
+    """None where people are counted in the file."""
     register: Register | None
     domains: Domains
+    table: PartTable | None = field(default=None, kw_only=True)
+    """People of a table that lacks some quasi-identifiers, beside those of the file; None where it lacks none."""
 
     def with_frame(self, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
         """The microdata of a request, as ``read_microdata`` gives them, coded on these people.
@@ -45,11 +60,27 @@ class People:
             If a quasi-identifier is missing or outside its hierarchy, or a column whose order counts has values
             without one.
         """
-        part = code_part(
-            frame[list(request.outbound)], self.hierarchies, coded_attributes(request), request.dataset.path
+        persons, names = persons_of(frame, request), list(request.outbound)
+        records, terms = records_of(frame, persons), (self.hierarchies, coded_attributes(request), request.dataset.path)
+        part = code_records(records[names], frame[names], *terms)
+        direct = {name: pd.factorize(records[name]) for name in request.withheld}
+        prepared = self.with_parts([part], part.tuples, direct, request)
+        return prepared if persons is None else self._with_events(prepared, frame, persons, request)
+
+    def _with_events(
+        self, prepared: Prepared, frame: pd.DataFrame, persons: Persons, request: ReleaseRequest
+    ) -> Prepared:
+        """The same with the attributes of rows."""
+        found = {name: pd.factorize(frame[name]) for name in request.of_rows}
+        levels = {name: pd.Index(found[name][1]) for name in request.events}
+        events = Events(
+            persons,
+            {name: numbered_column(request, name, *found[name]) for name in request.events},
+            dict(withheld_columns(request, {name: found[name] for name in found if name not in levels})),
+            tuple(presences(levels, self.domains)),
         )
-        direct = {name: pd.factorize(frame[name]) for name in request.withheld}
-        return self.with_parts([part], part.tuples, direct, request)
+        distinct = {name: len(values) for name, (_, values) in found.items()}
+        return replace(prepared, events=events, distinct_values={**prepared.distinct_values, **distinct})
 
     def with_parts(
         self, parts: Sequence[FilePart], tuples: Tuples, direct: Mapping[str, Factorized], request: ReleaseRequest
@@ -63,9 +94,9 @@ class People:
         return Prepared(
             self.hierarchies,
             tuples,
-            self.population,
+            self._population(tuples),
             joined_records(parts, tuples),
-            {name: found[name] for name in request.attributes},
+            {name: found[name] for name in request.attributes if name in found},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
             self.register,
             numerals=tuple(
@@ -77,6 +108,29 @@ class People:
             listed=tuple(presences(kept, self.domains)),
         )
 
+    def _population(self, data: Tuples) -> Tuples:
+        if self.population is not None:
+            return self.population
+        return data if self.table is None else self.table.with_file(data, self.hierarchies)
+
+
+def code_records(
+    records: pd.DataFrame,
+    rows: pd.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    by_record: Sequence[str],
+    where: str,
+) -> FilePart:
+    """``code_part`` of the records of a file; an error names rows of the file, of which a person has several."""
+    failure: DataError | None = None
+    try:
+        return code_part(records, hierarchies, by_record, where)
+    except DataError as error:
+        failure = error
+    if len(rows) > len(records):
+        code_part(rows, hierarchies, by_record, where)
+    raise failure
+
 
 def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     """Code the microdata, as ``read_microdata`` gives them, and the population that a request names.
@@ -87,7 +141,8 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
         If a file cannot be read, a quasi-identifier is missing or outside its hierarchy, or there are fewer people than
         records.
     """
-    return _with_room(read_people(loaded).with_frame(frame, loaded.request), loaded)
+    people = read_people(loaded, lambda name: frame[name])
+    return _with_room(people.with_frame(frame, loaded.request), loaded)
 
 
 def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
@@ -101,59 +156,85 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
         If the records are to be counted elsewhere, and cannot be.
     """
     request, missing = loaded.request, loaded.request.dataset.missing
-    if not is_parquet(path):
+    whole = not is_parquet(path)
+    if whole or request.dataset.person is not None:
         if counting.dask is not None:
             raise DataError(
-                "only Parquet can be counted on several machines",
+                "only Parquet with one row a person can be counted on several machines",
                 where=path.name,
-                expected="a Parquet file, which is read a row group at a time",
-                got="another form",
-                fix="export the data as Parquet, or leave --dask out",
+                expected="a Parquet file, which is read a row group at a time, and no dataset.person",
+                got="another form" if whole else "several rows a person",
+                fix="export the data as Parquet, or leave --dask out" if whole else "leave --dask out",
             )
         return prepare(loaded, read_microdata(path, request))
-    cut, people = pieces(path, request), read_people(loaded)
+    cut = pieces(path, request)
+
+    def column(name: str) -> pd.Series:
+        joined: pd.Series = pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut])
+        return joined
+
+    people = read_people(loaded, column)
     coder = PartCoder(path.resolve(), request.outbound, coded_attributes(request), missing, people.hierarchies)
     counted = count_file(coder, cut, counting)
     if counted is None:
         # Somewhere a value is missing or unknown; reading the whole file shows in which records.
         return _with_room(people.with_frame(read_microdata(path, request), request), loaded)
-    direct = {
-        name: pd.factorize(pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut]))
-        for name in request.withheld
-    }
+    direct = {name: pd.factorize(column(name)) for name in request.withheld}
     return _with_room(people.with_parts(*counted, direct, request), loaded)
 
 
 def _with_room(prepared: Prepared, loaded: LoadedRequest) -> Prepared:
     check_room(prepared.data, prepared.population, loaded.place("population.path"))
+    size = loaded.request.population.size
+    if size is not None and size < prepared.data.total:
+        raise PopulationError(
+            "the population has fewer people than the file has records",
+            where=loaded.place("population.size"),
+            expected=f"at least {prepared.data.total:,}, since each record stands for one person",
+            got=f"{size:,}",
+            fix="give the people of the population that the file is a random sample of",
+        )
     return prepared
 
 
-def read_people(loaded: LoadedRequest) -> People:
+def read_people(loaded: LoadedRequest, column: Callable[[str], pd.Series]) -> People:
     """Read the population of a request, build the hierarchies, and read the register.
+
+    Without a population table, ``column`` gives a column of the microdata, whose values are the domain of a hierarchy
+    by prefixes.
 
     Raises
     ------
     HierarchyError, PopulationError, WorkspaceError
         If a file cannot be read or used, or a value is missing or outside its hierarchy.
     """
-    request = loaded.request
+    request, lacks = loaded.request, loaded.request.population.lacks
+    cut = [name for name, one in request.attributes.items() if one.hierarchy and one.hierarchy.prefixes]
+    if request.population.path is None:
+        return People(build_hierarchies(loaded, {name: column(name) for name in cut}), None, None, {})
     path = loaded.resolve(request.population.path, "population.path")
-    values, counts = read_population(path, request.population, request.quasi_identifiers)
-    hierarchies = build_hierarchies(loaded, values)
+    names = [name for name in request.quasi_identifiers if name not in lacks]
+    values, counts = read_population(path, request.population, names)
+    counted = {name: values[name] for name in names} | {name: column(name) for name in cut if name in lacks}
+    hierarchies = build_hierarchies(loaded, counted)
+    listed = {name: hierarchies[name] for name in names}
     with raised_as(PopulationError):
-        codes = encode(values, hierarchies, request.population.path)
+        codes = encode(values, listed, request.population.path)
     some = counts > 0
-    population, _ = distinct_tuples(codes[some], list(hierarchies.values()), counts[some])
+    population, _ = distinct_tuples(codes[some], list(listed.values()), counts[some])
+    if lacks:
+        axes = tuple(request.quasi_identifiers.index(name) for name in names)
+        table = PartTable(population, axes, loaded.place("population.path"))
+        return People(with_values_apart(hierarchies, lacks), None, None, people_domains(loaded), table=table)
     return People(hierarchies, population, read_register(loaded, hierarchies, population), people_domains(loaded))
 
 
 def people_domains(loaded: LoadedRequest) -> Domains:
     """Distinct values by column of the tables of people that a request names."""
     people, register = loaded.request.population, loaded.request.external_data
-    domains: dict[Table, dict[str, pd.Index]] = {
-        "population": read_domains(loaded.resolve(people.path, "population.path"), people)
-    }
+    domains: dict[Table, dict[str, pd.Index]] = {}
+    if people.path is not None:
+        domains["population"] = read_domains(loaded.resolve(people.path, "population.path"), people)
     if register is not None:
         domains["register"] = read_domains(loaded.resolve(register.path, "external_data.path"), register)
     return domains
@@ -196,7 +277,7 @@ def read_register(loaded: LoadedRequest, hierarchies: Mapping[str, Hierarchy], p
 
 def save(prepared: Prepared, path: Path) -> None:
     """Keep the codes between the stages of a run."""
-    register, columns = prepared.register, prepared.columns.values()
+    register, columns, events = prepared.register, prepared.columns.values(), prepared.events
     about = {
         "labels": {name: hierarchy.labels for name, hierarchy in prepared.hierarchies.items()},
         "distinct_values": prepared.distinct_values,
@@ -205,6 +286,12 @@ def save(prepared: Prepared, path: Path) -> None:
         "numerals": prepared.numerals,
         "withheld": list(prepared.withheld),
         "listed": [asdict(one) for one in prepared.listed],
+        "events": events
+        and {
+            "columns": list(events.columns),
+            "withheld": list(events.withheld),
+            "listed": [asdict(one) for one in events.listed],
+        },
     }
     save_arrays(
         path,
@@ -214,11 +301,36 @@ def save(prepared: Prepared, path: Path) -> None:
         **{f"{name}_data": array for name, array in vars(prepared.data).items()},
         **{f"{name}_population": array for name, array in vars(prepared.population).items()},
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(prepared.hierarchies.values())},
-        **{f"codes_{place}": column.codes for place, column in enumerate(columns)},
-        **{f"weights_{place}": column.weights for place, column in enumerate(columns)},
-        **{f"places_{place}": column.places for place, column in enumerate(columns) if column.places is not None},
-        **{f"withheld_{place}": codes for place, codes in enumerate(prepared.withheld.values())},
+        **_arrays_of("", columns, prepared.withheld),
+        **({} if events is None else _arrays_of("event_", events.columns.values(), events.withheld)),
+        **({} if events is None else {"person_of_row": events.of_row}),
     )
+
+
+def _arrays_of(
+    prefix: str, columns: Collection[CodedColumn], withheld: Mapping[str, Codes]
+) -> dict[str, NDArray[np.generic]]:
+    """Arrays of coded and of withheld columns, by name."""
+    return {
+        **{f"{prefix}codes_{place}": column.codes for place, column in enumerate(columns)},
+        **{f"{prefix}weights_{place}": column.weights for place, column in enumerate(columns)},
+        **{f"{prefix}places_{at}": column.places for at, column in enumerate(columns) if column.places is not None},
+        **{f"{prefix}withheld_{place}": codes for place, codes in enumerate(withheld.values())},
+    }
+
+
+def _columns_in(
+    arrays: Mapping[str, Any], prefix: str, about: Mapping[str, Any]
+) -> tuple[dict[str, CodedColumn], dict[str, Codes], tuple[Presence, ...]]:
+    """What ``_arrays_of`` made, and the columns that tables of people have."""
+    columns = {
+        name: CodedColumn(
+            arrays[f"{prefix}codes_{place}"], arrays[f"{prefix}weights_{place}"], arrays.get(f"{prefix}places_{place}")
+        )
+        for place, name in enumerate(about["columns"])
+    }
+    withheld = {name: arrays[f"{prefix}withheld_{place}"] for place, name in enumerate(about["withheld"])}
+    return columns, withheld, tuple(Presence(**one) for one in about["listed"])
 
 
 def load(path: Path) -> Prepared:
@@ -234,6 +346,10 @@ def load(path: Path) -> Prepared:
             Tuples(*(arrays[f"{name}_{kind}"] for name in ("codes", "counts", "keys")))
             for kind in ("data", "population")
         )
+        columns, withheld, listed = _columns_in(arrays, "", about)
+        events = about["events"] and Events(
+            Persons(arrays["person_of_row"]), *_columns_in(arrays, "event_", about["events"])
+        )
         return Prepared(
             {
                 name: Hierarchy(name, tuple(map(tuple, levels)), arrays[f"groups_{axis}"])
@@ -243,12 +359,10 @@ def load(path: Path) -> Prepared:
             population,
             arrays["tuple_of_record"],
             about["distinct_values"],
-            columns={
-                name: CodedColumn(arrays[f"codes_{place}"], arrays[f"weights_{place}"], arrays.get(f"places_{place}"))
-                for place, name in enumerate(about["columns"])
-            },
+            columns=columns,
             register=Register(arrays["listed"], about["register"]) if about["register"] else None,
             numerals=tuple(about["numerals"]),
-            withheld={name: arrays[f"withheld_{place}"] for place, name in enumerate(about["withheld"])},
-            listed=tuple(Presence(**one) for one in about["listed"]),
+            withheld=withheld,
+            listed=listed,
+            events=events,
         )

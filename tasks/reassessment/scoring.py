@@ -21,8 +21,9 @@ from tasks.assessments.combined.expected import highest_expected
 from tasks.assessments.identity.assessment import UNCERTAINTY
 from tasks.assessments.identity.facts import UncertaintyFact
 from tasks.assessments.identity.uncertain.verdict import gate_figures as uncertain_figures
-from tasks.assessments.registry import ASSESSMENTS, ATTRIBUTE, IDENTITY, SEQUENTIAL
+from tasks.assessments.registry import ASSESSMENTS, ATTRIBUTE, EVENTS, IDENTITY, SEQUENTIAL
 from tasks.candidate.candidate import Candidate
+from tasks.candidate.coalition import worst
 from tasks.core.seed import derive_seed, masking_generator
 from tasks.decision.assemble import Findings, Output, assemble
 from tasks.decision.context import DecisionContext
@@ -30,15 +31,23 @@ from tasks.decision.record import DecisionRecord
 from tasks.decoys.copy_statistics import statistics_of_copy
 from tasks.delivery.kept import Kept
 from tasks.delivery.parquet_file import Source
-from tasks.delivery.released_file import decoys_as_sealed, keyed_order, read_cells, read_numbers, released_rows
+from tasks.delivery.released_file import (
+    decoys_as_sealed,
+    first_of_persons,
+    keyed_order,
+    read_cells,
+    read_numbers,
+    released_rows,
+)
 from tasks.delivery.write import columns_of_file, figures_of_file, known_table_again, score_again
 from tasks.generalization.count_index import CountIndex, Generalization, matching_people
 from tasks.generalization.generalize import effective_people, information_kept
 from tasks.generalization.setting import count_index, payoffs_of, weights_of
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
-from tasks.microdata.coded import Prepared, coded_attributes
+from tasks.microdata.coded import Events, Prepared, coded_attributes
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
 from tasks.request.model import Measure, Recipient, ReleaseRequest
@@ -62,12 +71,19 @@ class Delivered:
     def rows(self, names: Sequence[str], axis_labels: Sequence[Sequence[str]]) -> tuple[Codes, Rows]:
         """Cells of the rows of the file, and the place of each among the released records; past the last for a decoy.
 
-        StageFailed says that the file cannot be read, or does not fit what was kept.
+        Of a person with several rows one has the person's place, and the others have one past the last. StageFailed
+        says that the file cannot be read, or does not fit what was kept.
         """
         cells = read_cells(self.source, names, axis_labels)
-        if len(cells) != len(self.kept.people) + len(self.decoys):
+        persons, order = self.kept.person_of_row, keyed_order(len(cells), self.order)
+        if len(cells) != len(self.kept.people if persons is None else persons) + len(self.decoys):
             raise not_as_kept("what was kept of the release does not fit its file", "a name for each record", "others")
-        return cells, keyed_order(len(cells), self.order)
+        if persons is None:
+            return cells, order
+        _, first = np.unique(persons[order], return_index=True)
+        places = np.full(len(cells), len(self.kept.people))
+        places[first] = persons[order[first]]
+        return cells, places
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Generator that a measurement draws from; the same as when the release was decided."""
@@ -109,7 +125,7 @@ def score_with_originals(
     findings = Findings(
         prepared=candidate.prepared,
         validation=validate(frame, today.request, candidate.prepared.covered).fact,
-        findings={one.id: one.assess(alone, Effort.OWN) for one in ASSESSMENTS},
+        findings={one.id: one.assess(alone, Effort.OWN) for one in ASSESSMENTS if one.applies(today.request)},
         masking=delivered.record.masking,
         decoys=delivered.record.decoys,
         output=_output(delivered, candidate, rows),
@@ -124,6 +140,8 @@ def score_alone(delivered: Delivered, today: Today, uncertainty: UncertaintyFact
     """
     candidate, real = candidate_of_bytes(delivered, today)
     figures = {**IDENTITY.measures(candidate), **SEQUENTIAL.measures(candidate), **ATTRIBUTE.measures(candidate)}
+    if EVENTS.applies(today.request):
+        figures = worst(figures, [EVENTS.figures(candidate)])
     share = int(candidate.records.sum()) / delivered.record.dataset.rows_in
     figures[Measure.SUPPRESSED_SHARE] = 1.0 - share
     for one in (Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF):
@@ -145,10 +163,10 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     prepared = today.ground.with_frame(frame, request)
     index, then = count_index(request, prepared), _tuples_then(kept, request, frame, prepared)
     made, released = kept.played, kept.released[then]
-    rows = released_rows(prepared.tuple_of_record, released, delivered.order, len(delivered.decoys))
+    rows = released_rows(prepared.tuple_of_row, released, delivered.order, len(delivered.decoys))
     cells = positions_today(kept, index, made.cells)[then]
     found, _ = delivered.rows(request.quasi_identifiers, index.axis_labels)
-    if (found[rows >= 0] != cells[prepared.tuple_of_record[rows[rows >= 0]]]).any():
+    if len(found) != len(rows) or (found[rows >= 0] != cells[prepared.tuple_of_row[rows[rows >= 0]]]).any():
         raise not_as_kept("the rows of the delivered file are not those that were kept", "the cells of each", "others")
     candidate = Candidate(
         request=request,
@@ -161,7 +179,7 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
             withheld=None if made.withheld is None else made.withheld[then],
             k_anonymity=made.k_anonymity,
         ),
-        masked=_masked(delivered, request, frame, rows),
+        masked=_masked(delivered, request, frame, first_of_persons(rows, prepared.events)),
         source=lambda: frame,
         randomness=delivered.generator,
         already_released=released,
@@ -188,6 +206,7 @@ def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, N
     names = [name for name in coded_attributes(request) if name in request.outbound]
     columns = columns_of_file(delivered.source, request, names, real)
     prepared = Prepared(ground.hierarchies, data, ground.population, places, {}, columns, ground.register)
+    prepared = replace(prepared, events=_events_of_bytes(delivered, request, order[real]))
     index = replace(index, data=data)
     candidate = Candidate(
         request=request,
@@ -201,9 +220,21 @@ def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, N
     return candidate, real
 
 
+def _events_of_bytes(delivered: Delivered, request: ReleaseRequest, places: Rows) -> Events | None:
+    """Rows of a file whose persons have several; `places` are those of the persons, in the order of their records."""
+    kept = delivered.kept.person_of_row
+    if kept is None:
+        return None
+    record = np.empty(len(places), dtype=np.int32)
+    record[places] = np.arange(len(places), dtype=np.int32)
+    of_row = record[kept[keyed_order(len(kept), delivered.order)]]
+    return Events(Persons(of_row), columns_of_file(delivered.source, request, request.events, None))
+
+
 def _tuples_then(kept: Kept, request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared) -> Rows:
     """Number of each distinct tuple at the release; hierarchies that have grown number them otherwise."""
-    codes = encode(frame, kept.hierarchies, request.dataset.path)
+    records = records_of(frame, persons_of(frame, request))
+    codes = encode(records, kept.hierarchies, request.dataset.path)
     data, tuple_of_record = distinct_tuples(codes, list(kept.hierarchies.values()))
     if len(data) != len(kept.released):
         expected = f"the cells of {len(data)} combinations of values"
@@ -245,14 +276,19 @@ def _masked(delivered: Delivered, request: ReleaseRequest, frame: pd.DataFrame, 
 def _output(delivered: Delivered, candidate: Candidate, rows: Rows) -> Output:
     """The file as it was released, and the risk that its bytes carry."""
     request, real, figures = candidate.request, rows >= 0, None
+    pseudonyms = delivered.record.pseudonyms
     if decoys_as_sealed(delivered.source, delivered.decoys, real, request):
         figures = figures_of_file(delivered.source, candidate, rows)
+    events, records = candidate.prepared.events, first_of_persons(rows, candidate.prepared.events)
+    released = records[records >= 0]
     return Output(
         sha256=str(delivered.record.dataset.output_sha256),
         rows=len(rows),
         figures=figures,
-        statistics=statistics_of_copy(candidate.frame, request, candidate.masked, rows[real], delivered.decoys),
+        statistics=statistics_of_copy(candidate.frame, request, candidate.masked, released, delivered.decoys),
         delivery=delivered.record.delivery,
+        records=None if events is None else len(released),
+        crosswalk=None if pseudonyms is None else pseudonyms.crosswalk_sha256,
     )
 
 

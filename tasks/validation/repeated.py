@@ -60,10 +60,14 @@ class IdentifierWords:
     bearers: Integers
     """Records with each of the pairs."""
     records: int
+    """Rows of the file."""
 
 
-def identifier_words(columns: list[pd.Series]) -> IdentifierWords:
-    """Collect the words of the direct identifiers, each a string column of shape (n_records,)."""
+def identifier_words(columns: list[pd.Series], persons: npt.NDArray[np.integer] | None = None) -> IdentifierWords:
+    """Collect the words of the direct identifiers, each a string column of shape (n_records,).
+
+    `persons` numbers the person of each record, where several are of one: a word of few people may be in many records.
+    """
     records = len(columns[0])
     encoded = [encode(column) for column in columns]
     several = [split(one.values) for one in encoded]
@@ -96,12 +100,17 @@ def identifier_words(columns: list[pd.Series]) -> IdentifierWords:
     lengths = pc.utf8_length(vocabulary).to_numpy().astype(np.int64)
     number, letters = found(vocabulary, "^[0-9]+$"), found(vocabulary, r"^\p{L}+$")
     dense = np.bincount(lengths[number], minlength=20)[np.minimum(lengths, 19)] >= _RARE * 10.0**lengths
-    most = max(_FEW_PEOPLE, _FEW * records)
-    pairs, bearers = _pairs(beside, size, letters & (lengths > 1) | ~number & ~letters, most)
+    bearing, owners, longest = people, records, 1
+    if persons is not None:
+        owned_by = _distinct(persons.astype(np.int64)[keys // max(size, 1)] * size + keys % max(size, 1))
+        bearing, owners = np.bincount(owned_by % max(size, 1), minlength=size), int(persons.max()) + 1
+        longest = int(np.bincount(persons).max())
+    most = max(_FEW_PEOPLE, _FEW * owners)
+    pairs, bearers = _pairs(beside, size, letters & (lengths > 1) | ~number & ~letters, most * longest)
     return IdentifierWords(
         word=vocabulary,
         people=people,
-        sought=(lengths >= np.where(number, _NUMBER, _WORD)) & (people <= most),
+        sought=(lengths >= np.where(number, _NUMBER, _WORD)) & (bearing <= most),
         ordinary=is_listed(vocabulary, "ordinary-words")
         | (~number & ~letters & (lengths < _CODE))
         | (number & ((lengths < _TELLING_NUMBER) | dense)),

@@ -22,6 +22,7 @@ from tasks.core.canonical import digest
 from tasks.core.errors import ReleasegateError, StageFailed
 from tasks.core.guard import place_of
 from tasks.decision.record import CheckFact, ObservedCount, ValidationFact
+from tasks.microdata.repeated_people import repeated_people
 from tasks.request.model import ReleaseRequest
 from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, derive
 from tasks.validation.tables import ColumnTables, FileTables
@@ -30,6 +31,9 @@ from tasks.validation.values import matches
 MOST_POSITIONS = 100
 """Positions kept for each check."""
 
+REPEATED = (
+    "records that share a direct identifier and the quasi-identifiers with an earlier one, as rows of a person do"
+)
 Positions = tuple[int, ...]
 """The first of the records that fail a check, counted from 0."""
 
@@ -96,6 +100,10 @@ def _validate(
         for seen in plan.observations
     )
     facts = {"checks": checked, "skipped": plan.skipped, "observed": observed}
+    observed += tuple(
+        ObservedCount(id=f"repeated person/{one.column}", description=REPEATED, column=one.column, records=one.again)
+        for one in repeated_people(frame, request)
+    )
     evidence = digest({name: [fact.model_dump(mode="json") for fact in found] for name, found in facts.items()})
     fact = ValidationFact(
         passed=all(check.passed for check in checked),
@@ -130,7 +138,7 @@ def _result(
         expectation=check.expectation,
         column=check.column,
         passed=passed,
-        checked=len(table.columns) if whole else len(tables.file.frame),
+        checked=len(table.columns) if whole else tables.file.people if check.of_people else len(tables.file.frame),
         failed=int(failed.sum()),
     )
     return fact, () if whole or passed else tuple(np.flatnonzero(failed)[:MOST_POSITIONS].tolist())

@@ -75,6 +75,8 @@ class Check:
     """Least share of cells that must meet the expectation."""
     counts_tolerated: bool = False
     """Whether the cells that do not meet it are counted also where it passed."""
+    of_people: bool = False
+    """Whether it is of people, who can have several rows; its field has a value in one row of each at most."""
 
     @property
     def table(self) -> CheckedTable:
@@ -125,7 +127,7 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
             column=column,
             reason="the request sets scan: false",
         )
-        for column in request.outbound
+        for column in request.released
         if not request.attributes[column].scan
         and not (request.attributes[column].type is ValueType.DATE and request.attributes[column].role is Role.QUASI)
     )
@@ -166,20 +168,36 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
         "",
         "",
         "ExpectTableColumnsToMatchSet",
-        {"column_set": list(request.outbound), "exact_match": True},
+        {"column_set": list(request.released), "exact_match": True},
     )
-    share = request.policy.validation.minimum_population_coverage
-    words = f"quasi-identifiers found in the population, at least {_percent(share)} of records"
+    share, people = request.policy.validation.minimum_population_coverage, request.dataset.person is not None
+    words = f"quasi-identifiers found in the population, at least {_percent(share)} of " + (
+        "people" if people else "records"
+    )
     ends = {"min_value": 1, "max_value": 1}
-    yield Check("population coverage", words, "", "covered", _BETWEEN, ends, mostly=share, counts_tolerated=True)
+    yield Check(
+        "population coverage",
+        words,
+        "",
+        "covered",
+        _BETWEEN,
+        ends,
+        mostly=share,
+        counts_tolerated=True,
+        of_people=people,
+    )
 
 
 def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """Checks that the request declares of a column, whether it is released or not."""
     rate = attribute.maximum_missing_rate
-    if column == request.dataset.record_id:
+    if column == request.dataset.person:
+        yield Check("present", "person named", column, "code", PRESENCE)
+    elif column == request.dataset.record_id:
         yield Check("unique", "unique record id", column, "code", "ExpectColumnValuesToBeUnique")
         yield Check("present", "record id present", column, "code", PRESENCE)
+    elif attribute.role is Role.PSEUDONYM:
+        yield Check("present", "identifier present", column, "code", PRESENCE)
     elif rate < 1:
         words = f"missing in at most {_percent(rate)} of records" if rate else "no missing value"
         yield Check("missing rate", words, column, "code", PRESENCE, mostly=_rest(rate), counts_tolerated=True)
@@ -199,6 +217,9 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
 def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
     """Checks on what no released column may hold."""
     policy, is_text = request.policy.validation, attribute.type is ValueType.TEXT
+    if request.dataset.person is not None and attribute.of == "person":
+        words = "one value in all rows of a person"
+        yield Check("one value a person", words, column, "differs", _BETWEEN, _NONE, of_people=True)
     if is_text:
         words, longest = f"text of at most {policy.maximum_text_length:,} characters", policy.maximum_text_length
         yield Check("text length", words, column, "text", "ExpectColumnValueLengthsToBeBetween", {"max_value": longest})

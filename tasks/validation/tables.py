@@ -10,7 +10,9 @@ values     ``text``          the distinct values as written, without missing one
            ``age``           the age in it, in years; NaN where there is none or only a category such as “90+”
            kind of pattern   1 where its identifiers are found by more than an expression
 records    ``code``          number of the distinct value; NaN where missing
-           ``covered``       1 where the quasi-identifiers occur in the population
+           ``covered``       1 where the quasi-identifiers occur in the population; of a person's rows in the first
+                             alone, NaN in the others
+           ``differs``       1 in one row of each person whose rows have different values
            ``copied``        1 where the cell equals a direct identifier of its record; NaN where one is missing
            ``named``         1 where the cell has a direct identifier of its record, or a word of anybody's
            ``dated``         1 where the column holds dates, day numbers, or days or months of split dates
@@ -31,6 +33,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tasks.microdata.persons import Persons, differing_rows, persons_of
 from tasks.request.model import PatternName, ReleaseRequest, Role, ValueType
 from tasks.validation.columns import FileColumns
 from tasks.validation.names import names
@@ -62,16 +65,27 @@ class FileTables:
         """The columns beside each other."""
         return FileColumns(self.frame, self.request)
 
+    @cached_property
+    def persons(self) -> Persons | None:
+        """Whose each row is; None where each row is a person."""
+        return persons_of(self.frame, self.request)
+
+    @property
+    def people(self) -> int:
+        """Number of people."""
+        return len(self.frame) if self.persons is None else len(self.persons)
+
     @property
     def identifiers(self) -> list[pd.Series]:
         """The direct identifiers, but for categories that are withheld: their words name nobody."""
-        columns = [self.frame[name] for name in self.request.with_role(Role.DIRECT)]
-        return [one for one in columns if one.nunique() > min(_CATEGORIES, len(one) / _OF_EACH)]
+        roles = Role.DIRECT, Role.PSEUDONYM
+        columns = [self.frame[name] for name, one in self.request.attributes.items() if one.role in roles]
+        return [one for one in columns if one.nunique() > min(_CATEGORIES, self.people / _OF_EACH)]
 
     @cached_property
     def identifier_words(self) -> IdentifierWords:
         """The words of the direct identifiers."""
-        return identifier_words(self.identifiers)
+        return identifier_words(self.identifiers, None if self.persons is None else self.persons.of_row)
 
 
 @dataclass(frozen=True)
@@ -99,7 +113,7 @@ class ColumnTables:
     def build(self, table: CheckedTable, fields: Sequence[str]) -> pd.DataFrame:
         """Build a table; the one to be released has its columns and no rows."""
         if table is CheckedTable.RELEASE:
-            return self.file.frame.loc[:, list(self.file.request.outbound)].head(0)
+            return self.file.frame.loc[:, list(self.file.request.released)].head(0)
         return pd.DataFrame({name: self._field(name) for name in dict.fromkeys(fields)}, copy=False)
 
     def _field(self, name: str) -> pd.Series:
@@ -111,7 +125,8 @@ class ColumnTables:
             "day": lambda: read_days(self.encoded.values),
             "age": lambda: read_ages(self.encoded.values, self._type),
             "code": lambda: pd.Series(np.where(self.encoded.codes < 0, np.nan, self.encoded.codes)),
-            "covered": lambda: _flagged(self.file.covered),
+            "covered": lambda: self._covered,
+            "differs": lambda: self._differs,
             "copied": lambda: pd.Series(copied(self._cells, self.file.identifiers)),
             "named": lambda: pd.Series(named(self._cells, self.file.identifiers) | self._repeated),
             "dated": lambda: _flagged(columns.dated(self.column)),
@@ -123,6 +138,18 @@ class ColumnTables:
 
     def _verified(self, kind: PatternName) -> pd.Series:
         return _flagged(verified(self.readable, kind))
+
+    @property
+    def _covered(self) -> pd.Series:
+        covered, persons = _flagged(self.file.covered), self.file.persons
+        return covered if persons is None else covered.where(covered.index.isin(persons.first_rows))
+
+    @property
+    def _differs(self) -> pd.Series:
+        found = np.zeros(len(self.file.frame), dtype=np.bool_)
+        if self.file.persons is not None:
+            found[differing_rows(self._cells, self.file.persons)] = True
+        return _flagged(found)
 
     @property
     def _cells(self) -> pd.Series:

@@ -144,7 +144,7 @@ class World:
 
         A changed policy has a version of its own, unless one is given.
         """
-        document = _merged(_document(), changes)
+        document = merged(_document(), changes)
         policy = changes.get("policy", {})
         if isinstance(policy, dict) and policy and "version" not in policy:
             document["policy"]["version"] = "1-" + hashlib.sha256(repr(policy).encode()).hexdigest()[:8]
@@ -231,11 +231,12 @@ def _document() -> dict[str, Any]:
     }
 
 
-def _merged(one: Any, other: Any) -> Any:
+def merged(one: Any, other: Any) -> Any:
+    """A document with another one's parts in place of its own; mappings are merged."""
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return other
-    merged = {name: _merged(part, other[name]) if name in other else part for name, part in one.items()}
-    return merged | {name: part for name, part in other.items() if name not in one}
+    both = {name: merged(part, other[name]) if name in other else part for name, part in one.items()}
+    return both | {name: part for name, part in other.items() if name not in one}
 
 
 def command(*arguments: str | Path) -> tuple[list[str], dict[str, str]]:

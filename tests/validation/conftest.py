@@ -23,13 +23,16 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 }
 
 
-def build_request(attributes: dict[str, dict[str, Any]] | None = None, **policy: Any) -> ReleaseRequest:
+def build_request(
+    attributes: dict[str, dict[str, Any]] | None = None, person: str | None = None, **policy: Any
+) -> ReleaseRequest:
+    dataset = {"path": "clinic.csv", "title": "Clinic", "source": "synthetic", "record_id": "record_id"}
     return ReleaseRequest.model_validate(
         {
             "schema_version": "releasegate/request/1",
             "title": "Clinic",
             "requested_by": "steward",
-            "dataset": {"path": "clinic.csv", "title": "Clinic", "source": "synthetic", "record_id": "record_id"},
+            "dataset": dataset | {"person": person},
             "attributes": attributes or ATTRIBUTES,
             "population": {"path": "population.csv", "source": "synthetic"},
             "recipients": [

@@ -155,7 +155,7 @@ def disclosed_records(
     """Whether each released record is among those that a measure counts, and the columns that do it."""
     table = class_table(candidate, coalition)
     if measure is Measure.ATTRIBUTE_RISE:
-        presence = _informed(candidate, table, coalition)
+        presence = informed_presence(candidate, table, coalition)
         counted = {name: (one.rises * presence > threshold)[table.classes] for name, one in table.found.items()}
     elif measure is Measure.ATTRIBUTE_HOMOGENEOUS:
         counted = {name: one.homogeneous for name, one in table.found.items()}
@@ -165,15 +165,16 @@ def disclosed_records(
     return _any(counted.values(), len(table.classes)), columns
 
 
-def _informed(candidate: Candidate, table: ValueCounts, coalition: Coalition | None) -> Floats:
+def informed_presence(candidate: Candidate, table: ValueCounts, coalition: Coalition | None) -> Floats:
+    """Of each class, the share in the file of the people whom an informed recipient takes its records for."""
     seen = candidate.generalization if coalition is None else coalition.copy
     return _presence(candidate, table, seen.effective, coalition)
 
 
 def _worst(candidate: Candidate, alone: ValueCounts) -> dict[Measure, float]:
     pooled = ((one, class_table(candidate, one)) for one in candidate.coalitions)
-    figures = (table.figures(_informed(candidate, table, one)) for one, table in pooled)
-    return worst(alone.figures(_informed(candidate, alone, None)), figures)
+    figures = (table.figures(informed_presence(candidate, table, one)) for one, table in pooled)
+    return worst(alone.figures(informed_presence(candidate, alone, None)), figures)
 
 
 def _any(flags: Iterable[Bools], records: int) -> Bools:

@@ -1,15 +1,19 @@
 """Places of the released columns in the attack, judged on all records of the file with masked values as released."""
 
+from collections.abc import Iterator, Mapping
+from math import log2
+
 import numpy as np
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.columns.dependence import Codes, entropy
-from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
+from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.columns.places import ColumnTable, distinct_share, places
 from tasks.assessments.columns.whole_row import telling, whole_row_figures
 from tasks.candidate.candidate import Candidate
 from tasks.masking.masked_columns import MaskedColumns
-from tasks.microdata.coded import Prepared
+from tasks.microdata.coded import Events, Prepared
+from tasks.microdata.persons import distinct_values
 from tasks.microdata.withheld import with_date_parts
 from tasks.request.model import NUMERIC, Measure, ReleaseRequest
 
@@ -28,28 +32,81 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
     return ColumnTable(released, collected, quasi, prepared.withheld, prepared.listed)
 
 
-def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
-    """Places of the released columns other than the quasi-identifiers, in the order of the request."""
-    table = column_table(request, prepared, masked)
-    found = places(table)
-    return ColumnsFact(
-        columns=tuple(
-            ColumnFact(
-                name=name,
-                distinct_share=round(distinct_share(table.released[name]), 2),
-                entropy=round(entropy(table.released[name]), 2),
-                masked=name in masked.names,
-                numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
-                excused=str(request.attributes[name].excused or ""),
-                findings=found[name],
-            )
-            for name in table.released
-        )
+def event_table(people: ColumnTable, events: Events) -> ColumnTable:
+    """The columns of the rows of a file, of those of the persons as well; `people` are the latter by person."""
+
+    def by_row(columns: Mapping[str, Codes]) -> dict[str, Codes]:
+        return {name: codes[events.of_row] for name, codes in columns.items()}
+
+    return ColumnTable(
+        {**by_row(people.released), **{name: column.codes for name, column in events.columns.items()}},
+        by_row(people.collected),
+        by_row(people.quasi_identifiers),
+        {**by_row(people.withheld), **events.withheld},
+        events.listed,
     )
 
 
+def histories(events: Events, name: str) -> Codes:
+    """Number of each person's values of an attribute of rows, equal for equal sets; shape (n_persons,)."""
+    codes = events.columns[name].codes.astype(np.int64)
+    span = int(codes.max(initial=0)) + 1
+    person, value = distinct_values(events.of_row, codes)
+    lengths = np.bincount(person)
+    starts, numbers = np.cumsum(lengths) - lengths, np.zeros(len(lengths), dtype=np.int64)
+    for place in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > place)
+        key = numbers[longer] * span + value[starts[longer] + place]
+        numbers[longer] = np.unique(key, return_inverse=True)[1]
+    return np.unique(np.column_stack([lengths, numbers]), axis=0, return_inverse=True)[1].ravel()
+
+
+def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
+    """Places of the released columns other than the quasi-identifiers, in the order of the request."""
+    table = column_table(request, prepared, masked)
+    found, columns = places(table), dict(table.released)
+    if prepared.events is not None and prepared.events.columns:
+        of_rows = event_table(table, prepared.events)
+        columns |= {name: of_rows.released[name] for name in prepared.events.columns}
+        found = {**places(of_rows), **found}
+    released = (
+        ColumnFact(
+            name=name,
+            distinct_share=round(distinct_share(columns[name]), 2),
+            entropy=round(entropy(columns[name]), 2),
+            masked=name in masked.names,
+            numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
+            excused=str(request.attributes[name].excused or ""),
+            findings=found[name],
+        )
+        for name in request.delivered
+        if name in columns
+    )
+    return ColumnsFact(columns=(*released, *_linking(request, prepared)))
+
+
+def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:
+    """Columns whose pseudonyms link records: they reveal nothing else, since no pseudonym tells of its value."""
+    for name in request.linking:
+        distinct = prepared.distinct_values[name]
+        records = len(prepared.tuple_of_row) if name in request.of_rows else prepared.data.total
+        if distinct < records:
+            share = round(distinct / records, 2)
+            yield ColumnFact(
+                name=name,
+                distinct_share=share,
+                entropy=round(log2(max(distinct, 1)), 2),
+                masked=False,
+                numeric=False,
+                excused=str(request.attributes[name].excused or ""),
+                findings=(ColumnFinding(sign=Sign.LINKS, columns=(name,), share=share),),
+            )
+
+
 def _complete(prepared: Prepared, name: str) -> bool:
-    """Whether every record has a value in a column."""
+    """Whether every record has a value in a column; never in one of rows, which cannot be masked."""
+    if name not in prepared.columns:
+        return False
     column = prepared.columns[name]
     return int(column.codes.max(initial=0)) < len(column.weights) - 1
 
@@ -72,6 +129,10 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
             fact = column_places(request, prepared, masked)
         pairs = telling(fact, request.quasi_identifiers)
         if pairs:
-            figures = whole_row_figures(candidate, pairs, column_table(request, prepared, masked).released)
+            released = dict(column_table(request, prepared, masked).released)
+            if prepared.events is not None:
+                needed = {name for names, _ in pairs for name in names} & prepared.events.columns.keys()
+                released |= {name: histories(prepared.events, name) for name in sorted(needed)}
+            figures = whole_row_figures(candidate, pairs, released)
             fact = fact.model_copy(update={"whole_row": {name.value: figure for name, figure in figures.items()}})
         return Finding(fact, {Measure.COLUMNS_UNPLACED: float(len(fact.unplaced))})

@@ -50,7 +50,7 @@ class RecordScore:
     """One record's score and what most of it comes from; for the steward alone."""
 
     row: int
-    """Position of the record in the file, from 0."""
+    """Position of the record in the file, from 0; of a person with several rows, of the first."""
     rank: int
     score: float
     known_set: Contribution | None
@@ -161,6 +161,7 @@ def combine(
         sensitivities={
             name: given.attribute
             for name, given in (sensitivities(request) | group_sensitivities(request, prepared.hierarchies)).items()
+            if name in request.outbound
         },
         known_sets=len(known_sets(after.known_probabilities, policy.epsilon)),
         initial=initial,
@@ -200,7 +201,7 @@ def riskiest(
     )
     return tuple(
         RecordScore(
-            row=int(rows[one.row]),
+            row=prepared.row_of(int(rows[one.row])),
             rank=rank,
             score=float(reached[one.row]),
             known_set=next(iter(_shares(one.known_sets, one.risk, after)), None),

@@ -15,6 +15,7 @@ from tasks.assessments.combined.known_sets import Floats
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition
 from tasks.microdata.coded import coded_rows, known_probabilities, presumed_columns, value_weights
+from tasks.request.model import ReleaseRequest, SensitivityWeights
 
 PRESUMED = 0.1
 """Probability that a column is known of which the request does not say how likely that is."""
@@ -61,6 +62,16 @@ def expected_names(candidate: Candidate) -> list[str]:
     ]
 
 
+def events_weights(request: ReleaseRequest) -> list[float]:
+    """Greatest weight of each sensitive attribute of rows, 0 to 1.
+
+    At it the share that is learned is highest, since nobody knows any of them before.
+    """
+    telling = (one for one in map(request.attributes.__getitem__, request.events) if one.tells)
+    given = (one.sensitivity or SensitivityWeights() for one in telling)
+    return [one.attribute * max(one.default, *one.values.values(), 0.0) for one in given]
+
+
 def expected_of_rows(
     candidate: Candidate, codes: NDArray[np.integer], weights: Sequence[Sequence[Floats]], presence: Floats
 ) -> Floats:
@@ -72,6 +83,11 @@ def expected_of_rows(
     heaviest, lightest = weights
     chances = presumed_probabilities(candidate)
     known = np.array([chances[name] for name in expected_names(candidate)])
+    of_rows = events_weights(candidate.request)
+    if of_rows:  # columns that nobody knows, of which everything is learned of a person who is found
+        codes = np.column_stack([codes, np.zeros((len(codes), len(of_rows)), dtype=codes.dtype)])
+        known = np.append(known, np.zeros(len(of_rows)))
+        heaviest, lightest = ([*one, *map(np.atleast_1d, of_rows)] for one in (heaviest, lightest))
     least = max(LEAST_SET, candidate.request.policy.combined.epsilon or 0.0)
 
     def learned(of_values: Sequence[Floats]) -> Floats:

@@ -56,7 +56,7 @@ class RecordGame:
 
 
 def record_game(candidate: Candidate, row: int) -> RecordGame:
-    """The game over the record at a position of the file, from 0.
+    """The game over a record, by its position among the records, from 0.
 
     Whatever the method chooses among, every strategy is shown: a partition or a rule may take none of the best. Of
     equal strategies the first in lexicographic order comes first.
@@ -82,7 +82,7 @@ def record_game(candidate: Candidate, row: int) -> RecordGame:
         best.append(tuple(int(rank[one]) for one in chosen))
         struck.append(tuple(bool(one.attacked(people[[at]])[0]) for one, at in zip(scaled, chosen, strict=True)))
     return RecordGame(
-        row=row + 1,
+        row=candidate.prepared.row_of(row) + 1,
         alike=int(index.data.counts[place]),
         is_released=bool(candidate.released[place]),
         strategies=tuple(

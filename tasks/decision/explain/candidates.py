@@ -30,6 +30,7 @@ from tasks.assessments.registry import (
     ATTRIBUTE,
     COLUMNS,
     COMBINED,
+    EVENTS,
     IDENTITY,
     LINKAGE,
     SEQUENTIAL,
@@ -141,6 +142,8 @@ class Candidates:
         request, figures = candidate.request, dict[Measure, float]()
         judged, columns = {gate.measure for gate in request.policy.gates}, self.columns(candidate)
         row = {Measure(name): figure for name, figure in columns.whole_row.items()}
+        if EVENTS.applies(request) and judged & ATTRIBUTE.gate_measures:
+            row |= EVENTS.figures(candidate)
         for assessment, terms in _DEPENDS:
             if assessment is IDENTITY or judged & assessment.gate_measures:
                 key = (assessment.id, candidate.digest, terms(candidate), *pooled_key(candidate))

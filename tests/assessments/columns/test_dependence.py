@@ -3,11 +3,15 @@
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.assessments.columns.assessment import histories
 from tasks.assessments.columns.dependence import EVIDENCE, NOTHING_TOLD, classes, dependence, entropy
+from tasks.microdata.coded import CodedColumn, Events
+from tasks.microdata.persons import Persons
 from tests.support.examples import examples
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=200)
@@ -70,3 +74,15 @@ def test_chance_tells_nothing(records: int, values: int) -> None:
 
 def test_classes_number_combinations() -> None:
     assert classes([np.array([0, 0, 5, 5]), np.array([1, 2, 1, 1])]).tolist() == [0, 1, 2, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=40))
+def test_histories_are_the_sets_of_values(rows: list[tuple[int, int]]) -> None:
+    """Persons have one number if and only if their rows have the same values, however often and in whatever order."""
+    persons = pd.factorize(pd.Series([person for person, _ in rows]))[0]
+    column = CodedColumn(np.array([value for _, value in rows], dtype=np.uint8), np.zeros(6))
+    numbers = histories(Events(Persons(persons.astype(np.int32)), {"drug": column}), "drug").tolist()
+    sets = [
+        frozenset(v for p, (_, v) in zip(persons, rows, strict=True) if p == one) for one in range(max(persons) + 1)
+    ]
+    assert [[a == b for b in numbers] for a in numbers] == [[a == b for b in sets] for a in sets]

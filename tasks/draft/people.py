@@ -1,0 +1,61 @@
+"""The column that seems to name the person of each row in a drafted request, and the columns that differ within one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tasks.draft.roles import Suggestion
+from tasks.generalization.kanonymity.classes import fold
+from tasks.microdata.persons import Persons
+from tasks.microdata.repeated_people import AGREEING, BY_CHANCE, agreeing
+from tasks.request.model import Role
+from tasks.validation.values import EncodedColumn
+
+PERSON = "its values repeat, and rows that share one share quasi-identifiers: it seems to name the person of each row"
+_VARIES = "it differs between rows of a person, so it cannot be a quasi-identifier"
+
+
+def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn]) -> str | None:
+    """The column whose repeated values go with repeated quasi-identifiers, that with most values; None for none.
+
+    Quasi-identifiers and keys of records are not asked, nor columns with missing cells; nothing is found where most
+    records have the same quasi-identifiers, or there is none that repeats.
+    """
+    quasi = [columns[one.profile.name].codes for one in suggestions if one.role is Role.QUASI]
+    if not quasi:
+        return None
+    tuples, members = fold(np.column_stack(quasi))
+    # What merely follows from quasi-identifiers has no more values than they have.
+    asked = [
+        one.profile
+        for one in suggestions
+        if one.role is Role.DIRECT or (one.role is not Role.QUASI and one.profile.distinct > len(members))
+    ]
+    asked = [one for one in asked if 1 < one.distinct < one.records and not one.missing]
+    most = np.bincount(tuples, minlength=len(members)).max(initial=0)
+    for column in sorted(asked, key=lambda one: -one.distinct):
+        again = agreeing(columns[column.name].codes, tuples)
+        if most <= BY_CHANCE * column.records and again.mean() >= AGREEING:
+            return column.name
+    return None
+
+
+def with_rows(
+    suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn], person: str | None
+) -> tuple[Suggestion, ...]:
+    """The suggestions, with which columns are of rows: that of the person is a direct identifier."""
+    if person is None:
+        return tuple(suggestions)
+    of_row = columns[person].codes
+    found = []
+    for one in suggestions:
+        codes = columns[one.profile.name].codes
+        varies = bool((codes != codes[Persons(of_row.astype(np.int32)).first_rows][of_row]).any())
+        if one.profile.name == person:
+            found.append(replace(one, role=Role.DIRECT, reasons=(PERSON,)))
+        elif varies and one.role is Role.QUASI:
+            found.append(replace(one, role=Role.DIRECT, reasons=(*one.reasons, _VARIES), of_row=True))
+        else:
+            found.append(replace(one, of_row=varies))
+    return tuple(found)

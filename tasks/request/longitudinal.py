@@ -1,0 +1,139 @@
+"""Rules of requests whose file has several rows a person: attributes of people and of rows, and what these rule out."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from tasks.request.attribute import Role
+from tasks.request.gate import Measure
+from tasks.request.part import Rule
+
+if TYPE_CHECKING:
+    from tasks.request.model import ReleaseRequest
+
+_SCORES = (Measure.COMBINED_MAXIMUM, Measure.COMBINED_QUANTILE, Measure.COMBINED_ABOVE)
+
+
+def is_identifier(request: "ReleaseRequest", name: str | None) -> bool:
+    """Whether a name is that of a direct identifier of the request, released or not as a pseudonym."""
+    return name in request.attributes and request.attributes[name].role in (Role.DIRECT, Role.PSEUDONYM)
+
+
+def role_in_words(request: "ReleaseRequest", name: str | None) -> str:
+    """The role of an attribute for a message, or that there is no such attribute."""
+    if name not in request.attributes:
+        return "a name that is not among the attributes"
+    return f"the role “{request.attributes[name].role.value}”"
+
+
+def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
+    """What relates the person column, the attributes of rows and the other terms of a request."""
+    return (
+        Rule(
+            "dataset.person must name an attribute of people with the role “direct identifier” or “pseudonym”",
+            lambda one: (
+                one.dataset.person is not None
+                and (not is_identifier(one, one.dataset.person) or one.dataset.person in one.of_rows)
+            ),
+            "dataset.person",
+            got=lambda one: (
+                "an attribute of rows" if one.dataset.person in one.of_rows else role_in_words(one, one.dataset.person)
+            ),
+            fix="name the column that is the same in all rows of a person, such as a patient number, and give it that "
+            "role",
+        ),
+        Rule(
+            "attributes of rows need dataset.person, which says whose each row is",
+            lambda one: _first(one, lambda name: one.dataset.person is None and name in one.of_rows, "of"),
+            got="of: row without dataset.person",
+            fix="name the column of the person under dataset.person, or remove “of: row”",
+        ),
+        Rule(
+            "where a person has several rows, dataset.record_id names rows or is the column of the person",
+            lambda one: (
+                one.dataset.person not in (None, one.dataset.record_id) and one.dataset.record_id not in one.of_rows
+            ),
+            "dataset.record_id",
+            got="an attribute of people that is not dataset.person",
+            fix="add “of: row” to the column that numbers the rows; where there is none, name the column of the person",
+        ),
+        Rule(
+            "a quasi-identifier is an attribute of people",
+            lambda one: _first(
+                one, lambda name: name in one.of_rows and one.attributes[name].role is Role.QUASI, "role"
+            ),
+            got="a quasi-identifier of rows, for which no risk can be measured",
+            fix="withhold the column, or derive an attribute of people from it, such as the year of the first visit",
+        ),
+        Rule(
+            "an attribute of rows is released only if nobody can know its values",
+            lambda one: _first(
+                one,
+                lambda name: name in one.events and one.attributes[name].known_probability != 0,
+                "known_probability",
+            ),
+            got="an attribute of rows that somebody may know, and that would lead to the person's other rows",
+            fix="state “known_probability: 0” if nobody outside can know a value, or withhold the column (role: direct "
+            "identifier)",
+        ),
+        Rule(
+            "masking, policy.linkage, policy.utility and k_anonymity name attributes of people",
+            _of_people_only,
+            got="an attribute of rows",
+            fix="name attributes of people alone",
+        ),
+        Rule(
+            "a gate on a score of combined.* weighs attributes of people alone",
+            lambda one: (
+                any(gate.measure in _SCORES for gate in one.policy.gates)
+                and any(one.attributes[name].tells for name in one.events)
+            ),
+            "policy.gates",
+            got="such a gate beside a sensitive attribute of rows, which the score would leave out",
+            fix="remove the gate; one on combined.expected_share counts what is learned of a person who is found",
+        ),
+        Rule(
+            "where a person has several rows there are no decoys",
+            lambda one: (
+                None
+                if one.dataset.person is None
+                else next(
+                    (
+                        place
+                        for place, wrong in (
+                            *((f"recipients.{at}.decoys", who.decoys) for at, who in enumerate(one.recipients)),
+                            ("continues", one.continues),
+                        )
+                        if wrong is not None
+                    ),
+                    None,
+                )
+            ),
+            got="decoys beside dataset.person; decoys would need rows that nobody can tell from real ones",
+            fix="remove them, or release a file with one row a person",
+        ),
+    )
+
+
+def _first(request: "ReleaseRequest", wrong: Callable[[str], bool], key: str) -> str | None:
+    """Place of a key of the first attribute that something is wrong with."""
+    return next((f"attributes.{name}.{key}" for name in request.attributes if wrong(name)), None)
+
+
+def _of_people_only(request: "ReleaseRequest") -> str | None:
+    """Place of the first term that names an attribute of rows, of those that mean attributes of people."""
+    policy = request.policy
+    demands = getattr(policy.generalization.k_anonymity, "of_attributes", ())
+    named: Iterable[tuple[str, str | None]] = (
+        *(
+            (f"masking.{at}.attributes.{place}", name)
+            for at, masking in enumerate(request.masking)
+            for place, name in enumerate(masking.attributes)
+        ),
+        *((f"policy.linkage.known.{place}", name) for place, name in enumerate(policy.linkage.known or ())),
+        ("policy.utility.target", policy.utility.target),
+        *(
+            (f"policy.generalization.k_anonymity.{kind}.{place}.attribute", one.attribute)
+            for kind, place, one in demands
+        ),
+    )
+    return next((place for place, name in named if name in request.of_rows), None)
