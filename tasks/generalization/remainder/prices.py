@@ -19,13 +19,13 @@ from tasks.generalization.remainder.problem import RemainderProblem
 
 _SEARCHED = 2**24
 """Rows times strategies that are gone through at most to find all cells."""
-_WORK = 2**24
+_WORK = 2**23
 """Rows of distinct cells, times rounds, in all."""
-_ROUNDS = 8, 40
+_ROUNDS = 4, 40
 """Least and most rounds; with work for fewer there is no bound."""
 _LOWERED, _LESS = 0.04, 0.85
 """What all prices are lowered by in the first round, and how much that is of itself a round later."""
-_SETTLED = 2
+_SETTLED = 1
 """Rounds at last in which no price is lowered."""
 _TOGETHER = 2**13
 """Rows of cells that are gone through together, at least."""
