@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from tasks.core.errors import StageFailed
 
@@ -65,6 +66,8 @@ _BRIEF = {
     # Stages are recorded many at a time, and at the end, in place of three transactions each.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT__SERVER_EPHEMERAL": "1",
+    # A library of the server's wraps all its functions in checks of types as it is imported, which takes 0.1 seconds.
+    "PY_KEY_VALUE_DISABLE_BEARTYPE": "true",
 }
 """Settings of a server that runs for one command."""
 
@@ -121,10 +124,6 @@ def prefect_server(home: Path, results: Path | None = None) -> Iterator[Embedded
         stack.enter_context(_log_file(home / "server.log"))
         stack.enter_context(_database(settings["PREFECT_SERVER_DATABASE_CONNECTION_URL"]))
         stack.enter_context(_serving(listening, api_url, home))
-        # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
-        from prefect.settings import temporary_settings  # noqa: PLC0415
-
-        stack.enter_context(temporary_settings(updates={"flows.heartbeat_frequency": None}))
         stack.callback(_send_last_events)
         yield EmbeddedServer(api_url, home)
 
@@ -225,15 +224,38 @@ def _prefect_settings() -> Iterator[None]:
     import prefect.context  # noqa: PLC0415 - reads its settings on import
     from prefect.logging.configuration import setup_logging  # noqa: PLC0415
 
-    prefect.context.refresh_global_settings_context()
+    if before is not None:
+        prefect.context.refresh_global_settings_context()
+    read = prefect.context.GLOBAL_SETTINGS_CONTEXT
+    # Nobody listens to heartbeats here, and waiting for the thread that sends them costs a second a flow.
+    read.settings.flows.heartbeat_frequency = None
     # Settings of an outer server would go before the environment's: its context is covered by one of the environment.
-    with prefect.context.root_settings_context():
+    with prefect.context.SettingsContext(profile=read.profile, settings=read.settings), _written_once(read.settings):
         setup_logging()
         try:
             yield
         finally:
             if before is not None:  # threads without settings of their own have the outer server's again
                 prefect.context.GLOBAL_SETTINGS_CONTEXT = before
+
+
+@contextmanager
+def _written_once(settings: Any) -> Iterator[None]:
+    """Let Prefect write these settings out as variables once: it does so five times as it starts, 50 ms each."""
+    kind, name = type(settings), "to_environment_variables"
+    write, made = getattr(kind, name), dict[str, dict[str, str]]()
+
+    def written(one: Any, **form: bool) -> dict[str, str]:
+        if one is not settings:
+            return dict(write(one, **form))
+        return dict(made.get(str(form)) or made.setdefault(str(form), write(one, **form)))
+
+    before = vars(kind).get(name)  # of an outer server; else it is a method of its base
+    setattr(kind, name, written)
+    try:
+        yield
+    finally:
+        delattr(kind, name) if before is None else setattr(kind, name, before)
 
 
 def _database(url: str) -> AbstractContextManager[None]:

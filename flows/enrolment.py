@@ -29,6 +29,7 @@ from tasks.ledger.enrolment import (
     EnrolledPerson,
     EnrolledPolicy,
     EnrolledPopulation,
+    EnrolledSample,
     Enrolment,
     EnrolmentFact,
 )
@@ -39,7 +40,7 @@ from tasks.request.load import LoadedRequest
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 from tasks.request.policy import Policy
 
-Enrollable = Policy | EnrolledPopulation | EnrolledPerson
+Enrollable = Policy | EnrolledPopulation | EnrolledSample | EnrolledPerson
 """Values that can be enrolled; of a policy the ledger keeps the hash, and the workspace the text."""
 
 
@@ -117,8 +118,10 @@ def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) 
             directory,
         )
     found["policy"] = _enrolment(directory, policy, requester, loaded.place("policy"))
+    found |= _enrolled_sample(directory, loaded, requester)
+    people = request.population
     tables: tuple[tuple[str, Population | ExternalData | None, str | None], ...] = (
-        ("population", request.population, inputs.population_sha256),
+        ("population", people if people.path is not None else None, inputs.population_sha256),
         ("external_data", request.external_data, inputs.external_data_sha256),
     )
     for place, table, sha256 in tables:
@@ -138,6 +141,37 @@ def check_enrolled(directory: Directory, loaded: LoadedRequest, inputs: Inputs) 
             )
         found[place] = _enrolment(directory, known, requester, loaded.place(place))
     return found
+
+
+def _enrolled_sample(
+    directory: Directory, loaded: LoadedRequest, requester: EnrolledPerson | None
+) -> dict[str, EnrolmentFact]:
+    """Enrolment of a population without a table.
+
+    Its size lets estimated risks pass or not, and a file that has everybody knows how large each group is.
+    """
+    stated = sample_item(loaded.request.population)
+    if stated is None:
+        return {}
+    known = directory.sample(stated.sha256)
+    if known is None:
+        raise _not_enrolled(
+            "the population whose people are counted in the file is not enrolled",
+            loaded.place("population"),
+            "an enrolled source, with self, a size or a sampling fraction",
+            "others",
+            directory,
+        )
+    return {"population": _enrolment(directory, known, requester, loaded.place("population"))}
+
+
+def sample_item(population: Population) -> EnrolledSample | None:
+    """A population without a table as it is enrolled; None where it has one."""
+    if population.path is not None:
+        return None
+    stated = population.model_dump(mode="json", include={"source", "size", "sampling_fraction"})
+    stated["everybody"] = population.self
+    return EnrolledSample(sha256=digest(stated), **stated)
 
 
 def _enrolment(directory: Directory, item: EnrolledItem, requester: EnrolledPerson | None, where: str) -> EnrolmentFact:
@@ -203,20 +237,22 @@ def tables_of(loaded: LoadedRequest) -> Iterator[tuple[Path, BinaryIO, Populatio
     """Path, open file and description of a request's population and register."""
     request = loaded.request
     for place, table in (("population", request.population), ("external_data", request.external_data)):
-        if table is not None:
+        if table is not None and table.path is not None:
             path = loaded.resolve(table.path, f"{place}.path")
             with loaded.opened(path, f"{place}.path") as stream:
                 yield path, stream, table
 
 
 def items_of(workspace: Workspace, loaded: LoadedRequest) -> tuple[Enrollable, ...]:
-    """Policy, population, register and persons of a request.
+    """Policy, population, which may be without a table, register and persons of a request.
 
     The requester gets the present login, and is the officer too where the policy names none. Raises PopulationError if
     a table of counts cannot be read.
     """
     tables = [population_item(workspace, stream, path, table) for path, stream, table in tables_of(loaded)]
-    return (loaded.request.policy, *tables, *persons_of(loaded.request, actor()))
+    sample = sample_item(loaded.request.population)
+    stated = () if sample is None else (sample,)
+    return (loaded.request.policy, *tables, *stated, *persons_of(loaded.request, actor()))
 
 
 def persons_of(request: ReleaseRequest, login: str) -> tuple[EnrolledPerson, ...]:

@@ -33,6 +33,7 @@ class Inputs:
 
     dataset_sha256: str
     population_sha256: str
+    """Of the table of people; of the data where the request names none, and people are counted in the file."""
     hierarchies: dict[str, str]
     """SHA-256 of each hierarchy file, by attribute."""
     external_data_sha256: str | None = None
@@ -47,7 +48,7 @@ def read_inputs(loaded: LoadedRequest) -> Inputs:
     start, end = "attributes.", ".hierarchy.file"
     return Inputs(
         dataset_sha256=hashes["dataset.path"],
-        population_sha256=hashes["population.path"],
+        population_sha256=hashes.get("population.path", hashes["dataset.path"]),
         hierarchies={
             name.removeprefix(start).removesuffix(end): sha256
             for name, sha256 in hashes.items()

@@ -17,11 +17,14 @@ from flows.pipeline.workbench import Workbench
 from flows.progress import step
 from tasks.core.seed import masking_generator
 from tasks.decision.record import Verdict
+from tasks.decoys.vault import Vault
 from tasks.delivery.kept import decoys_and_order, kept_key, unpacked
 from tasks.delivery.last_check import LastCheck
 from tasks.delivery.pending import open_members
+from tasks.delivery.pseudonym_columns import pseudonyms_of_copy
 from tasks.delivery.stage import RecipientFiles, no_file
 from tasks.masking.masked_columns import mask_columns
+from tasks.pseudonyms.pseudonyms import PseudonymScope
 
 
 def check_copies(
@@ -50,7 +53,12 @@ def check_copies(
         decoys, order = decoys_and_order(run.key, record.release_id, who, record.decoys)
         copy = replace(bench.candidate(who, parts), source=lambda: frame, masked=masked)
         content = pa.py_buffer(files.released.read_bytes() if clear is None else clear)
-        return replace(files, listed=LastCheck(content, copy, record, decoys, order).make())
+        scope = PseudonymScope(run.key, record.release_id, who)
+        pseudonyms = pseudonyms_of_copy(copy, decoys, scope)
+        if record.pseudonyms is not None:
+            # A copy whose crosswalk is missing or changed could not be traced by its pseudonyms.
+            Vault.beside(run.key).open_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
+        return replace(files, listed=LastCheck(content, copy, record, decoys, order, pseudonyms).make())
 
     with ThreadPoolExecutor() as threads:
         return list(threads.map(with_groups, recipients))

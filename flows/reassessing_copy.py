@@ -114,6 +114,9 @@ class CopyReassessment:
     def _world(self) -> Today | None:
         """Today's request and population; None where the population cannot be read."""
         try:
+            if self.request.population.lacks and self._sha256("population") != self.decided.population.sha256:
+                self._note("population", "the table changed, and what was counted beside it in the file is not kept")
+                return None
             return Today(self.request, todays_population(self.asked, self.delivered.kept))
         except StageFailed:
             raise
@@ -296,6 +299,8 @@ class CopyReassessment:
         named = getattr(self.request, part)
         if named is None:
             return None
+        if named.path is None:  # people are counted in the file, as they were at the release
+            return self.decided.population.sha256
         try:
             return file_sha256(self.asked.resolve(named.path, f"{part}.path"))
         except (ReleasegateError, OSError):

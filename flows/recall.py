@@ -68,7 +68,9 @@ def recall(bundle: Path, ledger: Ledger, policies: Policies) -> Recalled:
     if inputs.dataset_sha256 != record.dataset.source_sha256:
         raise _changed("the data", loaded.place("dataset.path"), request.dataset.path)
     if inputs.population_sha256 != record.population.sha256:
-        raise _changed("the population", loaded.place("population.path"), request.population.path)
+        raise _changed(
+            "the population", loaded.place("population.path"), request.population.path or request.dataset.path
+        )
     if release_id(loaded, inputs, record.code) != record.of_inputs:
         what = "a hierarchy or the external register" if request.external_data else "a hierarchy"
         raise _changed(what, str(loaded.path), ", ".join(sorted(inputs.hierarchies)))

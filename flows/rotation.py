@@ -1,6 +1,6 @@
-"""Rotation of the keys that seal decoy manifests: a new key, all manifests under it, then removal of old keys.
+"""Rotation of the keys that seal decoy manifests and crosswalks: a new key, all under it, then removal of old keys.
 
-At any moment each manifest can be opened with a key of the key file, so that an interrupted rotation can simply be run
+At any moment each of them can be opened with a key of the key file, so that an interrupted rotation can simply be run
 again.
 """
 
@@ -12,7 +12,7 @@ from flows.locking import alone, is_held
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.secret_variables import secret
-from tasks.decoys.vault import VARIABLE, KeyRing, Vault, add_key, keep_newest_key, open_sealed
+from tasks.decoys.vault import VARIABLE, KeyRing, Vault, add_key, keep_newest_key
 from tasks.ledger.entry import Event
 
 
@@ -39,12 +39,12 @@ class Rotated:
 
 
 def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = utc_now) -> Rotated:
-    """Seal all manifests of a workspace again under a new key.
+    """Seal all manifests and crosswalks of a workspace again under a new key; pseudonyms stay as they are.
 
     1. No other process may be rotating; with ``drop_old``, no release may be running, which might still use an old key.
     2. A new key is put before the others in the key file.
-    3. Every manifest is sealed again under it.
-    4. With ``drop_old`` every manifest is opened with the new key alone, and then the old keys are removed.
+    3. Every manifest and crosswalk is sealed again under it.
+    4. With ``drop_old`` all of them are opened with the new key alone, and then the old keys are removed.
     5. The ledger records the rotation.
 
     Copies of manifests that dropped keys sealed, such as backups, cannot be opened afterwards.
@@ -77,9 +77,7 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
         manifests = vault.seal_all_anew(ring)
         before = kept = len(ring.keys) - 1
         if drop_old:
-            newest = KeyRing(ring.keys[:1])
-            for path in vault.sealed():
-                open_sealed(vault.read(path.stem), newest)
+            vault.check_all(KeyRing(ring.keys[:1]))
             _check_idle(workspace)
             kept = len(keep_newest_key(vault.key_file).keys) - 1
         rotated = Rotated(ring.names[0], manifests, kept, before - kept)

@@ -31,6 +31,8 @@ def request_schema() -> dict[str, Any]:
     parts = schema["$defs"]
     sources = ("file", "intervals", "prefixes", "groups")
     parts["HierarchySource"]["oneOf"] = [{"required": [name]} for name in sources]
+    counted = ("path", "self", "size", "sampling_fraction")
+    parts["Population"]["oneOf"] = [{"required": [name]} for name in counted]
     parts["Attribute"] |= {
         "if": {"properties": {"role": {"const": Role.QUASI.value}}},
         "then": {"required": ["hierarchy"]},

@@ -140,7 +140,8 @@ def _commitment(records: Sequence[DecisionRecord], bundle: Path) -> str:
         where=str(bundle),
         expected="a decision record that commits to a manifest of decoys",
         got=f"{len(records)} records without",
-        fix="request decoys next time; delivered copies cannot be marked afterwards",
+        fix="request decoys next time; delivered copies cannot be marked afterwards"
+        + ("; look its pseudonyms up with releasegate identify" if any(one.pseudonyms for one in records) else ""),
     )
 
 
@@ -175,7 +176,10 @@ def _population(
     try:
         with guarded("population"):
             loaded = request_of(record, ledger, policies)
-            path = loaded.resolve(loaded.request.population.path, "population.path")
+            named = loaded.request.population.path
+            if named is None:
+                return None, "people were counted in the file"
+            path = loaded.resolve(named, "population.path")
             if file_sha256(path) != record.population.sha256:
                 return None, "the population changed since the decision"
             values, counts = read_population(path, loaded.request.population, tuple(hierarchies))

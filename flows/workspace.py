@@ -166,7 +166,12 @@ def _sweep(workspace: Workspace) -> None:
     """Remove temporary files and drafts that killed processes left behind; a draft being written is far younger."""
     private, orchestrator = workspace.private, workspace.orchestrator
     remove_abandoned_folders(private)
-    drafts = [*workspace.root.glob(".ledger-*"), *private.glob(".*-*"), *(private / "decoys").glob(".*-*")]
+    drafts = [
+        *workspace.root.glob(".ledger-*"),
+        *private.glob(".*-*"),
+        *(private / "decoys").glob(".*-*"),
+        *(private / "crosswalks").glob("*/.*-*"),
+    ]
     for draft in (*drafts, *orchestrator.glob("prefect.db.[0-9]*")):
         with suppress(FileNotFoundError):
             if draft.is_file() and time.time() - draft.stat().st_mtime > _OLD_DRAFT:

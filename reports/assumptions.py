@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import listed, plural, said, sentence_start
 from reports.methods import method_text
+from reports.population import TITLES, assumed, people_known
 from reports.record_view import RecordView
 from tasks.assessments.identity.facts import RiskFact
 from tasks.assessments.sequential.facts import SequentialFact
@@ -51,16 +52,17 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
     yield "One record a person", _one_record(view)
     yield (
         "Knowledge of the method",
-        "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and the "
-        "population table, but not the workspace key and not the source file.",
+        "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and "
+        f"{people_known(population)}, but not the workspace key and not the source file.",
     )
-    yield (
-        "The population table",
-        f"“{population.source}” counts {numbers.integer(population.people)} people by the quasi-identifiers and is "
-        "assumed to be right: a group that the table overstates is riskier than stated. The file holds "
-        f"{numbers.percent(population.sampling_fraction)} as many records as the table has people, and the subjects "
-        f"of the file are assumed to belong to that population.{_unfit(population)}",
-    )
+    if view.record.pseudonyms:
+        yield (
+            "Pseudonyms",
+            f"Whoever lacks the workspace key cannot tell whose a pseudonym of {view.names(Role.PSEUDONYM)} is, "
+            "make one, or link it to another recipient's. Whoever has the key and a list of identifiers can, as can an "
+            "incident responder who opens the crosswalk.",
+        )
+    yield TITLES[population.basis], f"{assumed(population)}{_unfit(population)}"
 
 
 def _one_record(view: RecordView) -> str:

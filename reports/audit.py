@@ -431,7 +431,7 @@ _LISTED: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
     "traces": (
         (
             ("traces",),
-            "Each attempt to open a sealed decoy manifest to find the source of an incident. Recipients appear where "
+            "Each attempt to open a sealed decoy manifest or crosswalks for an incident. Recipients appear where "
             "the ledger names them; merely suspected recipients are known to the incident responder only. The "
             "response is the first revocation after the trace, up to the end of the period: of the release to a named "
             "recipient, or to any recipient where none was named. The time at which an incident was discovered is not "

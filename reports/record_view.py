@@ -21,7 +21,7 @@ from tasks.decision.gates import DECOYS_DETECTABLE
 from tasks.decision.measures import is_told_as_bound, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.masking.facts import MaskingFact
-from tasks.request.model import Measure, Role
+from tasks.request.model import Measure, PopulationBasis, Role
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class FileView:
     """Measures that a gate judges, as far as a table mentions gates."""
     has_coalitions: bool = False
     """Whether the policy takes the recipient to collude."""
+    basis: PopulationBasis = PopulationBasis.TABLE
+    """What the people of a class are counted in."""
 
     @property
     def few_suppressed(self) -> bool:
@@ -93,6 +95,7 @@ class RecordView(FileView):
             masking=record.masking,
             gated={gate.id for gate in record.gates},
             has_coalitions=risk is not None and bool(risk.coalitions),
+            basis=record.population.basis,
         )
         self.record = record
 

@@ -35,6 +35,7 @@ _COMMANDS = {
     "reassess": "Assess earlier releases again: the same bytes under today's population, policy, prices and program.",
     "audit": "Write the audit of a period: PDF, JSON and CSV, from the ledger alone.",
     "trace": "Find the recipient that a leak came from, by the decoys in their copy.",
+    "identify": "Find the recipient whose pseudonyms are in a leak, and the people that they stand for.",
     "verify": "Verify a bundle, a signed determination, or the ledger.",
     "serve": "Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules.",
     "key": "Keys that people sign with, and keys that seal decoy manifests.",

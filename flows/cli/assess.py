@@ -257,7 +257,8 @@ def _masked(candidate: Candidate) -> Blocks:
 def _view(candidate: Candidate) -> FileView:
     roles = {name: attribute.role.value for name, attribute in candidate.request.attributes.items()}
     rows_in = len(candidate.prepared.tuple_of_record)
-    return FileView(SmallCellRule(0), rows_in, len(candidate.rows), roles, candidate.masked.facts)
+    counted = candidate.request.population.basis
+    return FileView(SmallCellRule(0), rows_in, len(candidate.rows), roles, candidate.masked.facts, basis=counted)
 
 
 def _document(candidate: Candidate, found: Finding[Any]) -> dict[str, Any]:

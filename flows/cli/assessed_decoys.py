@@ -28,7 +28,7 @@ from tasks.decoys.prospect import (
 )
 from tasks.decoys.scarcity import Crowding, crowding
 from tasks.decoys.stage import plant
-from tasks.request.model import DecoyTerms, ReleaseRequest
+from tasks.request.model import DecoyTerms, PopulationBasis, ReleaseRequest
 
 _ASSUMED = DecoyTerms(classes=2)
 _NO_RELEASE = "0" * 64
@@ -43,8 +43,17 @@ def assess_decoys(
     Raises
     ------
     StageFailed
-        If the method gives no recipient with decoys a copy.
+        If the method gives no recipient with decoys a copy, or no population table counts people who are not in the
+        file.
     """
+    if source.request.population.basis is not PopulationBasis.TABLE:
+        raise StageFailed(
+            "a request without a full population table has no room for decoys",
+            where="population",
+            expected="a table with all quasi-identifiers: a decoy matches people who are not in the file",
+            got=f"people counted in the {source.request.population.basis.value}",
+            fix="name such a table with population.path",
+        )
     terms_assumed = not any(recipient.decoys for recipient in source.request.recipients)
     candidates, without_copy = _candidates(source, _ASSUMED if terms_assumed else None)
     request = candidates[0].request

@@ -1,6 +1,6 @@
 """``releasegate check``: validate request and data, release nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,15 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.microdata.repeated_people import repeated_people
 from tasks.request.load import LoadedRequest, load_request
-from tasks.request.model import DIVISIONS, PARAMETER_OF, Attribute, Measure, ReleaseRequest, Role
+from tasks.request.model import (
+    DIVISIONS,
+    PARAMETER_OF,
+    Attribute,
+    Measure,
+    PopulationBasis,
+    ReleaseRequest,
+    Role,
+)
 from tasks.request.public_key import fingerprint, kind_of
 from tasks.request.unused import unused_terms
 from tasks.validation.run import validate
@@ -69,6 +77,7 @@ def check(
         "rows": len(prepared.tuple_of_row),
         "distinct_tuples": len(prepared.data),
         "population": prepared.population.total,
+        "counted_in": loaded.population.basis.value,
         "validation": validation.model_dump(mode="json"),
         "positions": {name: [row + 1 for row in rows] for name, rows in checked.positions.items()},
         "masking": [one.model_dump(mode="json") for one in checked.masking],
@@ -113,7 +122,8 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
             *_numeral_notes(prepared),
-            *_misfit_notes(prepared),
+            *_population_notes(loaded.request, prepared),
+            *_misfit_notes(prepared, loaded.request.population.lacks),
             *_class_notes(loaded.request, prepared),
             *_decoy_notes(loaded.request, frame),
             *_crowd_notes(loaded.request, prepared),
@@ -153,11 +163,36 @@ def _numeral_notes(prepared: Prepared) -> Iterator[str]:
         )
 
 
-def _misfit_notes(prepared: Prepared) -> Iterator[str]:
+def _misfit_notes(prepared: Prepared, lacks: Collection[str]) -> Iterator[str]:
     for column, share in misfits(prepared.data, prepared.population, prepared.hierarchies).items():
+        if column in lacks:
+            continue
         yield (
             f"{column} is distributed otherwise than in the population: at least {share:.0%} of the records would need "
             "another value"
+        )
+
+
+def _population_notes(request: ReleaseRequest, prepared: Prepared) -> Iterator[str]:
+    """What follows where people are not counted in a table with all quasi-identifiers."""
+    population, records = request.population, prepared.data.total
+    if population.basis is PopulationBasis.FILE:
+        yield (
+            f"the file is its own population of {records:,} people, and others know who is in it: the people of a "
+            "class are its records. If the file is a sample of more people, state population.size in place of self"
+        )
+    elif population.basis is PopulationBasis.SAMPLE:
+        people = population.people(records) or records
+        yield (
+            f"the file is taken to be a random sample of {records / people:.2%} of {people:,} people. Gates judge the "
+            "records of a class as its people, which are no more than in the population; only estimated.maximum_risk, "
+            "estimated.mean_risk, estimated.unique_share and singling_out.population_share rest on the size and on the "
+            "sample being random"
+        )
+    elif population.lacks:
+        yield (
+            f"the population table lacks {', '.join(population.lacks)}: released classes that tell one of these hold "
+            "the file's people alone; those that tell none hold the table's"
         )
 
 
@@ -185,10 +220,12 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
     """Notes on why recipients might not get the required decoys, as far as they show without generalizing."""
     if not any(recipient.decoys for recipient in request.recipients):
         return
+    from tasks.decoys.identifiers import refuse_repeated_identifiers  # noqa: PLC0415
     from tasks.decoys.records import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
 
     try:
         refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))
+        refuse_repeated_identifiers(frame, request)
     except ParameterError as error:
         yield f"recipients who are to have decoys will be blocked: {error.in_one_line()}"
 

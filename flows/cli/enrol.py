@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from flows.cli.key import PersonRole, ask_passphrase
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import JsonOption, answer, outcome, table
-from flows.enrolment import Enrollable, end_enrolment, first_enrolment, item_of, items_of, population_item
+from flows.enrolment import Enrollable, end_enrolment, first_enrolment, item_of, items_of, population_item, sample_item
 from flows.enrolment import enrol as enrol_items
 from flows.ledger import open_ledger
 from flows.workspace import Workspace, open_workspace
@@ -25,6 +25,7 @@ from tasks.ledger.enrolment import (
     EnrolledPerson,
     EnrolledPolicy,
     EnrolledPopulation,
+    EnrolledSample,
     title_of,
 )
 from tasks.reassessment.request import policy_from
@@ -69,6 +70,42 @@ def population(
     with _opened(file) as stream:
         table_of_counts = Population(path=file.name, source=source, count=count)
         item = population_item(Workspace(workspace.resolve()), stream, file, table_of_counts)
+    return _enrolled(workspace, item, officer, as_json=as_json)
+
+
+@enrol.command()
+@guarded("enrolment")
+def sample(
+    source: Annotated[
+        str, typer.Option(help="Who the people are, and where their number comes from.", show_default=False)
+    ],
+    officer: AsOption,
+    size: Annotated[int | None, typer.Option(help="People of the population.", min=1)] = None,
+    fraction: Annotated[
+        float | None, typer.Option(help="Records as a share of the people, above 0 and at most 1.", min=0, max=1)
+    ] = None,
+    *,
+    everybody: Annotated[bool, typer.Option("--everybody", help="Everybody of it is in the file (self).")] = False,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    as_json: JsonOption = False,
+) -> int:
+    """Enrol a population without a table: its size, the share of it that files are, or that everybody is in the file.
+
+    A request names it by the same source and terms. Files are taken to be random samples of it, unless they have
+    everybody.
+    """
+    try:
+        item = sample_item(Population(source=source, size=size, sampling_fraction=fraction, self=everybody))
+    except ValidationError:
+        item = None
+    if item is None:
+        raise BadInput(
+            "the population is not valid",
+            where="--source, --size, --fraction, --everybody",
+            expected="a source, and one of: a size from 1, a fraction above 0 and at most 1, everybody",
+            got="none of them, several, or another value",
+            fix="give one of them, as population has it in the request",
+        )
     return _enrolled(workspace, item, officer, as_json=as_json)
 
 
@@ -137,7 +174,7 @@ def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption 
 @enrol.command()
 @guarded("enrolment")
 def end(
-    kind: Annotated[str, typer.Argument(help="policy, population or person.", show_default=False)],
+    kind: Annotated[str, typer.Argument(help="policy, population, sample or person.", show_default=False)],
     name: Annotated[
         str, typer.Argument(help="ID/VERSION, first digits of the SHA-256, or id, as listed.", show_default=False)
     ],
@@ -186,7 +223,7 @@ def _key_file() -> Path | None:
 
 
 def _is_named(item: EnrolledItem, name: str) -> bool:
-    if isinstance(item, EnrolledPopulation):
+    if isinstance(item, EnrolledPopulation | EnrolledSample):
         return len(name) >= 6 and item.sha256.startswith(name)
     return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy) else item.id)
 
@@ -203,4 +240,9 @@ def _details(item: EnrolledItem) -> str:
         return f"SHA-256 {item.sha256}"
     if isinstance(item, EnrolledPopulation):
         return f"{item.people:,} people in column {item.count}, from {item.source}"
+    if isinstance(item, EnrolledSample) and item.everybody:
+        return f"everybody is in the file, {item.source}"
+    if isinstance(item, EnrolledSample):
+        stated = f"{item.size:,} people" if item.size else f"sampling fraction {item.sampling_fraction:g}"
+        return f"{stated}, {item.source}"
     return ", ".join(filter(None, (item.name, item.title, *item.roles, *(f"login {one}" for one in item.logins))))

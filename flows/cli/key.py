@@ -111,11 +111,11 @@ def rotate(
     ] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Rotate the keys that seal decoy manifests.
+    """Rotate the keys that seal decoy manifests and crosswalks of pseudonyms.
 
-    Puts a new key before the others in the workspace's key file and seals every manifest again under it. Old keys are
-    kept, so that backups of manifests can still be opened, unless --drop-old is given. If it is interrupted, run it
-    again. No key is shown; the ledger records the rotation.
+    Puts a new key before the others in the workspace's key file and seals every manifest and crosswalk again under it.
+    Pseudonyms stay as they are. Old keys are kept, so that backups can still be opened, unless --drop-old is given. If
+    it is interrupted, run it again. No key is shown; the ledger records the rotation.
     """
     place = Workspace(workspace.resolve())
     rotated = rotate_keys(place, drop_old=drop_old)

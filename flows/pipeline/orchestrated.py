@@ -5,8 +5,7 @@ was killed does not repeat the stages that it had finished.
 """
 
 import contextvars
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
@@ -14,16 +13,17 @@ from typing import Any
 from prefect import flow, task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
+from flows.pipeline.ahead import Ahead
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
-from flows.pipeline.workers import Workers
+from flows.pipeline.workers import Workers, at_once
 from tasks.core.files import Artifact, is_intact
 
 Slot = Callable[[], AbstractContextManager[object]]
 """Gives a context that is entered when there is room for one more run that solves."""
 
-_workers: contextvars.ContextVar[Workers] = contextvars.ContextVar("workers")
+_workers: contextvars.ContextVar[Workers | Ahead] = contextvars.ContextVar("workers")
 _slot: contextvars.ContextVar[Slot] = contextvars.ContextVar("slot", default=nullcontext)
 
 
@@ -45,7 +45,7 @@ def release(run: dict[str, Any], terms: dict[str, Any]) -> dict[str, Any]:
     return take(Run(**run), RunTerms(**terms), Orchestrated())
 
 
-def take_with(workers: Workers, run: Run, terms: RunTerms, *, slot: Slot = nullcontext) -> dict[str, Any]:
+def take_with(workers: Workers | Ahead, run: Run, terms: RunTerms, *, slot: Slot = nullcontext) -> dict[str, Any]:
     """Run the flow, its stages in worker processes, and those that solve within a slot of the caller's."""
     context = contextvars.copy_context()
     context.run(_workers.set, workers)
@@ -66,11 +66,7 @@ class Orchestrated:
             result = stage_task(*arguments)
         return result if _intact(result) else again(*arguments)
 
-    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Results of several pieces of work, all at the same time; the first error ends the run."""
-        with ThreadPoolExecutor(len(works) or 1) as threads:
-            futures = [threads.submit(contextvars.copy_context().run, work) for work in works]
-            return [future.result() for future in futures]
+    at_once = staticmethod(at_once)
 
     def together(self) -> AbstractContextManager[None]:
         """One worker for the stages of the block."""

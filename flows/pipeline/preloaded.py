@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flows.temporary import hold_temporary_folder
 from tasks.core.errors import StageFailed
+from tasks.core.postponed import postpone
 
 _MODULES = (
     "flows.pipeline.work",
@@ -20,6 +21,8 @@ _MODULES = (
 
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a worker a processor is enough
 gc.disable()
+postpone("altair")  # Great Expectations draws with it
+postpone("scipy.stats", ("chi2", "gmean", "rankdata", "spearmanr"))  # scikit-learn names four
 for _name in _MODULES:
     import_module(_name)
 _folder = os.environ.get("TMPDIR")

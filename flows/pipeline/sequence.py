@@ -179,17 +179,19 @@ def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, 
             _write(run, recipient, judged, runner)
         step(f"deciding and reporting for {recipient}")
         record = runner.call(stages.DECIDE, run, judged, recipient)
-    evidence, report, certificate = runner.at_once(
-        [
-            partial(runner.call, stage, run, {"record": record}, recipient)
-            for stage in (stages.EVIDENCE, stages.REPORT, stages.CERTIFY)
-        ]
+
+    def written(*papers: Stage) -> list[Any]:
+        return [runner.call(stage, run, {"record": record}, recipient) for stage in papers]
+
+    # The evidence takes longer than both others together: a second worker makes them meanwhile.
+    (evidence,), (report, certificate) = runner.at_once(
+        [partial(written, stages.EVIDENCE), partial(written, stages.REPORT, stages.CERTIFY)]
     )
-    written = found["written"] or {"file": None, "kept": None}
+    output = found["written"] or {"file": None, "kept": None}
     return {
         "record": record,
-        "released": written["file"],
-        "kept": written["kept"],
+        "released": output["file"],
+        "kept": output["kept"],
         "report": report,
         "evidence": evidence,
         "certificate": certificate,

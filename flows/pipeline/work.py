@@ -240,6 +240,7 @@ def _output(output: Mapping[str, Any]) -> Output:
         figures=output["figures"],
         statistics=load_figure(checked(output["statistics"]), StatisticsFact),
         delivery=DeliveryFact.model_validate(delivery),
+        crosswalk=output["crosswalk"],
     )
 
 

@@ -2,6 +2,7 @@
 
 from reports import numbers
 from reports.document import Paragraph, said
+from reports.population import rests_on
 from reports.record_view import RecordView
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Role
@@ -30,8 +31,8 @@ def answer(view: RecordView) -> Paragraph:
             f"{numbers.integer(record.dataset.columns_out)} columns {leave[record.decision]}.",
             _who(view),
             f"{numbers.percent(information_kept(view))} of the information in {quasi} is kept.",
-            f"This rests on a population table of {view.cells.count(population.people)} people, on {agreement}, and on "
-            "the assumptions of section 5.",
+            f"This rests on {rests_on(population, view.cells.count(population.people))}, on {agreement}, and on the "
+            "assumptions of section 5.",
         ),
         "lead",
     )

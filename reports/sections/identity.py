@@ -6,7 +6,9 @@ from reports import charts, numbers
 from reports.charts import AFTER, ALARM, BEFORE, EDGE, PARTLY, Box, Chart, ChartAxis, Mark, Panel
 from reports.document import Block, Bullets, Heading, Paragraph, Row, Table, said, strong, text
 from reports.methods import method_text
+from reports.population import counted_over
 from reports.record_view import RecordView
+from reports.sections.sampled import sampled
 from reports.sections.stakes import other_stakes
 from reports.smallcell import SmallCellRule
 from tasks.core.fact import Bin
@@ -23,9 +25,9 @@ def risk_section(view: RecordView) -> Iterator[Block]:
     before, after = risk.initial, risk.residual
     yield (
         "Both files were measured in the same way against the same population: the source file without direct "
-        "identifiers, and the file that would be released. Every figure below is an exact count over file and "
-        "population table, not an estimate. Sections E10.1 and E10.2 apply models with declared terms to such counts; "
-        "only shares of section E11.2 are estimated, with intervals."
+        f"identifiers, and the file that would be released. {counted_over(view.record.population)} Sections E10.1 and "
+        "E10.2 apply models with declared terms to such counts; only shares of section E11.2"
+        f"{' and of the sampled population below' if risk.sample else ''} are estimated, with intervals."
     )
     rows: list[Row] = []
     for who, one, two in (
@@ -60,6 +62,8 @@ def risk_section(view: RecordView) -> Iterator[Block]:
         f"small, or whose. Numbers of people below {numbers.integer(cells.limit)} are shown as bounds.",
         "note",
     )
+    if risk.sample:
+        yield from sampled(view, risk.sample)
     yield _risk_chart(view)
 
 

@@ -98,7 +98,10 @@ def strongest(fact: LinkageFact, kind: Kind) -> AttackFact | None:
 
 def intruder(view: FileView, fact: LinkageFact) -> str:
     """Knowledge of the intruder in words: the source file, the quasi-identifiers, or some of the columns."""
-    known, released = set(fact.known), {name for name, role in view.roles.items() if role != Role.DIRECT}
+    known, released = (
+        set(fact.known),
+        {name for name, role in view.roles.items() if role not in (Role.DIRECT, Role.PSEUDONYM)},
+    )
     if known == released:
         return "an intruder who holds the source file"
     if known == {name for name in released if view.roles[name] == Role.QUASI}:

@@ -10,7 +10,7 @@ from reports.methods import masking_method, masking_parameters, method_text
 from reports.record_view import FileView, RecordView
 from reports.smallcell import HIDDEN
 from tasks.assessments.identity.facts import BudgetFact, DivisionFact, KAnonymityFact, SharingFact
-from tasks.generalization.facts import LimitFact
+from tasks.generalization.facts import BoundBy, LimitFact
 from tasks.request.model import Method, Role
 
 _FORMULA = Markup(
@@ -149,6 +149,13 @@ def _sharing(view: RecordView, fact: SharingFact) -> str:
     )
 
 
+_BOUNDS = {
+    BoundBy.BEST_CELLS: " The bound gives everybody the best cell that enough people match.",
+    BoundBy.PRICES: " The bound is the sum of a price a person; no class is worth more than its people cost.",
+}
+"""How a bound of remainder classes is proven, by name."""
+
+
 def _division(fact: DivisionFact, weighed: str, *, after: bool, whole: bool) -> str:
     proof = "It is optimal: no division of the population of its kind pays more."
     if fact.exact:
@@ -158,6 +165,7 @@ def _division(fact: DivisionFact, weighed: str, *, after: bool, whole: bool) -> 
             f"It is proven to be at most {numbers.amount_up(fact.gap)} units per {weighed} below the best: no "
             f"division of the population of its kind pays more than {numbers.amount_up(fact.bound)}."
         )
+        proof += _BOUNDS[fact.bound_by] if fact.bound_by else ""
     before = ", before k-anonymity" if after else ""
     what, whom = ("partition", "who match") if whole else ("division into classes", "in each class")
     return f"The {what} pays {numbers.amount(fact.payoff)} units per {weighed} by the people {whom}{before}. {proof}"

@@ -55,6 +55,15 @@ _BY_METHOD: dict[str, tuple[str, ...]] = {
         "Zayatz L (1991). Estimation of the percent of unique population elements on a microdata file using the "
         "sample. US Bureau of the Census, Statistical Research Division Report 91/08.",
     ),
+    "sample": (
+        "Benedetti R, Franconi L (1998). Statistical and technological solutions for controlled data dissemination. "
+        "Pre-proceedings of New Techniques and Technologies for Statistics, Sorrento, 225–232.",
+        "Dankar FK, El Emam K, Neisa A, Roffey T (2012). Estimating the re-identification risk of clinical data sets. "
+        "BMC Medical Informatics and Decision Making 12, 66.",
+        "Franconi L, Polettini S (2004). Individual risk estimation in µ-Argus: a review. Privacy in Statistical "
+        "Databases 2004, 262–272.",
+        "Uhlmann W (1966). Vergleich der hypergeometrischen mit der Binomial-Verteilung. Metrika 10, 145–158.",
+    ),
     "attribute": (
         "Li J, Tao Y, Xiao X (2008). Preservation of proximity privacy in publishing numerical sensitive data. SIGMOD "
         "2008, 473–486.",
@@ -244,6 +253,7 @@ def _used(view: RecordView) -> set[str]:
         "attribute": view.attribute and view.attribute.columns,
         "probabilistic": any(name.endswith("probabilistic") for name in attacks),
         "joint": any(name.endswith("joint") for name in attacks),
+        "sample": risk and risk.sample,
         "chance": chances and chances.approved.draws > 1,
         "indices": chances and chances.deciding,
         "k-anonymity": fact,

@@ -19,13 +19,14 @@ from reports.document import (
     text,
 )
 from reports.methods import method_text, treatment_text
+from reports.population import basis
 from reports.record_view import RecordView
 from reports.smallcell import HIDDEN
 from reports.statements import enrolled
 from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import digest
-from tasks.decision.record import DeliveryFact, PopulationFact
-from tasks.request.model import Role
+from tasks.decision.record import DecisionRecord, DeliveryFact, PopulationFact
+from tasks.request.model import PopulationBasis, Role
 
 
 def context(view: RecordView) -> Iterator[Block]:
@@ -111,6 +112,7 @@ def data(view: RecordView) -> Iterator[Block]:
     yield Facts(
         [
             ("Source", f"{population.source}{enrolled(population.enrolled)}"),
+            *([] if population.basis is PopulationBasis.TABLE else [("Counted in", basis(population))]),
             (
                 "People",
                 f"{view.cells.count(population.people)} in {numbers.integer(population.distinct_tuples)} distinct "
@@ -185,6 +187,7 @@ def fields(view: RecordView) -> Iterator[Block]:
     )
     if unreviewed:
         yield f"Withheld because nobody has reviewed them: {view.names(Role.UNREVIEWED)}."
+    yield from _pseudonyms(record)
     yield Table(
         "Fields, roles and treatment",
         "Field 17 | Role 16 | Type 10 | Publicly known 11r | Distinct values 11r | Treatment 35",
@@ -200,6 +203,30 @@ def fields(view: RecordView) -> Iterator[Block]:
             for field in record.fields
         ],
     )
+
+
+def _pseudonyms(record: DecisionRecord) -> Iterator[Block]:
+    """How pseudonyms are made, what they link, and where the crosswalk is."""
+    if record.pseudonyms is None:
+        return
+    for one in record.pseudonyms.columns:
+        scope = (
+            "for this recipient and this release. They link this copy to no other."
+            if one.project is None
+            else f"for this recipient and the project {one.project}. With them the recipient can join this copy, "
+            f"record by record, with its other copies of {one.project}; copies in one hand are judged by that link."
+        )
+        yield (
+            f"The column {one.column} holds pseudonyms ({one.format}) of the identifier {one.identifier}, keyed "
+            f"by HMAC-SHA-256 with the workspace's key {scope}"
+            + (" Several records have the same pseudonym." if one.repeats else "")
+        )
+    sealed = record.pseudonyms.crosswalk_sha256
+    if sealed is not None:
+        yield text(
+            "The crosswalk from pseudonyms to identifiers is sealed, for incident response alone; commitment {}.",
+            digest_text(sealed),
+        )
 
 
 def _said_of(field: FieldFact) -> Iterator[str | None]:
@@ -253,7 +280,9 @@ def conditions(view: RecordView) -> Iterator[Block]:
             "lapses, a register is opened;"
             if sequential
             else None,
-            "a newer or better population table becomes available, or another public source with the same attributes;",
+            "a newer or better population table becomes available, or another public source with the same attributes;"
+            if record.population.basis in {PopulationBasis.TABLE, PopulationBasis.TABLE_AND_FILE}
+            else "a population table becomes available, or another public source with the same attributes;",
             "another release to this recipient, or to one who may share with it, draws on the same people;",
             "the policy, a threshold or the program changes;",
             "an incident, an attempted re-identification or a published attack concerns this kind of data;",
@@ -267,6 +296,14 @@ def conditions(view: RecordView) -> Iterator[Block]:
         "day, and together with all earlier releases of the same people to the recipient. The ledger records each "
         "re-assessment, and a changed verdict is reported; it changes no state."
     )
+
+
+_COUNTED = {
+    PopulationBasis.TABLE: "Population table",
+    PopulationBasis.TABLE_AND_FILE: "Population table",
+    PopulationBasis.FILE: "Population, the source file",
+    PopulationBasis.SAMPLE: "People counted, the source file",
+}
 
 
 def reproduction(view: RecordView) -> Iterator[Block]:
@@ -292,7 +329,7 @@ def reproduction(view: RecordView) -> Iterator[Block]:
             ("Request", digest_text(record.request_sha256)),
             ("Policy", digest_text(record.policy.sha256)),
             ("Source file", digest_text(dataset.source_sha256)),
-            ("Population table", digest_text(record.population.sha256)),
+            (_COUNTED[record.population.basis], digest_text(record.population.sha256)),
             ("Output file", digest_text(dataset.output_sha256) if dataset.output_sha256 else "none was made"),
             ("Validation result", digest_text(record.validation.evidence_sha256)),
             *(

@@ -10,6 +10,7 @@ from reports.record_view import FileView
 from reports.sections.sequential_charts import TERMS, group_chart, sensitivity_chart, unit, written
 from reports.smallcell import HIDDEN
 from tasks.assessments.sequential.facts import BeliefFact, DeterrentFact, SequentialFact
+from tasks.request.model import PopulationBasis
 
 _BELIEFS = {
     "known group": "Group size known; access paid for each record",
@@ -40,6 +41,11 @@ def sequential(view: FileView, fact: SequentialFact) -> Iterator[Block]:
         f"{people} of its people are expected in them. A record's candidates are that share of the people of its "
         "group, rounded up and at least one."
     )
+    if view.basis in {PopulationBasis.SAMPLE, PopulationBasis.TABLE_AND_FILE}:
+        external += (
+            " As a group may have more people than are counted, it is judged at whatever number of people, from there "
+            "on, is worst; access counts as paid."
+        )
     if fact.profile.resources:
         external = (
             f"The recipient may consult {_number_of_resources(fact)}, one after the other. Each tier lists a share of "

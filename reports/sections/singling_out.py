@@ -7,7 +7,7 @@ from reports.document import DASH, Block, Facts, Paragraph, Row, Table, said, st
 from reports.record_view import FileView
 from reports.smallcell import HIDDEN
 from tasks.assessments.singling_out.facts import SinglingOutFact, UniquenessFact
-from tasks.request.model import Measure
+from tasks.request.model import Measure, PopulationBasis
 
 _SHOWN = 12
 _OTHERS = {"as released": "as collected", "as collected": "as released"}
@@ -61,9 +61,17 @@ def singling_out(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
     yield from _population(view, fact)
 
 
+_FRACTIONS = {
+    PopulationBasis.TABLE: "from the population table",
+    PopulationBasis.TABLE_AND_FILE: "from the population table",
+    PopulationBasis.FILE: "since everybody of the population is in the file",
+    PopulationBasis.SAMPLE: "from the size of the population, as the request states it",
+}
+
+
 def _population(view: FileView, fact: SinglingOutFact) -> Iterator[Block]:
     sets = [one for one in (fact.worst, fact.together) if one is not None]
-    source = "stated by the policy" if fact.declared_fraction else "from the population table"
+    source = "stated by the policy" if fact.declared_fraction else _FRACTIONS[view.basis]
     yield said(
         "Who is alone in a file that is a sample need not be alone among the people it is drawn from. How many are is "
         "estimated from the file's classes and the sampling fraction, without a table of the population: by Pitman's "

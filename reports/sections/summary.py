@@ -17,6 +17,7 @@ from reports.document import (
     strong,
     text,
 )
+from reports.population import TITLES
 from reports.record_view import RecordView
 from reports.sections.answer import information_kept
 from reports.sections.overview import scope
@@ -27,7 +28,7 @@ _DECISIVE = frozenset(
     {
         "Knowledge of a recipient",
         "One record a person",
-        "The population table",
+        *TITLES.values(),
         "Presence in the file is not known",
         "Detection and penalty as declared",
         "Earlier releases",
@@ -124,6 +125,7 @@ def loss(view: RecordView) -> Iterator[Block]:
     yield said(
         masked,
         f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
+        f"Pseudonyms stand in place of the values of {view.names(Role.PSEUDONYM)}." if view.record.pseudonyms else None,
         "All other columns leave as they were collected. Section E13 compares analyses of both files.",
     )
 

@@ -8,7 +8,8 @@ from reports.record_view import RecordView
 from reports.sections.linkage import NO_INTERVAL, intruder, link_text, strongest
 from reports.smallcell import SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
-from tasks.request.model import Measure, Role
+from tasks.decision.record import PopulationFact
+from tasks.request.model import Measure, PopulationBasis, Role
 
 _EXACT = "exact"
 """Counted over file and population, nothing estimated."""
@@ -201,7 +202,7 @@ def _linkability(view: RecordView) -> list[Row]:
             "not shown" if shown.interval == NO_INTERVAL else f"{shown.interval} (95%)",
         )
     finding = said(
-        "Against the one population table of this document, the journalist's highest risk is "
+        f"{_against(view.record.population)}, the journalist's highest risk is "
         f"{numbers.risk(risk.residual.journalist.maximum)} and the informed recipient's "
         f"{numbers.risk(risk.transparent.maximum_risk)}.",
         planned,
@@ -211,6 +212,14 @@ def _linkability(view: RecordView) -> list[Row]:
         else "Linking two released files to each other was not assessed.",
     )
     return _criterion("Linkability", "assessed in part", finding, figure)
+
+
+def _against(population: PopulationFact) -> str:
+    if population.basis is PopulationBasis.FILE:
+        return "Against the file, which is its own population"
+    if population.basis is PopulationBasis.SAMPLE:
+        return "Against the people of the file, of whom no class has more than of the population's"
+    return "Against the one population table of this document"
 
 
 def _disclosed(cells: SmallCellRule, fact: AttributeFact) -> str:

@@ -118,7 +118,8 @@ def _sought(view: RecordView, scans: Mapping[str, list[CheckFact]]) -> Finding:
     columns = {scan.column for scan in made}
     if found:
         return "found", f"Scan of {plural(len(columns), 'column')} matched in {'; '.join(found)}."
-    left = [field for field in view.record.fields if field.role != Role.DIRECT and field.name not in columns]
+    of_people = (Role.DIRECT, Role.PSEUDONYM)
+    left = [field for field in view.record.fields if field.role not in of_people and field.name not in columns]
     kinds = {ValueType.TEXT} if scans.keys() <= _OF_TEXT else {ValueType.TEXT, *NUMERIC}
     able = [field.name for field in left if field.type in kinds or field.name in off]
     gaps = kept(
@@ -189,10 +190,20 @@ def _dates_and_ages(view: RecordView) -> Finding:
 
 
 def _other(view: RecordView) -> Finding:
-    removed = f"Columns removed as direct identifiers, the record key among them: {view.names(Role.DIRECT)}."
+    key = "" if view.record.pseudonyms else ", the record key among them"
+    removed = f"Columns removed as direct identifiers{key}: {view.names(Role.DIRECT)}."
     if view.fields(Role.UNREVIEWED):
         removed += f" Withheld because nobody has reviewed them: {view.names(Role.UNREVIEWED)}."
-    unique = [field.name for field in view.record.fields if field.released and field.distinct_values == view.rows_in]
+    if view.record.pseudonyms:
+        removed += (
+            f" In place of {view.names(Role.PSEUDONYM)} stand codes made with a secret key. They are derived from "
+            "these identifiers, so that they are released by expert determination and not under 45 CFR 164.514(c)."
+        )
+    unique = [
+        field.name
+        for field in view.record.fields
+        if field.released and field.role != Role.PSEUDONYM and field.distinct_values == view.rows_in
+    ]
     if unique:
         return (
             "see evidence",
@@ -259,7 +270,7 @@ def validation(view: RecordView) -> Iterator[Block]:
 def _columns(view: RecordView, names: list[str]) -> str:
     """Names of columns; in a word where they are all of the file, or all that may be released."""
     checked = {name for name in names if name}
-    released = {field.name for field in view.record.fields if field.released}
+    released = {field.name for field in view.record.fields if field.released and field.role != Role.PSEUDONYM}
     if checked == {field.name for field in view.record.fields} or checked == released:
         return "all columns" if checked != released else "all columns that may be released"
     return ", ".join(dict.fromkeys(name for name in names if name)) or _WHOLE

@@ -16,9 +16,18 @@ from numpy.typing import NDArray
 from tasks.adversary.adversary import AdversaryProfile, Floats
 from tasks.adversary.consulting import consulted
 from tasks.adversary.decisions import exploits_after_access, linked_worth
-from tasks.adversary.exploiting import Integers, constant_cost, exploiting_among, table_ends, too_large
+from tasks.adversary.exploiting import (
+    Integers,
+    constant_cost,
+    exploiting_among,
+    largest_exploited,
+    table_ends,
+    too_large,
+)
 from tasks.adversary.group_sizes import expected_candidates
 
+_FARTHEST = 2**20
+"""People of the largest group that is looked at where only a least number is known."""
 _FEW, _SMALL = 16, 4096
 """A few small groups are solved by themselves, which takes less than a table up to them."""
 
@@ -54,6 +63,36 @@ def least_favourable(profile: AdversaryProfile, people: Integers) -> Attack:
         return _attack(profile, distinct).at(place.reshape(people.shape))
     table = _solved(profile, int(people.max(initial=1)))
     return table.at(np.where(people < len(table.worth), people, 0))
+
+
+def least_favourable_from(profile: AdversaryProfile, people: Integers) -> Attack:
+    """The attack on groups of at least so many people, from 1, shape (n_groups,): each figure the highest of any size.
+
+    P_reid may rise with the people where penalties are limited, and all figures by the rounding of candidates, so that
+    a group that is only known from below is judged at every size from there on. Past a million people without an end of
+    attacks, P_reid is bounded by κπ. The profile has one resource. Errors as of ``least_favourable``.
+    """
+    highest, ends = _highest_from(profile)
+    reach = len(highest.worth) - 1
+    found = highest.at(np.minimum(people, reach))
+    if ends or people.max(initial=1) <= reach:
+        return found
+    beyond = least_favourable(profile, np.maximum(people, reach))
+    sure = np.where(beyond.worth > 0, profile.confirmation * profile.prior, 0.0)
+    past = people > reach
+    pairs = ((found.worth, beyond.worth), (found.risk, sure), (found.exploits, beyond.exploits))
+    return Attack(*(np.where(past, far, near) for near, far in pairs))
+
+
+@lru_cache(maxsize=32)
+def _highest_from(profile: AdversaryProfile) -> tuple[Attack, bool]:
+    """Highest figures at 0, 1, … people or more, and whether no group past the last of them is attacked."""
+    last = largest_exploited(profile, _FARTHEST)
+    end = int((last + 2) / profile.prior) + 3
+    attack = least_favourable(profile, np.arange(min(end, _FARTHEST) + 1))
+    risk = attack.risk if end <= _FARTHEST else np.where(attack.worth > 0, profile.confirmation * profile.prior, 0.0)
+    columns = (attack.worth, risk, attack.exploits)
+    return Attack(*(np.maximum.accumulate(one[::-1])[::-1] for one in columns)), end <= _FARTHEST
 
 
 def _attack(profile: AdversaryProfile, people: Integers) -> Attack:

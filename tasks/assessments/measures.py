@@ -96,6 +96,12 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.SINGLED_OUT_POPULATION: MeasureText(
             "Estimated records that a few known columns single out in the population", *_RECORDS
         ),
+        Measure.ESTIMATED_MAXIMUM: MeasureText(
+            "Highest journalist risk of a record in the sampled population", *_PROBABILITY
+        ),
+        Measure.ESTIMATED_MEAN: MeasureText("Mean journalist risk in the sampled population", *_PROBABILITY),
+        # Where the sample is nearly everybody the estimate is a count.
+        Measure.ESTIMATED_UNIQUE: MeasureText("Estimated records that are unique in the sampled population", *_RECORDS),
         Measure.ATTRIBUTE_DISCLOSED: MeasureText("Records whose class discloses a sensitive value", *_RECORDS),
         Measure.ATTRIBUTE_HOMOGENEOUS: MeasureText("Records in classes of one sensitive value", *_RECORDS),
         Measure.ATTRIBUTE_RISE: MeasureText(

@@ -286,11 +286,11 @@ class AuditAttackRow(AuditRow):
 
 
 class TraceRow(TimedRow):
-    """An attempt to open a sealed decoy manifest."""
+    """An attempt to open a sealed decoy manifest, or crosswalks of pseudonyms."""
 
     release_id: str
     by: str
-    incident: str | None = Field(description="Rows of a file, or people.")
+    incident: str | None = Field(description="Rows of a file, people, or pseudonyms.")
     verdict: str
     named: tuple[str, ...] = Field(description="Recipients that the ledger names; merely suspected ones are left out.")
     reason: str | None

@@ -15,7 +15,7 @@ from tasks.adversary.decisions import access_pays
 from tasks.adversary.fmdp import expected_linked_values, exploits_made, linked_values, sink_probability
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
 from tasks.adversary.profile import DerivedProfile, derive_profile
-from tasks.adversary.rounding import Attack, least_favourable
+from tasks.adversary.rounding import Attack, least_favourable, least_favourable_from
 from tasks.adversary.unsure_access import least_favourable_belief
 from tasks.core.errors import StageFailed
 from tasks.generalization.count_index import CountIndex, Generalization
@@ -43,6 +43,8 @@ class Groups:
     """People of each group where the prior says how many of them are listed; None with a register, which counts."""
     population: int = 0
     """People in all, likewise; 0 with a register."""
+    from_below: bool = False
+    """Whether a group may have more people than are counted, and is judged at whatever size is worst."""
 
     def smallest(self, number: int = 8) -> "Groups":
         """The groups with the fewest candidates."""
@@ -123,13 +125,13 @@ def groups(table: CountIndex, people: Counts, listed: Counts | None, records: Co
         external = expected_listed(prior, total)
     else:
         return Groups(listed, people / total, records, int(table.listed.sum()))
-    return Groups(candidates, people / total, records, external, np.maximum(people, 1), total)
+    return Groups(candidates, people / total, records, external, np.maximum(people, 1), total, table.from_below)
 
 
 def attack_on(profile: AdversaryProfile, groups: Groups) -> Attack:
     """The attack on groups once access is paid; nobody listed is nobody attacked. Errors as of ``least_favourable``."""
     if groups.people is not None:
-        return least_favourable(profile, groups.people)
+        return (least_favourable_from if groups.from_below else least_favourable)(profile, groups.people)
     figures = np.zeros((3, len(groups.candidates)))
     listed = groups.candidates > 0
     for row, function in enumerate((linked_values, sink_probability, exploits_made)):

@@ -117,6 +117,8 @@ class Written(TypedDict):
     """Differences between its columns' statistics and those of the data as collected."""
     kept: Artifact
     """Sealed data for re-assessment."""
+    crosswalk: str | None
+    """Commitment to the sealed crosswalk of its pseudonyms; None where it has none."""
 
 
 @contextmanager

@@ -46,6 +46,8 @@ from tasks.decision.record import (
     NotAssessed,
     PolicyFact,
     PopulationFact,
+    PseudonymFact,
+    PseudonymsFact,
     RecipientFact,
     ValidationFact,
 )
@@ -83,6 +85,7 @@ class Output:
     delivery: DeliveryFact | None = None
     records: int | None = None
     """Records of the file, where these are people who can have several rows."""
+    crosswalk: Sha256 | None = None
 
     @property
     def records_out(self) -> int:
@@ -215,7 +218,7 @@ def assemble(
         gates += (stages_gate(stages, _finished(findings)), _rescored(findings))
     elif findings.failures:
         gates += (stages_gate(stages, _finished(findings)),)
-    output = findings.output
+    output, size = findings.output, request.population.people(findings.prepared.data.total)
     verdict, reasons = decide(
         gates,
         request.policy.review.required,
@@ -252,12 +255,16 @@ def assemble(
             sha256=circumstances.population_sha256,
             people=findings.prepared.population.total,
             distinct_tuples=len(findings.prepared.population),
-            sampling_fraction=findings.prepared.data.total / findings.prepared.population.total,
+            sampling_fraction=findings.prepared.data.total / (size or findings.prepared.population.total),
+            basis=request.population.basis,
+            lacks=request.population.lacks,
+            size=size,
             misfits=tuple(
                 MisfitFact(column=column, share=share)
                 for column, share in misfits(
                     findings.prepared.data, findings.prepared.population, findings.prepared.hierarchies
                 ).items()
+                if column not in request.population.lacks
             ),
             enrolled=circumstances.enrolments.get("population"),
         ),
@@ -277,6 +284,7 @@ def assemble(
         fields=findings.identity.fields if findings.identity else _fields_as_declared(request, findings.prepared),
         validation=findings.validation,
         masking=findings.masking,
+        pseudonyms=_pseudonyms(request, findings),
         risk=findings.risk,
         utility=findings.fact(UTILITY),
         further=findings.further,
@@ -359,6 +367,26 @@ def _not_reached(findings: Findings) -> tuple[NotAssessed, ...]:
     )
 
 
+def _pseudonyms(request: ReleaseRequest, findings: Findings) -> PseudonymsFact | None:
+    if not request.pseudonyms:
+        return None
+    prepared, columns = findings.prepared, list[PseudonymFact]()
+    for name in request.pseudonyms:
+        terms = request.attributes[name].pseudonyms
+        columns.append(
+            PseudonymFact(
+                column=name,
+                format=terms.format.value,
+                project=terms.project,
+                identifier=request.identifier(name),
+                repeats=prepared.distinct_values[name] < prepared.data.total,
+            )
+        )
+    return PseudonymsFact(
+        columns=tuple(columns), crosswalk_sha256=findings.output.crosswalk if findings.output else None
+    )
+
+
 def _recipient_fact(recipient: Recipient) -> RecipientFact:
     payoffs = payoffs_of(recipient)
     stakes = {name: getattr(payoffs, name) for name in ("benefit", "loss", "gain", "cost")}
@@ -373,7 +401,7 @@ def _fields_as_declared(request: ReleaseRequest, prepared: Prepared) -> tuple[Fi
             name,
             attribute,
             prepared.distinct_values[name],
-            treatment=attribute.role.treatment or "not released",
+            treatment=attribute.treatment or "not released",
         )
         for name, attribute in request.attributes.items()
     )

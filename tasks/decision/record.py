@@ -16,6 +16,7 @@ from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.masking.facts import MaskingFact
+from tasks.request.population import PopulationBasis
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
 
@@ -115,10 +116,15 @@ class PopulationFact(Fact):
     """The population that risk is measured against."""
 
     source: str
-    sha256: Sha256
-    people: int
+    sha256: Sha256 = Field(description="Of the table; of the data where people are counted in the file.")
+    people: int = Field(description="People who are counted; the population may have more where it is sampled.")
     distinct_tuples: int
-    sampling_fraction: float = Field(description="Records over people.")
+    sampling_fraction: float = Field(description="Records over people, in the population.")
+    basis: PopulationBasis = Field(
+        default=PopulationBasis.TABLE, description="What the people of a class are counted in."
+    )
+    lacks: tuple[str, ...] = Field(default=(), description="Quasi-identifiers that the table does not have.")
+    size: int | None = Field(default=None, description="People of the population that the file is a sample of.")
     misfits: tuple[MisfitFact, ...] = ()
     enrolled: EnrolmentFact | None = Field(default=None, description="Who enrolled it; None in earlier records.")
 
@@ -231,6 +237,27 @@ class Review(Fact):
     record_sha256: Sha256
 
 
+class PseudonymFact(Fact):
+    """A column in whose place pseudonyms are released."""
+
+    column: str
+    format: Literal["uuid", "code", "integer"]
+    project: str | None = Field(
+        default=None, description="In all of whose releases the recipient gets the same ones; None where fresh."
+    )
+    identifier: str = Field(description="Columns of one identifier have the same pseudonyms.")
+    repeats: bool = Field(description="Whether several records of the file have one.")
+
+
+class PseudonymsFact(Fact):
+    """The pseudonyms of a copy."""
+
+    columns: tuple[PseudonymFact, ...]
+    crosswalk_sha256: Sha256 | None = Field(
+        default=None, description="Commitment to the sealed crosswalk; None where no copy was written."
+    )
+
+
 class DecisionRecord(Fact):
     """Everything that a decision rests on."""
 
@@ -251,6 +278,7 @@ class DecisionRecord(Fact):
     fields: tuple[FieldFact, ...]
     validation: ValidationFact
     masking: tuple[MaskingFact, ...] = ()
+    pseudonyms: PseudonymsFact | None = Field(default=None, description="None where no column has any.")
     risk: RiskFact | None
     utility: UtilityFact | None = Field(default=None, description="None where the stage did not finish.")
     further: dict[str, dict[str, Any]] = Field(

@@ -16,6 +16,7 @@ from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.copy_statistics import appended, statistics_fact
 from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
 from tasks.decoys.detectability import LEAST_DECOYS, Planned, detectability
+from tasks.decoys.identifiers import refuse_repeated_identifiers, with_identifiers
 from tasks.decoys.linked_release import missing_tuples
 from tasks.decoys.manifest import DecoyManifest, Holder, Record
 from tasks.decoys.origins import Origins, Roster
@@ -91,6 +92,7 @@ class _Planting:
         self.generators, self.first = generators, candidates[0]
         self.columns = outbound_columns(self.first.frame, self.first.request, self.first.masked)
         refuse_own_values(self.columns)
+        refuse_repeated_identifiers(self.first.frame, self.first.request)
         self.axes, self.copies = axes_of(self.first), copies_to_mark(candidates)
         self.minimum = minimum_class(self.first)
         self._real = dict[str, RealRecords]()
@@ -112,6 +114,8 @@ class _Planting:
                 drawn = draw_records(self.real(one), tables, generator, common_from=common_from)
                 for number, part in zip(shares, drawn, strict=True):
                     rows[number] = as_texts(part, self.columns, self.first)
+        if self.first.request.pseudonyms:
+            rows = with_identifiers(rows, self.first.frame, self.first.request, self.generators("identifiers"))
         return rows
 
     def facts(

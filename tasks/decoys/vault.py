@@ -1,15 +1,15 @@
-"""Sealed manifests: the keys that open them, their encryption and commitments, and the folder that keeps them.
+"""Sealed manifests and crosswalks: the keys that open them, their encryption and commitments, and their folders.
 
 A key file holds one key a line, the newest first, and nobody else may read it; the environment variable holds keys
 separated by spaces or commas, and takes precedence.
 
-A manifest is encrypted with Fernet (AES-128-CBC with HMAC-SHA256) under the newest key of a ring; any key of the ring
+Either is encrypted with Fernet (AES-128-CBC with HMAC-SHA256) under the newest key of a ring; any key of the ring
 opens it, so old keys stay until everything is sealed anew. The commitment is
 
     SHA-256(format ‖ 0 ‖ nonce ‖ canonical bytes)
 
 and the nonce, 32 bytes that nobody can guess, lies in the sealed content: the commitment can stand in an open record,
-of which nobody learns the manifest. It does not change when keys rotate.
+of which nobody learns the content. It does not change when keys rotate.
 """
 
 import base64
@@ -27,10 +27,24 @@ from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
 from tasks.core.files import check_private, write_new, write_whole
 from tasks.core.secret_variables import secret
 from tasks.decoys.manifest import FORMAT, DecoyManifest, canonical_bytes, manifest_from_bytes
+from tasks.pseudonyms.crosswalk import CROSSWALK_FORMAT, Crosswalk, crosswalk_from_bytes
 
 VARIABLE = "RELEASEGATE_DECOY_KEYS"
 NONCE_BYTES = 32
 _KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A kind of sealed content."""
+
+    format: str
+    noun: str
+    """In messages."""
+
+
+MANIFEST = Secret(FORMAT, "manifest of the decoys")
+CROSSWALK = Secret(CROSSWALK_FORMAT, "crosswalk of pseudonyms")
 
 
 @dataclass(frozen=True)
@@ -128,8 +142,12 @@ def seal(manifest: DecoyManifest, ring: KeyRing, nonce: bytes) -> tuple[bytes, s
 
     With the content comes its commitment for the record, a SHA-256 in hexadecimal.
     """
-    plain = nonce + canonical_bytes(manifest)
-    return _encrypted(plain, ring), _commitment(plain)
+    return _sealed(nonce + canonical_bytes(manifest), ring, MANIFEST)
+
+
+def seal_crosswalk(crosswalk: Crosswalk, ring: KeyRing, nonce: bytes) -> tuple[bytes, str]:
+    """The same of a crosswalk."""
+    return _sealed(nonce + crosswalk.content(), ring, CROSSWALK)
 
 
 def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) -> DecoyManifest:
@@ -138,26 +156,46 @@ def open_sealed(content: bytes, ring: KeyRing, commitment: str | None = None) ->
     A ParameterError says that it was sealed with a key that is not in the ring, TamperingFound that it was changed or
     is not the manifest that the record commits to.
     """
-    plain = _decrypted(content, ring)
-    if commitment is not None and not hmac.compare_digest(_commitment(plain), commitment.lower()):
-        raise TamperingFound(
-            "the manifest of the decoys is not the one that the record commits to",
-            where="commitment",
-            expected="the SHA-256 in the record",
-            got="another",
-            fix="restore the sealed manifest of this release from a backup",
-        )
-    return manifest_from_bytes(plain[NONCE_BYTES:])
+    return manifest_from_bytes(_opened(content, ring, MANIFEST, commitment))
+
+
+def open_crosswalk(content: bytes, ring: KeyRing, commitment: str | None = None) -> Crosswalk:
+    """The same of a crosswalk."""
+    return crosswalk_from_bytes(_opened(content, ring, CROSSWALK, commitment))
 
 
 def sealed_anew(content: bytes, ring: KeyRing) -> bytes:
     """The same manifest under the newest key; its commitment stays. Raises as ``open_sealed``."""
     open_sealed(content, ring)
-    return _encrypted(_decrypted(content, ring), ring)
+    return _encrypted(_decrypted(content, ring, MANIFEST), ring)
 
 
-def _commitment(plain: bytes) -> str:
-    return hashlib.sha256(FORMAT.encode() + b"\0" + plain).hexdigest()
+def crosswalk_sealed_anew(content: bytes, ring: KeyRing) -> bytes:
+    """The same of a crosswalk."""
+    open_crosswalk(content, ring)
+    return _encrypted(_decrypted(content, ring, CROSSWALK), ring)
+
+
+def _sealed(plain: bytes, ring: KeyRing, kind: Secret) -> tuple[bytes, str]:
+    return _encrypted(plain, ring), _commitment(plain, kind)
+
+
+def _opened(content: bytes, ring: KeyRing, kind: Secret, commitment: str | None) -> bytes:
+    """Decrypted content after its nonce, checked against a commitment."""
+    plain = _decrypted(content, ring, kind)
+    if commitment is not None and not hmac.compare_digest(_commitment(plain, kind), commitment.lower()):
+        raise TamperingFound(
+            f"the {kind.noun} is not the one that the record commits to",
+            where="commitment",
+            expected="the SHA-256 in the record",
+            got="another",
+            fix=f"restore the sealed {kind.noun} of this release from a backup",
+        )
+    return plain[NONCE_BYTES:]
+
+
+def _commitment(plain: bytes, kind: Secret) -> str:
+    return hashlib.sha256(kind.format.encode() + b"\0" + plain).hexdigest()
 
 
 def _encrypted(plain: bytes, ring: KeyRing) -> bytes:
@@ -165,7 +203,7 @@ def _encrypted(plain: bytes, ring: KeyRing) -> bytes:
     return json.dumps({"key": ring.names[0], "token": token}, sort_keys=True).encode() + b"\n"
 
 
-def _decrypted(content: bytes, ring: KeyRing) -> bytes:
+def _decrypted(content: bytes, ring: KeyRing, kind: Secret) -> bytes:
     keys = dict(zip(ring.names, ring.keys, strict=True))
     try:
         envelope = json.loads(content)
@@ -174,17 +212,17 @@ def _decrypted(content: bytes, ring: KeyRing) -> bytes:
             return Fernet(keys[name]).decrypt(token.encode())
     except (KeyError, TypeError, ValueError, RecursionError, InvalidToken):
         raise TamperingFound(
-            "the sealed manifest of the decoys was changed",
-            where="sealed manifest",
+            f"the sealed {kind.noun} was changed",
+            where=f"sealed {kind.noun}",
             expected="the bytes that were sealed with this key",
             got="others",
             fix="restore it from a backup; the ledger says when it was written",
         ) from None
     raise ParameterError(
-        "the manifest of the decoys was sealed with a key that is not here",
+        f"the {kind.noun} was sealed with a key that is not here",
         where="key ring",
-        expected="the key that it was sealed with; without it nobody can open the manifest, and no leak of this "
-        "release can be traced",
+        expected="the key that it was sealed with; without it nobody can open it, and no leak of this release can be "
+        "traced by it",
         got=f"{len(keys)} other keys",
         fix="restore that key to the key file or the environment variable; keep old keys when you add a new one",
     )
@@ -192,10 +230,10 @@ def _decrypted(content: bytes, ring: KeyRing) -> bytes:
 
 @dataclass(frozen=True)
 class Vault:
-    """A private folder of the workspace with one sealed manifest a release, and the keys that open them."""
+    """Private folders of sealed manifests, one a release, and of sealed crosswalks, one a copy; and their keys."""
 
     folder: Path
-    """Made when the first manifest is sealed."""
+    """Folder of the manifests, made when the first one is sealed."""
     key_file: Path
 
     @classmethod
@@ -207,6 +245,18 @@ class Vault:
         """Sealed manifest of a release."""
         return self.folder / f"{release_id}.sealed"
 
+    def crosswalk_place(self, release_id: str, recipient: str) -> Path:
+        """Sealed crosswalk of a recipient's copy."""
+        return self._crosswalks / release_id / f"{recipient}.sealed"
+
+    @property
+    def _crosswalks(self) -> Path:
+        return self.folder.with_name("crosswalks")
+
+    def crosswalks(self) -> list[Path]:
+        """All sealed crosswalks, in order of their names."""
+        return sorted(self._crosswalks.glob("*/*.sealed"))
+
     def sealed(self) -> list[Path]:
         """All sealed manifests, in order of their names."""
         return sorted(self.folder.glob("*.sealed"))
@@ -214,10 +264,10 @@ class Vault:
     def keys(self) -> KeyRing:
         """The keys, made at first use.
 
-        A WorkspaceError says that they cannot be used, or are gone while manifests are here that they sealed.
+        A WorkspaceError says that they cannot be used, or are gone while there is content that they sealed.
         """
         given = secret(VARIABLE).strip()
-        fresh = not given and not self.key_file.exists() and not self.sealed()
+        fresh = not given and not self.key_file.exists() and not self.sealed() and not self.crosswalks()
         return make_keys(self.key_file) if fresh else load_keys(self.key_file)
 
     def read(self, release_id: str) -> bytes:
@@ -242,12 +292,33 @@ class Vault:
         """The manifest of a release. Raises as ``read``, ``load_keys`` and ``open_sealed``."""
         return open_sealed(self.read(release_id), load_keys(self.key_file), commitment)
 
+    def open_crosswalk(self, release_id: str, recipient: str, commitment: str) -> Crosswalk:
+        """The crosswalk of a copy; raises WorkspaceError where it is not there, else as ``open_crosswalk``."""
+        path = self.crosswalk_place(release_id, recipient)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise WorkspaceError(
+                "the crosswalk of pseudonyms cannot be read",
+                where=str(path),
+                expected="the sealed crosswalk of a copy with pseudonyms",
+                got=error.strerror or type(error).__name__,
+                fix="name the workspace of the release with --workspace, or restore the file from a backup",
+            ) from None
+        return open_crosswalk(content, load_keys(self.key_file), commitment)
+
+    def write_crosswalk(self, crosswalk: Crosswalk, nonce: bytes) -> str:
+        """Seal the crosswalk of a copy and keep it, whole or not at all; returns its commitment."""
+        content, commitment = seal_crosswalk(crosswalk, self.keys(), nonce)
+        write_whole(self.crosswalk_place(crosswalk.release, crosswalk.recipient), content)
+        return commitment
+
     def order_seed(self, release_id: str, recipient: str) -> bytes:
         """Seed of the order of the rows of a copy with decoys, 32 bytes that follow from what is sealed alone.
 
         Were it known, it would reveal at which places of the file its decoys stand. Raises as ``open``.
         """
-        nonce = _decrypted(self.read(release_id), load_keys(self.key_file))[:NONCE_BYTES]
+        nonce = _decrypted(self.read(release_id), load_keys(self.key_file), MANIFEST)[:NONCE_BYTES]
         return hmac.digest(nonce, f"row order\0{recipient}".encode(), "sha256")
 
     def write(self, release_id: str, content: bytes) -> Path:
@@ -257,11 +328,20 @@ class Vault:
         return path
 
     def seal_all_anew(self, ring: KeyRing) -> int:
-        """Seal every manifest under the newest key; returns how many. Raises as ``read`` and ``open_sealed``.
+        """Seal everything under the newest key; returns how many manifests. Raises as ``read`` and ``open_sealed``.
 
         Where one cannot be opened, those before it are sealed anew, and repeating goes on.
         """
         paths = self.sealed()
         for path in paths:
             self.write(path.stem, sealed_anew(self.read(path.stem), ring))
+        for path in self.crosswalks():
+            write_whole(path, crosswalk_sealed_anew(path.read_bytes(), ring))
         return len(paths)
+
+    def check_all(self, ring: KeyRing) -> None:
+        """Open everything with some keys; raises as ``read`` and ``open_sealed`` where that is not possible."""
+        for path in self.sealed():
+            open_sealed(self.read(path.stem), ring)
+        for path in self.crosswalks():
+            open_crosswalk(path.read_bytes(), ring)

@@ -1,13 +1,14 @@
 """The last check of a copy's bytes, before the ledger records it: every cell follows from the private copies of inputs.
 
 The stages before check what they hand on; this reads the bytes that leave, and the microdata, once more. It knows the
-columns and rows that the record states, the cell that each record is generalized to, the masked values, made anew, and
-the sealed decoys. What neither of them explains does not leave. Pure of files and ledger: it is given bytes.
+columns and rows that the record states, the cell that each record is generalized to, the masked values and pseudonyms,
+made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and ledger: it is given
+bytes.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +24,7 @@ from tasks.delivery.columns import column_names, columns_of
 from tasks.delivery.formula_marks import harmless
 from tasks.delivery.listed_groups import ListedRows, is_whole, listed_rows
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
+from tasks.delivery.pseudonym_columns import pseudonym_column
 from tasks.delivery.released_file import (
     decoys_as_sealed,
     is_marked,
@@ -31,6 +33,7 @@ from tasks.delivery.released_file import (
     read_numbers,
     released_rows,
 )
+from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.validation.patterns import TEXT_PATTERNS
 from tasks.validation.readings import readable
 from tasks.validation.suite import scanned
@@ -52,6 +55,8 @@ class LastCheck:
     decoys: Sequence[Mapping[str, str | None]]
     order: bytes
     """Seed of the order of its rows."""
+    pseudonyms: Mapping[str, Pseudonyms] = field(default_factory=dict, repr=False)
+    """Of each column of pseudonyms, that of each identifier and decoy."""
 
     def make(self) -> dict[str, ListedRows]:
         """The groups of each quasi-identifier that may be listed with the file.
@@ -88,7 +93,8 @@ class LastCheck:
             yield "rows that are neither records nor the sealed decoys"
         strange = [name for name in names if not self._follows(name).all()]
         yield from (f"cells of {name}" for name in strange)
-        for name in names if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
+        released = self.copy.request.released
+        for name in released if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
             if self._identifying(name):
                 yield f"what looks like an identifier in {name}"
 
@@ -107,8 +113,12 @@ class LastCheck:
         return self._rows >= 0
 
     def _follows(self, name: str) -> Flags:
-        """Whether each record's cell of a column is what it should be."""
+        """Whether each record's cell of a column is what it should be, and each decoy's where it is a pseudonym."""
         copy, places = self.copy, self._rows[self._real]
+        if name in copy.request.pseudonyms:
+            of_decoys = [decoy.get(name) for decoy in self.decoys]
+            expected = pseudonym_column(copy.rows_as_text[name], self._rows, of_decoys, self.pseudonyms[name])
+            return _equal(self._as_written(name, expected), self._found[name].combine_chunks())
         found = self._found[name].combine_chunks().filter(pa.array(self._real))
         if name in copy.masked.names:
             values, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events

@@ -15,6 +15,7 @@ from tasks.delivery.formula_marks import harmless
 from tasks.generalization.safe_harbor import SafeHarborAxis
 from tasks.microdata.build import arx_csv
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.part_table import APART
 from tasks.request.model import HierarchySource
 
 ListedRows = Sequence[Sequence[str]]
@@ -32,6 +33,7 @@ def listed_rows(tree: Hierarchy, extra: SafeHarborAxis, occurring: Iterable[int]
     With ``whole`` a row for every value of the domain instead, and for the groups that are Safe Harbor's own.
     """
     rows = [[tree.labels[level][group] for level, group in enumerate(leaf)] for leaf in tree.groups if whole]
+    rows = [row for row in rows if row[0] != APART]
     starts = np.concatenate([tree.starts(level) for level in range(tree.n_levels)])
     for position in sorted(set(occurring)):
         if position >= tree.axis_length:

@@ -41,7 +41,7 @@ def typed(released: pa.Table, request: ReleaseRequest) -> pa.Table:
     columns = {}
     for name in released.column_names:
         attribute = request.attributes[name]
-        kind = None if name in request.quasi_identifiers else _TYPES.get(attribute.type)
+        kind = None if name in request.quasi_identifiers else _TYPES.get(attribute.delivered_type)
         weighed = (attribute.sensitivity or SensitivityWeights()).values
         whole = _held(released[name].combine_chunks(), kind, tuple(weighed))
         columns[name] = released[name].cast(pa.string()) if whole is None else whole

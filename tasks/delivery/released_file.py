@@ -1,14 +1,15 @@
 """The released file: outbound columns, generalized, in an order that says nothing; and reading it back.
 
-Direct identifiers are left out, suppressed records too. Rows are put in an order drawn from a key, so that neither the
-order of collection nor the record id can be learned. In CSV, text that a spreadsheet would run as a formula is marked
-(``tasks.delivery.formula_marks``): names of columns, generalized cells, and the cells of text columns. Parquet
-(``tasks.delivery.parquet_file``) keeps text as it is.
+Direct identifiers are left out or replaced by pseudonyms; suppressed records are left out. Rows are put in an order
+drawn from a key, so that neither the order of collection nor the record id can be learned. In CSV, text that a
+spreadsheet would run as a formula is marked (``tasks.delivery.formula_marks``): names of columns, generalized cells,
+and the cells of text columns. Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 import numpy as np
@@ -21,8 +22,10 @@ from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.delivery.formula_marks import as_collected, harmless, marked
 from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
+from tasks.delivery.pseudonym_columns import pseudonym_column
 from tasks.microdata.coded import Events
 from tasks.microdata.hierarchy import Codes
+from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
 
 _BLOCK_BYTES = 64 * 1024 * 1024
@@ -75,7 +78,11 @@ def alike_within_persons(path: Source, rows: NDArray[np.intp], candidate: Candid
 
 
 def delivered_table(
-    candidate: Candidate, seed: bytes, form: DeliveryFormat, decoys: Sequence[Mapping[str, str | None]] = ()
+    candidate: Candidate,
+    seed: bytes,
+    form: DeliveryFormat,
+    decoys: Sequence[Mapping[str, str | None]] = (),
+    pseudonyms: Mapping[str, Pseudonyms] = MappingProxyType({}),
 ) -> pa.Table:
     """The delivered columns of a candidate's released rows, generalized, and of decoys, all in one order.
 
@@ -91,6 +98,9 @@ def delivered_table(
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
     columns: dict[str, pa.Array] = {}
     for name in request.delivered:
+        if name in request.pseudonyms:
+            columns[name] = pseudonym_column(frame[name], every, [decoy[name] for decoy in decoys], pseudonyms[name])
+            continue
         if name in axis_of:
             labels = pa.array(candidate.index.axis_labels[axis_of[name]])
             column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
@@ -108,7 +118,7 @@ def delivered_table(
 
 def is_marked(name: str, request: ReleaseRequest) -> bool:
     """Whether the cells of a column are marked in CSV: those of generalized and of text columns; numbers are not."""
-    return name in request.quasi_identifiers or request.attributes[name].type is ValueType.TEXT
+    return name in request.quasi_identifiers or request.attributes[name].delivered_type is ValueType.TEXT
 
 
 def write_released(released: pa.Table, stream: IO[bytes] | pa.NativeFile, form: DeliveryFormat) -> None:
@@ -213,9 +223,10 @@ def decoys_as_sealed(
 ) -> bool:
     """Whether the other rows of a released file are the decoys of the manifest, in any order and nothing else.
 
-    `real` says of each row whether it is a record of the data. StageFailed says that the file cannot be read.
+    Pseudonyms are left out: the last check knows them by row. `real` says of each row whether it is a record of the
+    data. StageFailed says that the file cannot be read.
     """
-    names = request.delivered
+    names = request.released
     found = read_columns(path, names)
     if found.num_rows != len(real):
         return False

@@ -172,7 +172,7 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery:
         "columns": [
             {
                 "name": marked(name) if is_csv else name,
-                "type": request.attributes[name].type.value,
+                "type": request.attributes[name].delivered_type.value,
                 "description": marked(request.attributes[name].description or ""),
                 "treatment": _treatment(request, name, by_name[name], SUFFIX if delivery.encrypted_to else ""),
                 **_listed(request, name),
@@ -192,9 +192,20 @@ def _listed(request: ReleaseRequest, name: str) -> dict[str, str]:
 
 
 def _treatment(request: ReleaseRequest, name: str, field: FieldFact, suffix: str) -> str:
+    if name in request.pseudonyms:
+        return _pseudonyms(request, name)
     if field.levels:
         return f"generalized: see {HIERARCHIES}/{arx_file(name)}{suffix}"
     for masking in request.masking:
         if name in masking.attributes:
             return f"masked: {masking.method.value}, {PARAMETER_OF[masking.method]} = {masking.strength:g}"
     return "as collected"
+
+
+def _pseudonyms(request: ReleaseRequest, name: str) -> str:
+    """How far the pseudonyms of a column stay the same, for the recipient who joins by them."""
+    project, identifier = request.attributes[name].pseudonyms.project, request.identifier(name)
+    others = [other for other in request.pseudonyms if other != name and request.identifier(other) == identifier]
+    scope = "of this release alone" if project is None else f"the same in all your releases of {project}"
+    shared = f"; those of {', '.join(others)} are the same for the same identifiers" if others else ""
+    return marked(f"pseudonyms, {scope}{shared}")

@@ -33,6 +33,7 @@ from tasks.delivery.encryption import SUFFIX, encrypt
 from tasks.delivery.kept import Kept, decoys_and_order, kept_key, packed
 from tasks.delivery.parquet_file import Source
 from tasks.delivery.pending import seal_members
+from tasks.delivery.pseudonym_columns import keep_crosswalk, pseudonyms_of_copy
 from tasks.delivery.released_file import (
     alike_within_persons,
     as_read,
@@ -60,6 +61,7 @@ from tasks.microdata.coded import (
 )
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
+from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.request.load import LoadedRequest
 from tasks.request.model import ReleaseRequest, SensitivityWeights
 from tasks.request.public_key import fingerprint, kind_of
@@ -77,14 +79,18 @@ def write_release(
     """Write a candidate into the private folder of the run, and score the file from its bytes.
 
     A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk, and a copy
-    that is sealed with the workspace's own key, from which it can be assessed again. The row order follows from release
+    that is sealed with the workspace's own key, from which it can be assessed again. Pseudonyms take the place of
+    identifiers, and the crosswalk between them is sealed in the workspace's vault. The row order follows from release
     id and key, or from what is sealed of decoys; `decoys` are what the record says of them. StageFailed says that the
     file cannot be written or read back.
     """
     request, recipient = candidate.request, candidate.recipient
     own, seed = decoys_and_order(key_file, release_id, recipient.id, decoys)
     form, keys = request.format_for(recipient), recipient.encrypt_to
-    released = delivered_table(candidate, seed, form, own)
+    scope = PseudonymScope(key_file, release_id, recipient.id)
+    pseudonyms = pseudonyms_of_copy(candidate, own, scope)
+    crosswalk = keep_crosswalk(pseudonyms, own, scope)
+    released = delivered_table(candidate, seed, form, own, pseudonyms)
     target = folder / f"released-{recipient.id}.{form.value}{SUFFIX if keys else ''}"
     clear: Source = target
     if keys:
@@ -120,6 +126,7 @@ def write_release(
         figures=figures,
         statistics=artifact(statistics),
         kept=artifact(again),
+        crosswalk=crosswalk,
     )
 
 

@@ -203,6 +203,12 @@ _SPECIAL = _words("race ethnicity ethnic nationality nation citizenship citizen 
 GENERIC_NAMES = _words("name names id ids identifier key code number no nr num")
 """Words that name anything: what else is in the column's name goes first."""
 
+_OF_NAMES = frozenset({"name", "names"})
+"""Those of them that are of people's names, not of numbers."""
+
+_NUMBERS = (GENERIC_NAMES - _OF_NAMES) | _words("mrn ssn nhs account uuid guid")
+"""Words that name numbers and codes of people or things."""
+
 _KNOWN = {
     Theme.AGE: "many people know it and registers hold it; over 89 it is an identifier of Safe Harbor",
     Theme.ZIP: "registers hold it, and more than three digits of it are an identifier of Safe Harbor",
@@ -219,7 +225,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     """
     theme, sign = theme_of(column)
     known = _KNOWN.get(theme) if theme else None
-    lacking = "the population table lacks it, so no risk can be measured with it"
+    lacking = "the population table lacks it; as a quasi-identifier it must stand in population.lacks"
     role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
     if column.distinct == 0:
         reasons = ["it holds no value to judge by, so it is withheld"]
@@ -243,7 +249,17 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
             reasons.append("most of its values occur once: round them or withhold the column, or they point at people")
     elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
+    if role is Role.DIRECT and _can_be_replaced(column):
+        reasons.append("where the recipient has to join by it, “role: pseudonym” puts keyed pseudonyms in its place")
     return Suggestion(column, role, tuple(reasons), theme)
+
+
+def _can_be_replaced(column: ColumnProfile) -> bool:
+    """Whether a column identifies by a number or code, in every record, so that a pseudonym can take its place."""
+    words = set(column.words)
+    numbers = bool(words & _NUMBERS) and not words & _OF_NAMES
+    complete = bool(column.distinct) and not column.missing and not column.patterns
+    return complete and column.type in (ValueType.TEXT, ValueType.INTEGER) and (numbers or column.can_name_records)
 
 
 def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:

@@ -56,6 +56,8 @@ class CountIndex:
     """Bytes that a dense count cube may take."""
     listed: Counts | None = None
     """People of each population tuple in the external register; None without one."""
+    from_below: bool = False
+    """Whether a class may have more people than are counted."""
     demands: Demands | None = None
     """Requirements of k-anonymity on every method's classes; None where the policy demands none."""
     budget: BudgetPolicy | None = None

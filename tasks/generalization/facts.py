@@ -1,8 +1,19 @@
 """Outcomes of generalization methods for the record: k-anonymity, divisions of the domain, budgets."""
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from tasks.core.fact import Fact
+
+
+class BoundBy(StrEnum):
+    """What proves that no remainder classes pay more than a bound."""
+
+    BEST_CELLS = "best-cells"
+    """Everybody in the best cell that holds enough people."""
+    PRICES = "prices"
+    """Prices of people, which no cell exceeds."""
 
 
 class KAnonymityOutcome(Fact):
@@ -26,6 +37,7 @@ class DivisionOutcome(Fact):
         description="No partition into cells pays more; None where the recursion is exact."
     )
     exact: bool = Field(description="Whether no recursive partition pays more.")
+    bound_by: BoundBy | None = Field(default=None, description="How the bound of remainder classes was proven.")
 
     @property
     def gap(self) -> float:

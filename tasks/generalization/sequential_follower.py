@@ -41,7 +41,7 @@ from tasks.adversary.fmdp import (
     reidentification_probability_unknown,
 )
 from tasks.adversary.group_sizes import expected_candidates, expected_listed
-from tasks.adversary.rounding import least_favourable
+from tasks.adversary.rounding import least_favourable, least_favourable_from
 from tasks.core.errors import ParameterError
 from tasks.generalization.game import Floats
 from tasks.microdata.tuples import Counts
@@ -73,6 +73,8 @@ class SequentialFollower:
     profile: AdversaryProfile
     population: int
     belief: Belief = Belief.SUNK
+    from_below: bool = False
+    """Whether a group may have more people than are counted, and is judged at whatever size is worst."""
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
@@ -123,7 +125,7 @@ class SequentialFollower:
 
         Two followers with equal risks, V and L are answered with the same strategies.
         """
-        plan = _plan(self.profile, self.belief, self.population)
+        plan = self._plan
         return np.trim_zeros(plan.figures[0, 1:], "b") if plan.ends else None
 
     def scaled(self, benefit: float, loss: float) -> "SequentialFollower":
@@ -131,8 +133,12 @@ class SequentialFollower:
         profile = replace(self.profile, gain=self.profile.gain * loss)
         return replace(self, benefit=self.benefit * benefit, loss=self.loss * loss, profile=profile)
 
+    @property
+    def _plan(self) -> "_Plan":
+        return _plan(self.profile, self.belief, self.population, self.from_below)
+
     def _look_up(self, people: Counts, figure: int) -> Floats:
-        plan = _plan(self.profile, self.belief, self.population)
+        plan = self._plan
         sizes = np.maximum(people, 1)
         if sizes.max(initial=1) > self.population:
             raise ParameterError(
@@ -148,13 +154,13 @@ class SequentialFollower:
         beyond = sizes > plan.longest
         if beyond.any():
             distinct, place = np.unique(sizes[beyond], return_inverse=True)
-            solved = _solved(self.profile, self.belief, self.population, distinct)[figure]
+            solved = _solved(self.profile, self.belief, self.population, distinct, self.from_below)[figure]
             found[beyond] = solved[place.ravel()]
         return found
 
     def _last_attacked(self) -> float:
         """Largest size attacked, 0 if none; infinite if the whole population is. Looked for from above."""
-        plan = _plan(self.profile, self.belief, self.population)
+        plan = self._plan
         for end in range(plan.longest if plan.ends else self.population, 0, -_LONGEST_TABLE):
             sizes = np.arange(max(end - _LONGEST_TABLE, 0) + 1, end + 1)
             attacked = np.flatnonzero(self.attacked(sizes))
@@ -176,22 +182,22 @@ class _Plan:
 
 
 @lru_cache(maxsize=_PLANS_KEPT)
-def _plan(profile: AdversaryProfile, belief: Belief, population: int) -> _Plan:
+def _plan(profile: AdversaryProfile, belief: Belief, population: int, from_below: bool) -> _Plan:
     exploited = last_consulted if profile.resources else largest_exploited
     last = exploited(profile, min(LARGEST_SIZE, population))
     worthwhile = min(int((last + 2) / profile.prior) + 2, population)
     longest = min(worthwhile, _LONGEST_TABLE)
     figures = np.zeros((2, longest + 2))
-    figures[:, 1:-1] = _solved(profile, belief, population, np.arange(1, longest + 1))
+    figures[:, 1:-1] = _solved(profile, belief, population, np.arange(1, longest + 1), from_below)
     figures.setflags(write=False)
     return _Plan(figures, longest, ends=longest == worthwhile)
 
 
-def _solved(profile: AdversaryProfile, belief: Belief, population: int, people: Counts) -> Floats:
+def _solved(profile: AdversaryProfile, belief: Belief, population: int, people: Counts, from_below: bool) -> Floats:
     """P_reid and the worth of the attack at numbers of people from 1; shape (2, n)."""
     if belief is not Belief.UNKNOWN:
         known = _as_known(profile, belief)
-        attack = least_favourable(known, people)
+        attack = (least_favourable_from if from_below else least_favourable)(known, people)
         worth = np.maximum(access_worth(known, attack.worth), 0.0)
         return np.stack([np.where(access_pays(known, attack.worth), attack.risk, 0.0), worth])
     candidates = expected_candidates(profile.prior, people)

@@ -38,6 +38,7 @@ def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
         population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
         listed=None if prepared.register is None else prepared.register.listed,
+        from_below=request.population.from_below,
     )
 
 
@@ -81,7 +82,8 @@ def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int
     """
     believed, stakes = request.policy.generalization.adversary_belief, payoffs_of(recipient)
     belief = Belief.SUNK if believed is None else Belief(believed)
-    return SequentialFollower(stakes.benefit, stakes.loss, derive_profile(recipient).profile, people, belief)
+    profile, below = derive_profile(recipient).profile, request.population.from_below
+    return SequentialFollower(stakes.benefit, stakes.loss, profile, people, belief, below)
 
 
 def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:

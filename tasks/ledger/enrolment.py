@@ -46,6 +46,17 @@ class EnrolledPopulation(Fact):
     people: int = Field(description="Sum of that column.")
 
 
+class EnrolledSample(Fact):
+    """A population without a table, which files are random samples of, or hold everybody of."""
+
+    kind: Literal["sample"] = "sample"
+    sha256: Sha256 = Field(description="Of the source and what is stated of the file, as canonical JSON.")
+    source: str
+    size: int | None = Field(description="People of the population; None where the fraction is given.")
+    sampling_fraction: float | None = Field(description="Records as a share of the people.")
+    everybody: bool = Field(description="Whether everybody of the population is in the file.")
+
+
 class EnrolledPerson(Fact):
     """A person, their roles, and the logins that are theirs."""
 
@@ -57,9 +68,9 @@ class EnrolledPerson(Fact):
     logins: tuple[_Line, ...] = ()
 
 
-EnrolledItem = EnrolledPolicy | EnrolledPopulation | EnrolledPerson
+EnrolledItem = EnrolledPolicy | EnrolledPopulation | EnrolledSample | EnrolledPerson
 _Item = Annotated[EnrolledItem, Field(discriminator="kind")]
-_Kind = TypeVar("_Kind", EnrolledPolicy, EnrolledPopulation, EnrolledPerson)
+_Kind = TypeVar("_Kind", EnrolledPolicy, EnrolledPopulation, EnrolledSample, EnrolledPerson)
 
 
 class Enrolment(Fact):
@@ -89,14 +100,14 @@ def key_of(item: EnrolledItem) -> tuple[str, ...]:
     """Kind and name of an item; a later enrolment of the same key takes its place."""
     if isinstance(item, EnrolledPolicy):
         return item.kind, item.id, item.version
-    return item.kind, item.sha256 if isinstance(item, EnrolledPopulation) else item.id
+    return item.kind, item.id if isinstance(item, EnrolledPerson) else item.sha256
 
 
 def title_of(item: EnrolledItem) -> str:
     """Name of an item in a message or a list."""
     if isinstance(item, EnrolledPolicy):
         return f"policy {item.id}/{item.version}"
-    return f"population {item.sha256[:12]}" if isinstance(item, EnrolledPopulation) else f"person {item.id}"
+    return f"person {item.id}" if isinstance(item, EnrolledPerson) else f"{item.kind} {item.sha256[:12]}"
 
 
 class Directory:
@@ -149,6 +160,10 @@ class Directory:
     def population(self, sha256: str) -> EnrolledPopulation | None:
         """The enrolled population of a hash."""
         return next((one for one in self.all(EnrolledPopulation) if one.sha256 == sha256), None)
+
+    def sample(self, sha256: str) -> EnrolledSample | None:
+        """The enrolled population without a table of a hash."""
+        return next((one for one in self.all(EnrolledSample) if one.sha256 == sha256), None)
 
     def person(self, name: str) -> EnrolledPerson | None:
         """The enrolled person of an id, or of a name in any spelling that is taken for it."""

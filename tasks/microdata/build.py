@@ -6,7 +6,7 @@ ARX's CSV form is ``leaf;level 1;…;top``, one row a leaf.
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -107,11 +107,13 @@ def from_groups(name: str, groups: GroupLevels, *, levels_may_cross: bool = Fals
     return hierarchy_from_rows(name, rows, where, levels_may_cross=levels_may_cross)
 
 
-def build_hierarchies(loaded: LoadedRequest, population: pd.DataFrame) -> dict[str, Hierarchy]:
+def build_hierarchies(
+    loaded: LoadedRequest, population: pd.DataFrame | Mapping[str, pd.Series]
+) -> dict[str, Hierarchy]:
     """Build the hierarchy of every quasi-identifier, in the order of the request.
 
-    The values of the population make up the domain of a hierarchy by prefixes. The data's own do not: hierarchies go
-    with a delivery, and the rule of a release must not depend on who is in it.
+    The values of the population make up the domain of a hierarchy by prefixes. The data's own do not, unless people are
+    counted in the file: hierarchies go with a delivery, and the rule of a release must not depend on who is in it.
 
     Raises
     ------

@@ -114,6 +114,13 @@ class Hierarchy:
         return pd.Index(self.labels[0], dtype="object")
 
 
+def with_leaf_apart(hierarchy: Hierarchy, label: str) -> Hierarchy:
+    """A hierarchy with one more value, which shares no group with any other below the top."""
+    labels = tuple((*level, label) for level in hierarchy.labels[:-1])
+    row = np.array([[*map(len, hierarchy.labels[:-1]), 0]], dtype=np.int32)
+    return Hierarchy(hierarchy.name, (*labels, hierarchy.labels[-1]), np.concatenate([hierarchy.groups, row]))
+
+
 def check_trees(what: str, hierarchies: Sequence[Hierarchy]) -> None:
     """Refuse hierarchies whose levels cross; ``what`` needs trees, for the message.
 

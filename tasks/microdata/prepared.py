@@ -4,8 +4,8 @@ Records appear only as numbers: of their tuple, and of their values in columns t
 the workspace and removed with the run.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from tasks.microdata.coded import (
 from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.fit import check_room
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.part_table import PartTable, with_values_apart
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
 from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.presence import Domains, Presence, Table, presences
@@ -43,9 +44,12 @@ class People:
     """Basis of the integer codes: the hierarchies, and the people of the population and the register."""
 
     hierarchies: dict[str, Hierarchy]
-    population: Tuples
+    population: Tuples | None
+    """None where people are counted in the file."""
     register: Register | None
     domains: Domains
+    table: PartTable | None = field(default=None, kw_only=True)
+    """People of a table that lacks some quasi-identifiers, beside those of the file; None where it lacks none."""
 
     def with_frame(self, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
         """The microdata of a request, as ``read_microdata`` gives them, coded on these people.
@@ -90,7 +94,7 @@ class People:
         return Prepared(
             self.hierarchies,
             tuples,
-            self.population,
+            self._population(tuples),
             joined_records(parts, tuples),
             {name: found[name] for name in request.attributes if name in found},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
@@ -103,6 +107,11 @@ class People:
             withheld=dict(withheld_columns(request, direct)),
             listed=tuple(presences(kept, self.domains)),
         )
+
+    def _population(self, data: Tuples) -> Tuples:
+        if self.population is not None:
+            return self.population
+        return data if self.table is None else self.table.with_file(data, self.hierarchies)
 
 
 def code_records(
@@ -132,7 +141,8 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
         If a file cannot be read, a quasi-identifier is missing or outside its hierarchy, or there are fewer people than
         records.
     """
-    return _with_room(read_people(loaded).with_frame(frame, loaded.request), loaded)
+    people = read_people(loaded, lambda name: frame[name])
+    return _with_room(people.with_frame(frame, loaded.request), loaded)
 
 
 def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepared:
@@ -157,49 +167,74 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
                 fix="export the data as Parquet, or leave --dask out" if whole else "leave --dask out",
             )
         return prepare(loaded, read_microdata(path, request))
-    cut, people = pieces(path, request), read_people(loaded)
+    cut = pieces(path, request)
+
+    def column(name: str) -> pd.Series:
+        joined: pd.Series = pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut])
+        return joined
+
+    people = read_people(loaded, column)
     coder = PartCoder(path.resolve(), request.outbound, coded_attributes(request), missing, people.hierarchies)
     counted = count_file(coder, cut, counting)
     if counted is None:
         # Somewhere a value is missing or unknown; reading the whole file shows in which records.
         return _with_room(people.with_frame(read_microdata(path, request), request), loaded)
-    direct = {
-        name: pd.factorize(pd.concat([read_piece(path, piece.groups, [name], missing)[name] for piece in cut]))
-        for name in request.withheld
-    }
+    direct = {name: pd.factorize(column(name)) for name in request.withheld}
     return _with_room(people.with_parts(*counted, direct, request), loaded)
 
 
 def _with_room(prepared: Prepared, loaded: LoadedRequest) -> Prepared:
     check_room(prepared.data, prepared.population, loaded.place("population.path"))
+    size = loaded.request.population.size
+    if size is not None and size < prepared.data.total:
+        raise PopulationError(
+            "the population has fewer people than the file has records",
+            where=loaded.place("population.size"),
+            expected=f"at least {prepared.data.total:,}, since each record stands for one person",
+            got=f"{size:,}",
+            fix="give the people of the population that the file is a random sample of",
+        )
     return prepared
 
 
-def read_people(loaded: LoadedRequest) -> People:
+def read_people(loaded: LoadedRequest, column: Callable[[str], pd.Series]) -> People:
     """Read the population of a request, build the hierarchies, and read the register.
+
+    Without a population table, ``column`` gives a column of the microdata, whose values are the domain of a hierarchy
+    by prefixes.
 
     Raises
     ------
     HierarchyError, PopulationError, WorkspaceError
         If a file cannot be read or used, or a value is missing or outside its hierarchy.
     """
-    request = loaded.request
+    request, lacks = loaded.request, loaded.request.population.lacks
+    cut = [name for name, one in request.attributes.items() if one.hierarchy and one.hierarchy.prefixes]
+    if request.population.path is None:
+        return People(build_hierarchies(loaded, {name: column(name) for name in cut}), None, None, {})
     path = loaded.resolve(request.population.path, "population.path")
-    values, counts = read_population(path, request.population, request.quasi_identifiers)
-    hierarchies = build_hierarchies(loaded, values)
+    names = [name for name in request.quasi_identifiers if name not in lacks]
+    values, counts = read_population(path, request.population, names)
+    counted = {name: values[name] for name in names} | {name: column(name) for name in cut if name in lacks}
+    hierarchies = build_hierarchies(loaded, counted)
+    listed = {name: hierarchies[name] for name in names}
     with raised_as(PopulationError):
-        codes = encode(values, hierarchies, request.population.path)
+        codes = encode(values, listed, request.population.path)
     some = counts > 0
-    population, _ = distinct_tuples(codes[some], list(hierarchies.values()), counts[some])
+    population, _ = distinct_tuples(codes[some], list(listed.values()), counts[some])
+    if lacks:
+        axes = tuple(request.quasi_identifiers.index(name) for name in names)
+        table = PartTable(population, axes, loaded.place("population.path"))
+        return People(with_values_apart(hierarchies, lacks), None, None, people_domains(loaded), table=table)
     return People(hierarchies, population, read_register(loaded, hierarchies, population), people_domains(loaded))
 
 
 def people_domains(loaded: LoadedRequest) -> Domains:
     """Distinct values by column of the tables of people that a request names."""
     people, register = loaded.request.population, loaded.request.external_data
-    domains: dict[Table, dict[str, pd.Index]] = {
-        "population": read_domains(loaded.resolve(people.path, "population.path"), people)
-    }
+    domains: dict[Table, dict[str, pd.Index]] = {}
+    if people.path is not None:
+        domains["population"] = read_domains(loaded.resolve(people.path, "population.path"), people)
     if register is not None:
         domains["register"] = read_domains(loaded.resolve(register.path, "external_data.path"), register)
     return domains

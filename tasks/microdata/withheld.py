@@ -23,7 +23,10 @@ def withheld_columns(request: ReleaseRequest, direct: Mapping[str, Factorized]) 
     """
     for name, (codes, levels) in direct.items():
         attribute = request.attributes[name]
-        if attribute.role is not Role.DIRECT or name in (request.dataset.record_id, request.person_id):
+        if attribute.role not in (Role.DIRECT, Role.PSEUDONYM) or name in (
+            request.dataset.record_id,
+            request.person_id,
+        ):
             continue
         parts = with_date_parts(name, attribute.type, without_gaps(codes), tuple(levels))
         if len(levels) >= NEARLY_UNIQUE * len(codes):

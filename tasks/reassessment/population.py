@@ -25,7 +25,7 @@ from tasks.microdata.prepared import People, people_domains, read_register
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest
+from tasks.request.model import PopulationBasis, ReleaseRequest
 
 Flags = NDArray[np.bool_]
 
@@ -34,6 +34,7 @@ Flags = NDArray[np.bool_]
 class TodaysPopulation(People):
     """The population of today, under the hierarchies of a release."""
 
+    population: Tuples
     strangers: int
     """People left out since the hierarchies of the release do not have their values."""
 
@@ -41,10 +42,14 @@ class TodaysPopulation(People):
 def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     """Read the population and the register that a request names today.
 
-    BadInput says that they cannot be read, or have no person with the values that the release knows.
+    People who were counted in the file of the release are counted as they were then. BadInput says that a table cannot
+    be read, or has no person with the values that the release knows.
     """
     request, names = loaded.request, tuple(kept.hierarchies)
-    path = loaded.resolve(request.population.path, "population.path")
+    if request.population.basis is not PopulationBasis.TABLE:
+        return TodaysPopulation(kept.hierarchies, kept.population, None, {}, 0)
+    named = str(request.population.path)
+    path = loaded.resolve(named, "population.path")
     values, counts = read_population(path, request.population, names)
     hierarchies = {name: _extended(hierarchy, request, values) for name, hierarchy in kept.hierarchies.items()}
     known = counts > 0
@@ -54,13 +59,13 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     if not known.any():
         raise PopulationError(
             "the population has nobody of the values that the release has",
-            where=request.population.path,
+            where=named,
             expected="a population with the values of the release's hierarchies",
             got="other values alone",
             fix="name a population of the same people with --under",
         )
     with raised_as(PopulationError):
-        codes = encode(values[known], hierarchies, request.population.path)
+        codes = encode(values[known], hierarchies, named)
     population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
     register = read_register(loaded, hierarchies, population)
     return TodaysPopulation(hierarchies, population, register, people_domains(loaded), strangers)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tasks.core.errors import RequestError, WorkspaceError
 from tasks.request.document import NotYaml, read_document
 from tasks.request.load import LoadedRequest
-from tasks.request.model import Policy, Recipient, ReleaseRequest
+from tasks.request.model import Policy, Population, PopulationBasis, Recipient, ReleaseRequest
 
 _AS_MADE = ("id", "method", "delivery_format", "encrypt_to", "decoys")
 """Fields of a recipient that say how its copy was made."""
@@ -36,10 +36,14 @@ def asked_today(
     others = [one for one in named if one.id != recipient]
     policy = policy or now.request.policy
     roots = [*then.roots, now.base, *now.roots]
-    place = _absolute(now, now.request.population.path, "population.path")
+    people = now.request.population
+    if people.path is not None:
+        people = people.model_copy(update={"path": _absolute(now, people.path, "population.path")})
     if population is not None:
-        place = str(population.resolve())
+        table = {"path": str(population.resolve()), "self": False, "size": None, "sampling_fraction": None, "lacks": ()}
+        people = people.model_copy(update=table)
         roots.append(population.resolve().parent)
+    _check_counted_alike(people, then)
     external = now.request.external_data
     if external is not None:
         external = external.model_copy(update={"path": _absolute(now, external.path, "external_data.path")})
@@ -47,7 +51,7 @@ def asked_today(
         update={
             "policy": policy.model_copy(update={"generalization": made.policy.generalization}),
             "recipients": tuple(_on_terms(one, now.request, made) for one in (whom, *others)),
-            "population": now.request.population.model_copy(update={"path": place}),
+            "population": people,
             "external_data": external,
         }
     )
@@ -104,10 +108,24 @@ def _on_terms(whom: Recipient, now: ReleaseRequest, made: ReleaseRequest) -> Rec
     return terms.model_copy(update={**kept, "method": made.method_for(whom)})
 
 
+def _check_counted_alike(people: Population, then: LoadedRequest) -> None:
+    """Refuse to count people in the file today who were counted otherwise at the release: the file is not kept."""
+    made = then.request.population
+    if people.basis is not PopulationBasis.TABLE and people.basis is not made.basis:
+        raise RequestError(
+            "today's request counts people otherwise than the release did",
+            where=str(then.path),
+            expected=f"people counted in the {made.basis.value}, or in a table with all quasi-identifiers",
+            got=f"people counted in the {people.basis.value}",
+            fix="name a population table with --under, or release the file anew",
+        )
+
+
 def _check(asked: ReleaseRequest, then: LoadedRequest, made: ReleaseRequest) -> None:
     """Let the rules that relate several parts of a request judge the new whole, its paths as they were."""
     document = asked.model_dump(mode="json", exclude_defaults=True)
-    document["population"]["path"] = made.population.path
+    if asked.population.path is not None:
+        document["population"]["path"] = made.population.path or "population"
     document["policy"].get("generalization", {}).pop("collusion", None)  # it names recipients who are left out
     if "external_data" in document:
         document["external_data"]["path"] = "register" if made.external_data is None else made.external_data.path

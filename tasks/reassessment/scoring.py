@@ -276,6 +276,7 @@ def _masked(delivered: Delivered, request: ReleaseRequest, frame: pd.DataFrame, 
 def _output(delivered: Delivered, candidate: Candidate, rows: Rows) -> Output:
     """The file as it was released, and the risk that its bytes carry."""
     request, real, figures = candidate.request, rows >= 0, None
+    pseudonyms = delivered.record.pseudonyms
     if decoys_as_sealed(delivered.source, delivered.decoys, real, request):
         figures = figures_of_file(delivered.source, candidate, rows)
     events, records = candidate.prepared.events, first_of_persons(rows, candidate.prepared.events)
@@ -287,6 +288,7 @@ def _output(delivered: Delivered, candidate: Candidate, rows: Rows) -> Output:
         statistics=statistics_of_copy(candidate.frame, request, candidate.masked, released, delivered.decoys),
         delivery=delivered.record.delivery,
         records=None if events is None else len(released),
+        crosswalk=None if pseudonyms is None else pseudonyms.crosswalk_sha256,
     )
 
 

@@ -19,16 +19,27 @@ class Role(StrEnum):
     INSENSITIVE = "insensitive"
     UNREVIEWED = "unreviewed"
     """Nobody has judged the column yet, so it is withheld."""
+    PSEUDONYM = "pseudonym"
+    """An identifier, in whose place the recipient gets a keyed pseudonym."""
 
     @property
     def withheld(self) -> bool:
-        """Whether columns of this role are never released."""
+        """Whether values of columns of this role never leave."""
         return bool(self.treatment)
 
     @property
+    def delivered(self) -> bool:
+        """Whether a copy has a column of this role: its values, or pseudonyms in their place."""
+        return not self.withheld or self is Role.PSEUDONYM
+
+    @property
     def treatment(self) -> str:
-        """Treatment of a column that is withheld for its role; empty where it is released."""
-        return {Role.DIRECT: "removed", Role.UNREVIEWED: "withheld: nobody has reviewed it"}.get(self, "")
+        """Treatment of a column whose values never leave; empty where they do."""
+        return {
+            Role.DIRECT: "removed",
+            Role.UNREVIEWED: "withheld: nobody has reviewed it",
+            Role.PSEUDONYM: "replaced by a pseudonym",
+        }.get(self, "")
 
 
 class ValueType(StrEnum):
@@ -188,6 +199,37 @@ class PersonalReason(RequestPart):
         return f"{self.by}: {self.because}"
 
 
+class PseudonymFormat(StrEnum):
+    """Form of the pseudonyms of a column."""
+
+    UUID = "uuid"
+    """A UUID of version 8 (RFC 9562)."""
+    CODE = "code"
+    """16 letters and digits, the first a P."""
+    INTEGER = "integer"
+    """A number from 1 to that of the people; of a project, a number of up to 15 digits."""
+
+
+class PseudonymTerms(RequestPart):
+    """Form of a column's pseudonyms, and how far they stay the same."""
+
+    format: PseudonymFormat = Field(
+        default=PseudonymFormat.UUID,
+        description="uuid: 36 characters; code: 16 letters and digits; integer: 1, 2, 3, …, in a project up to 15 "
+        "digits.",
+    )
+    project: Text | None = Field(
+        default=None,
+        description="Name of a project, in all of whose releases a recipient gets the same pseudonyms; fresh ones in "
+        "each release where not given.",
+    )
+    identifier: Text | None = Field(
+        default=None,
+        description="Name of what the column identifies, where columns of other names, or of other files of the "
+        "project, identify the same; the column's own name where not given.",
+    )
+
+
 class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
@@ -215,6 +257,9 @@ class Attribute(RequestPart):
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     maximum_missing_rate: Probability = 1.0
     scan: bool = Field(default=True, description="Scan the column for identifiers.")
+    pseudonym: PseudonymTerms | None = Field(
+        default=None, description="Form and scope of the pseudonyms (role: pseudonym)."
+    )
     confirmed: PersonalReason | None = Field(default=None, description="Who confirmed the role, and why.")
     excused: PersonalReason | None = Field(
         default=None, description="Who lets the column leave although it tells of people, and why."
@@ -226,7 +271,56 @@ class Attribute(RequestPart):
         given = self.sensitivity or SensitivityWeights()
         return self.role is Role.SENSITIVE and given.attribute * max(given.default, *given.values.values(), 0.0) > 0
 
+    @property
+    def pseudonyms(self) -> PseudonymTerms:
+        """Terms of the pseudonyms of a column of this role; the usual ones where none are given."""
+        return self.pseudonym or PseudonymTerms()
+
+    @property
+    def delivered_type(self) -> ValueType:
+        """Type of the column in a copy: that of the pseudonyms where they take the place of its values."""
+        if self.role is not Role.PSEUDONYM:
+            return self.type
+        return ValueType.INTEGER if self.pseudonyms.format is PseudonymFormat.INTEGER else ValueType.TEXT
+
+    @property
+    def treatment(self) -> str:
+        """Treatment of a column whose values never leave; empty where they do."""
+        if self.role is not Role.PSEUDONYM:
+            return self.role.treatment
+        terms = self.pseudonyms
+        scope = "fresh in this release" if terms.project is None else f"the same in all releases of {terms.project}"
+        return f"{self.role.treatment} ({terms.format.value}, {scope})"
+
     rules: ClassVar[tuple[Rule["Attribute"], ...]] = (
+        Rule(
+            "only a column with the role pseudonym has terms of pseudonyms",
+            lambda one: one.pseudonym is not None and one.role is not Role.PSEUDONYM,
+            "pseudonym",
+            got=lambda one: f"terms of pseudonyms for the role “{one.role.value}”",
+            fix="remove the terms, or give the column the role pseudonym",
+        ),
+        Rule(
+            "an identifier is text or whole numbers, and no rule of Safe Harbor applies to its pseudonym",
+            lambda one: (
+                one.role is Role.PSEUDONYM
+                and (one.type not in (ValueType.TEXT, ValueType.INTEGER) or one.safe_harbor is not SafeHarborRule.NONE)
+            ),
+            "role",
+            got=lambda one: f"type: {one.type.value}, safe_harbor: {one.safe_harbor.value}",
+            fix="correct the type, remove safe_harbor, or correct the role",
+        ),
+        Rule(
+            "whole numbers of a project permute whole numbers, or two people could have one",
+            lambda one: (
+                one.pseudonyms.project is not None
+                and one.pseudonyms.format is PseudonymFormat.INTEGER
+                and one.type is not ValueType.INTEGER
+            ),
+            "pseudonym.format",
+            got=lambda one: f"integer, of a column of type {one.type.value}",
+            fix="set the column's type integer if it holds whole numbers, or choose the format uuid or code",
+        ),
         Rule(
             "a quasi-identifier needs a hierarchy",
             lambda one: one.role is Role.QUASI and one.hierarchy is None,
@@ -248,7 +342,7 @@ class Attribute(RequestPart):
             fix="remove the weights, or make the attribute sensitive",
         ),
         Rule(
-            "a withheld column is never released, so its known_probability has no effect",
+            "values of a withheld column never leave, so its known_probability has no effect",
             lambda one: one.known_probability is not None and one.role.withheld,
             "known_probability",
             got="a probability",
@@ -262,11 +356,11 @@ class Attribute(RequestPart):
             fix="give the column the role that was confirmed, or remove “confirmed”",
         ),
         Rule(
-            "only a sensitive or insensitive attribute is excused",
-            lambda one: one.excused is not None and one.role not in (Role.SENSITIVE, Role.INSENSITIVE),
+            "only a sensitive or insensitive attribute, or a pseudonym, is excused",
+            lambda one: one.excused is not None and one.role not in (Role.SENSITIVE, Role.INSENSITIVE, Role.PSEUDONYM),
             "excused",
             got=lambda one: f"an excuse for the role “{one.role.value}”",
-            fix="remove it: no other role is released as collected",
+            fix="remove it: no other role is released as collected, or links records",
         ),
         Rule(
             "sensitivity.values names only values of allowed_values",

@@ -47,6 +47,9 @@ class Measure(StrEnum):
     LINKED_MASKED = "linkage.masked_share"
     SINGLED_OUT = "singling_out.share"
     SINGLED_OUT_POPULATION = "singling_out.population_share"
+    ESTIMATED_MAXIMUM = "estimated.maximum_risk"
+    ESTIMATED_MEAN = "estimated.mean_risk"
+    ESTIMATED_UNIQUE = "estimated.unique_share"
     ATTRIBUTE_DISCLOSED = "attribute.disclosed_share"
     ATTRIBUTE_HOMOGENEOUS = "attribute.homogeneous_share"
     ATTRIBUTE_RISE = "attribute.maximum_rise"
@@ -59,6 +62,8 @@ OF_ONE_COPY = frozenset(
     {Measure.LINKED_UNINFORMED, Measure.LINKED_INFORMED, Measure.CERTAIN_UNINFORMED, Measure.CERTAIN_INFORMED}
 )
 """Measures of risk that a coalition would raise, and that are measured of one copy alone."""
+ESTIMATED = frozenset({Measure.ESTIMATED_MAXIMUM, Measure.ESTIMATED_MEAN, Measure.ESTIMATED_UNIQUE})
+"""Measures of the population that a random sample is drawn from."""
 LARGER_IS_BETTER = frozenset(
     {Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF, Measure.PASSING_PROBABILITY}
 )

@@ -239,7 +239,8 @@ def named_files(loaded: LoadedRequest) -> Iterator[tuple[str, str]]:
     """Every file that a request names: its place in the document, and the path as written there."""
     request = loaded.request
     yield "dataset.path", request.dataset.path
-    yield "population.path", request.population.path
+    if request.population.path is not None:
+        yield "population.path", request.population.path
     for name, attribute in request.attributes.items():
         if attribute.hierarchy is not None and attribute.hierarchy.file is not None:
             yield f"attributes.{name}.hierarchy.file", attribute.hierarchy.file

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 _SCORES = (Measure.COMBINED_MAXIMUM, Measure.COMBINED_QUANTILE, Measure.COMBINED_ABOVE)
 
 
-def is_direct(request: "ReleaseRequest", name: str | None) -> bool:
-    """Whether a name is that of a direct identifier of the request."""
-    return name in request.attributes and request.attributes[name].role is Role.DIRECT
+def is_identifier(request: "ReleaseRequest", name: str | None) -> bool:
+    """Whether a name is that of a direct identifier of the request, released or not as a pseudonym."""
+    return name in request.attributes and request.attributes[name].role in (Role.DIRECT, Role.PSEUDONYM)
 
 
 def role_in_words(request: "ReleaseRequest", name: str | None) -> str:
@@ -29,10 +29,10 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
     """What relates the person column, the attributes of rows and the other terms of a request."""
     return (
         Rule(
-            "dataset.person must name an attribute of people with the role “direct identifier”",
+            "dataset.person must name an attribute of people with the role “direct identifier” or “pseudonym”",
             lambda one: (
                 one.dataset.person is not None
-                and (not is_direct(one, one.dataset.person) or one.dataset.person in one.of_rows)
+                and (not is_identifier(one, one.dataset.person) or one.dataset.person in one.of_rows)
             ),
             "dataset.person",
             got=lambda one: (

@@ -237,6 +237,10 @@ class Method(StrEnum):
     K_ANONYMITY = "k-anonymity"
 
 
+PARTITIONS = frozenset({Method.BASIC_PARTITION, Method.NO_ATTACK_PARTITION})
+"""Methods that divide people into whole cells."""
+
+
 class DeliveryFormat(StrEnum):
     """Form of a delivered file."""
 

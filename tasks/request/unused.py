@@ -169,6 +169,10 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
             budget is not None and 1 < terms.minimum_class_size <= (budget.least_records or 0),
             f"{place}.minimum_class_size is not used; the budget leaves no smaller cell",
         ),
+        (
+            request.population.path is None and "minimum_population_coverage" in policy.validation.model_fields_set,
+            "policy.validation.minimum_population_coverage is not used; people are counted in the file",
+        ),
         *_of_sensitivity(request),
         (
             "decoys" in policy.model_fields_set

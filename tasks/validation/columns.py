@@ -163,7 +163,7 @@ class FileColumns:
     @cached_property
     def _split_dates(self) -> frozenset[str]:
         """Columns that hold the day or the month of a date whose other one is released too."""
-        whole = {name: self._numbers[name] for name in self.request.delivered if _is_whole(self._numbers[name])}
+        whole = {name: self._numbers[name] for name in self.request.released if _is_whole(self._numbers[name])}
         days = [name for name, cells in whole.items() if _within(cells, 1, 31)]
         months = [name for name, cells in whole.items() if _within(cells, 1, 12)]
         pairs = ((day, month) for day in days for month in months if day != month)

@@ -127,7 +127,7 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
             column=column,
             reason="the request sets scan: false",
         )
-        for column in request.delivered
+        for column in request.released
         if not request.attributes[column].scan
         and not (request.attributes[column].type is ValueType.DATE and request.attributes[column].role is Role.QUASI)
     )
@@ -168,7 +168,7 @@ def _table_checks(request: ReleaseRequest) -> Iterator[Check]:
         "",
         "",
         "ExpectTableColumnsToMatchSet",
-        {"column_set": list(request.delivered), "exact_match": True},
+        {"column_set": list(request.released), "exact_match": True},
     )
     share, people = request.policy.validation.minimum_population_coverage, request.dataset.person is not None
     words = f"quasi-identifiers found in the population, at least {_percent(share)} of " + (
@@ -196,6 +196,8 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
     elif column == request.dataset.record_id:
         yield Check("unique", "unique record id", column, "code", "ExpectColumnValuesToBeUnique")
         yield Check("present", "record id present", column, "code", PRESENCE)
+    elif attribute.role is Role.PSEUDONYM:
+        yield Check("present", "identifier present", column, "code", PRESENCE)
     elif rate < 1:
         words = f"missing in at most {_percent(rate)} of records" if rate else "no missing value"
         yield Check("missing rate", words, column, "code", PRESENCE, mostly=_rest(rate), counts_tolerated=True)

@@ -78,7 +78,8 @@ class FileTables:
     @property
     def identifiers(self) -> list[pd.Series]:
         """The direct identifiers, but for categories that are withheld: their words name nobody."""
-        columns = [self.frame[name] for name, one in self.request.attributes.items() if one.role is Role.DIRECT]
+        roles = Role.DIRECT, Role.PSEUDONYM
+        columns = [self.frame[name] for name, one in self.request.attributes.items() if one.role in roles]
         return [one for one in columns if one.nunique() > min(_CATEGORIES, self.people / _OF_EACH)]
 
     @cached_property
@@ -112,7 +113,7 @@ class ColumnTables:
     def build(self, table: CheckedTable, fields: Sequence[str]) -> pd.DataFrame:
         """Build a table; the one to be released has its columns and no rows."""
         if table is CheckedTable.RELEASE:
-            return self.file.frame.loc[:, list(self.file.request.delivered)].head(0)
+            return self.file.frame.loc[:, list(self.file.request.released)].head(0)
         return pd.DataFrame({name: self._field(name) for name in dict.fromkeys(fields)}, copy=False)
 
     def _field(self, name: str) -> pd.Series:

@@ -1,6 +1,8 @@
 """Where sealed manifests lie: readable by the owner alone, whole or not there, and never under keys that are lost."""
 
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,18 @@ from cryptography.fernet import Fernet
 
 from tasks.core.errors import ParameterError, TamperingFound, WorkspaceError
 from tasks.decoys.manifest import canonical_bytes
-from tasks.decoys.vault import NONCE_BYTES, VARIABLE, KeyRing, Vault, add_key, load_keys, open_sealed, seal
+from tasks.decoys.vault import (
+    NONCE_BYTES,
+    VARIABLE,
+    KeyRing,
+    Vault,
+    add_key,
+    load_keys,
+    open_crosswalk,
+    open_sealed,
+    seal,
+)
+from tasks.pseudonyms.crosswalk import Crosswalk
 from tests.support.decoy_world import world
 
 FIRST, SECOND, THIRD = "a" * 64, "b" * 64, "c" * 64
@@ -75,6 +88,65 @@ def test_lost_keys_are_not_made_anew_while_manifests_need_them(vault: Vault) -> 
     assert not vault.key_file.exists()
     vault.place(FIRST).unlink()
     assert len(vault.keys().keys) == 1
+
+
+CROSSWALK = Crosswalk(FIRST, "university", {"patient": {"P1": "QUOLL", "P2": None}})
+NONCE = bytes(range(NONCE_BYTES))
+
+
+def test_a_crosswalk_is_sealed_as_a_manifest_is(vault: Vault, tmp_path: Path) -> None:
+    """The commitment is SHA-256(format ‖ 0 ‖ nonce ‖ canonical bytes), by hand."""
+    commitment = vault.write_crosswalk(CROSSWALK, NONCE)
+    canonical = (
+        b'{"columns":{"patient":{"P1":"QUOLL","P2":null}},"format":"releasegate/crosswalk/1",'
+        b'"recipient":"university","release":"' + FIRST.encode() + b'"}'
+    )
+    assert commitment == hashlib.sha256(b"releasegate/crosswalk/1\0" + NONCE + canonical).hexdigest()
+    place = vault.crosswalk_place(FIRST, "university")
+    assert place == tmp_path / "crosswalks" / FIRST / "university.sealed"
+    assert (mode(place), mode(place.parent), mode(vault.key_file)) == (0o600, 0o700, 0o600)
+    assert b"QUOLL" not in place.read_bytes()
+    assert "QUOLL" not in repr(CROSSWALK)
+    assert vault.open_crosswalk(FIRST, "university", commitment) == CROSSWALK
+    assert (vault.sealed(), vault.crosswalks()) == ([], [place])
+
+
+def test_a_crosswalk_that_is_not_the_recorded_one_is_refused(vault: Vault) -> None:
+    commitment = vault.write_crosswalk(CROSSWALK, NONCE)
+    with pytest.raises(TamperingFound, match="crosswalk of pseudonyms is not the one that the record commits to"):
+        vault.open_crosswalk(FIRST, "university", "0" * 64)
+    with pytest.raises(WorkspaceError, match="crosswalk of pseudonyms cannot be read"):
+        vault.open_crosswalk(FIRST, "registry", commitment)
+    place = vault.crosswalk_place(FIRST, "university")
+    place.write_bytes(seal(MANIFEST, vault.keys(), NONCE)[0])
+    with pytest.raises(TamperingFound):
+        vault.open_crosswalk(FIRST, "university", commitment)
+    place.write_bytes(b"{}")
+    with pytest.raises(TamperingFound, match="the sealed crosswalk of pseudonyms was changed"):
+        vault.open_crosswalk(FIRST, "university", commitment)
+
+
+def test_keys_are_not_made_anew_while_crosswalks_need_them(vault: Vault) -> None:
+    vault.write_crosswalk(CROSSWALK, NONCE)
+    vault.key_file.unlink()
+    with pytest.raises(WorkspaceError, match="cannot be read"):
+        vault.keys()
+
+
+def test_crosswalks_are_sealed_anew_with_the_manifests(vault: Vault) -> None:
+    keep(vault, FIRST)
+    commitment, (old,) = vault.write_crosswalk(CROSSWALK, NONCE), vault.keys().keys
+    assert vault.seal_all_anew(add_key(vault.key_file)) == 1
+    new = KeyRing(vault.keys().keys[:1])
+    vault.check_all(new)
+    assert vault.open_crosswalk(FIRST, "university", commitment) == CROSSWALK
+    content = vault.crosswalk_place(FIRST, "university").read_bytes()
+    with pytest.raises(ParameterError, match="the crosswalk of pseudonyms was sealed with a key that is not here"):
+        open_crosswalk(content, KeyRing((old,)))
+    vault.write_crosswalk(replace(CROSSWALK, recipient="registry"), NONCE)
+    vault.crosswalk_place(FIRST, "registry").write_bytes(b"{}")
+    with pytest.raises(TamperingFound):
+        vault.check_all(new)
 
 
 def test_keys_of_the_environment_take_precedence(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -275,7 +275,6 @@ def test_a_raw_draft_is_refused_and_names_what_to_fill_in(clinic: pd.DataFrame, 
         "requested_by",
         "dataset.title",
         "dataset.source",
-        "population.path",
         "population.source",
         "recipients[0].id",
         "recipients[0].organisation",
@@ -572,3 +571,21 @@ def test_a_column_of_unknown_meaning_is_judged_too_but_not_against_the_counts_of
     assert any(reason.startswith("k1 reveals age: ") for reason in told.reasons)
     assert plain.role is Role.UNREVIEWED
     assert not any("population" in reason for reason in plain.reasons)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "offered"),
+    [
+        ("record_id", [str(number) for number in range(100)], True),
+        ("MRN", [f"M{number % 10}" for number in range(100)], True),
+        ("MRN", [None, *(f"M{number % 10}" for number in range(99))], False),
+        ("PatientName", [f"M{number % 10}" for number in range(100)], False),
+        ("home address", [f"M{number % 10}" for number in range(100)], False),
+    ],
+)
+def test_a_pseudonym_is_offered_in_place_of_numbers_and_codes(
+    name: str, values: Sequence[str | None], *, offered: bool
+) -> None:
+    suggestion = suggest(profiled(name, values), None)
+    assert suggestion.role is Role.DIRECT
+    assert any("role: pseudonym" in reason for reason in suggestion.reasons) is offered

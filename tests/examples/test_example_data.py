@@ -46,6 +46,7 @@ def test_two_notes_of_the_clinic_hold_an_identifier() -> None:
         "adult-tn/request-masked.yaml",
         "adult-tn/request-decoys.yaml",
         "adult-tn/request-game.yaml",
+        "adult-tn/request-sample.yaml",
     ],
 )
 def test_every_column_of_an_example_is_declared(request_file: str) -> None:

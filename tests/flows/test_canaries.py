@@ -15,7 +15,7 @@ from tests.support import world as worlds
 from tests.support.brief_reports import whole_report
 from tests.support.search import files_holding, holds
 from tests.support.serving import BRIEFLY
-from tests.support.world import World, make_world, recipient
+from tests.support.world import ID_MARK, World, make_world, recipient
 
 MARK = "QuollMark"
 PLANTED = {
@@ -143,6 +143,8 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
         "tasks.assessments.linkage.assessment.attack",
         "tasks.assessments.utility.assessment.generalization_loss",
         "tasks.delivery.write.score_again",
+        "tasks.delivery.pseudonym_columns.pseudonyms_of",
+        "tasks.delivery.write.keep_crosswalk",
         "flows.publishing.seal",
     ],
 )
@@ -163,6 +165,7 @@ def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
     monkeypatch.setattr(place, quote)
     caplog.set_level(logging.DEBUG)
     world.ask(
+        attributes={"record_id": {"role": "pseudonym"}},
         recipients=[recipient("university")],
         masking=[{"attributes": ["visits"], "method": "rank-swapping", "p": 10}],
         policy={"gates": OPEN},
@@ -173,8 +176,9 @@ def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
     assert caught.value.exit_code == 3
     printed = capfd.readouterr()
     told = "".join([*traceback.format_exception(caught.value), caplog.text, printed.out, printed.err])
-    assert not holds(told.encode(), MARK)
-    assert files_holding(world.workspace.root, MARK) == []
-    assert files_holding(orchestrator.home, MARK) == []
+    for mark in (MARK, ID_MARK):
+        assert not holds(told.encode(), mark)
+        assert files_holding(world.workspace.root, mark) == []
+        assert files_holding(orchestrator.home, mark) == []
     assert [path.suffix for path in (world.workspace.private / "runs").rglob("*")] == [".lock"]
     assert list(world.workspace.staging.rglob("*.*")) == []

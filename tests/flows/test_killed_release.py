@@ -1,5 +1,6 @@
 """SIGKILL along a release, again and again: each run goes on where the last one ended."""
 
+import csv
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.workspace import Workspace
+from tasks.decoys.vault import Vault
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
@@ -110,7 +112,9 @@ def events(workspace: Workspace) -> list[Event]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("killed") / "world")
+    made = make_world(tmp_path_factory.mktemp("killed") / "world")
+    made.ask(attributes={"record_id": {"role": "pseudonym"}})
+    return made
 
 
 def test_a_release_killed_along_its_way_is_finished_by_the_same_command(world: World) -> None:
@@ -125,6 +129,11 @@ def test_a_release_killed_along_its_way_is_finished_by_the_same_command(world: W
     with Ledger.open(workspace.ledger, create=False) as ledger:
         report = verify_bundle(bundle, ledger)
     assert list(report.decisions) == list(report.delivered) == ["university"]
+    sealed = report.records["university"].pseudonyms
+    assert sealed is not None
+    crosswalk = Vault.beside(workspace.key_file).open_crosswalk(bundle.name, "university", str(sealed.crosswalk_sha256))
+    with (bundle / "delivery" / "university" / "data.csv").open(newline="") as lines:
+        assert {row["record_id"] for row in csv.DictReader(lines)} == crosswalk.columns["record_id"].keys()
     assert events(workspace) == ALL_EVENTS
     assert [path.suffix for path in (workspace.private / "runs").rglob("*")] == [".lock"]
     assert list(workspace.staging.iterdir()) == []

@@ -401,6 +401,35 @@ def test_the_file_of_rows_cannot_be_counted_elsewhere(tmp_path: Path) -> None:
     assert "--dask" in caught.value.fix
 
 
+def test_people_and_rows_leave_under_pseudonyms(engine: Any, tmp_path: Path) -> None:
+    """Rows of a person share that person's pseudonym, every row has one of its own, and rows can be joined by them."""
+    world = make_visits(tmp_path / "world")
+    named = {"record_id": {"role": "pseudonym"}, "patient": {"role": "pseudonym", "pseudonym": {"project": "cohort"}}}
+    ask_for_visits(world, **SUPPRESSING, attributes=named)
+    outcome = world.run(engine)
+    (record,), rows = outcome.records, delivered(outcome)
+    assert record.decision is Verdict.APPROVED, record.reasons
+    assert rows["record_id"].is_unique
+    assert rows["patient"].nunique() == record.dataset.rows_out
+    people = Counter(Counter(rows["patient"]).values())
+    collected = pd.DataFrame(visit_rows())
+    assert people <= Counter(Counter(collected["patient"]).values())
+    of_person = rows.groupby("patient")[["age", "sex", "zip", "blood"]].nunique()
+    assert (of_person == 1).all(axis=None)
+    assert not set(rows["record_id"]) & set(collected["record_id"])
+    assert not files_holding(outcome.bundle, ID_MARK)
+    (again,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))
+    assert again.verdict is TodaysVerdict.HOLDS, again.because
+
+
+def test_a_pseudonym_of_rows_that_joins_people_blocks(engine: Any, tmp_path: Path) -> None:
+    world = make_visits(tmp_path / "world")
+    ask_for_visits(world, **SUPPRESSING, attributes={"visits": {"role": "pseudonym", "known_probability": None}})
+    (record,) = world.run(engine).records
+    assert record.decision is Verdict.BLOCKED
+    assert any("visits" in reason for reason in record.reasons)
+
+
 def test_a_person_is_shown_to_the_steward_by_the_first_row(made: tuple[World, Outcome], releasegate: Any) -> None:
     """The third row and the first one of its person are one record; so are positions in tables of risky records."""
     request, rows = made[0].request, visit_rows()

@@ -139,7 +139,7 @@ def test_whoever_misses_k_by_one_drags_nobody_up() -> None:
     assert problem.holding(tree.encode(["y"])[:, None], find(problem).node).tolist() == [UNPLACED]
 
 
-def _two_attributes(people: dict[tuple[str, str], int], lost: tuple[float, float], least: int) -> RemainderProblem:
+def two_attributes(people: dict[tuple[str, str], int], lost: tuple[float, float], least: int) -> RemainderProblem:
     values = [sorted({value[axis] for value in people}) for axis in (0, 1)]
     trees = tuple(hierarchy_from_rows("ab"[axis], [[v, "*"] for v in values[axis]], "a test") for axis in (0, 1))
     columns = [tree.encode([value[axis] for value in people]) for axis, tree in enumerate(trees)]
@@ -150,7 +150,7 @@ def _two_attributes(people: dict[tuple[str, str], int], lost: tuple[float, float
 def test_people_whom_their_class_can_spare_make_a_cell_large_enough() -> None:
     """k = 5. Of the eight people of (a1, *) two may go; with them the four left in (*, b2) are enough."""
     people = {("a1", "b1"): 3, ("a1", "b3"): 3, ("a1", "b2"): 2, ("a2", "b2"): 4}
-    problem = _two_attributes(people, lost=(0.5, 0.4), least=5)
+    problem = two_attributes(people, lost=(0.5, 0.4), least=5)
     order = orders_of(problem, problem.strategies)(np.zeros(2))
     first = released(problem, order)
     b_alone, a_alone = (problem.lattice.number(np.array([levels]))[0] for levels in ([0, 1], [1, 0]))
@@ -196,7 +196,7 @@ def test_a_sampled_lattice_gives_the_same_classes_every_time_and_far_more_than_w
     assert first.effective.min() >= 75
     assert first.division is not None
     assert first.division.payoff / table.population.total > 250
-    assert 0 < first.division.gap < 0.35
+    assert 0 < first.division.gap < 0.09
 
 
 def test_adult_pays_more_than_whole_cells_and_near_the_bound() -> None:

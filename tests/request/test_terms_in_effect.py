@@ -29,6 +29,7 @@ ALWAYS = {
     "attributes.description": "printed in the dictionary",
     "attributes.of": "makes it one of rows; refused without dataset.person",
     "attributes.hierarchy": "read; one of a column that has none is refused",
+    "attributes.pseudonym": "makes pseudonyms; refused of other roles",
     "attributes.safe_harbor": "decides Safe Harbor's table",
     "attributes.sensitivity": "weighs; refused of other roles",
     "attributes.allowed_values": "validated",

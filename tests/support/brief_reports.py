@@ -1,4 +1,4 @@
-"""Reports that are brief: the first page of the determination and of its evidence alone, without charts.
+"""Reports that are brief: the beginning of the determination, of its evidence and of the certificate, without charts.
 
 Laying out all sections takes seconds a recipient. Tests that run the gate use these; the renderer, the PDFs with
 tags and attachments are the real ones. Tests that ask what a whole report tells look at what it is made of.
@@ -6,17 +6,22 @@ tags and attachments are the real ones. Tests that ask what a whole report tells
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
+import reports.certificate
 import reports.determination
-from reports.document import Section
+from reports.document import Document, Section
 from reports.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from reports.sections.overview import decision
 from reports.sections.summary import about
 from reports.templating import document_html
 from tasks.decision.record import DecisionRecord
+
+_whole_certificate = reports.certificate.certificate
 
 
 def _brief_determination(view: RecordView) -> tuple[Section, ...]:
@@ -27,10 +32,16 @@ def _brief_evidence(view: RecordView) -> tuple[Section, ...]:
     return (Section("about", "About this document", tuple(about(view))),)
 
 
+def _brief_certificate(record: DecisionRecord, approved_at: datetime | None = None) -> Document:
+    whole = _whole_certificate(record, approved_at)
+    return replace(whole, sections=whole.sections[:2])
+
+
 @contextmanager
 def brief_reports() -> Iterator[None]:
     """Make the reports of this process brief, for a while."""
-    with _reports_of(_brief_determination, _brief_evidence):
+    with _reports_of(_brief_determination, _brief_evidence), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reports.certificate, "certificate", _brief_certificate)
         yield
 
 
@@ -40,6 +51,11 @@ def whole_report(record: DecisionRecord) -> bytes:
         documents = [reports.determination.determination(record), reports.determination.evidence(record)]
     charts = [chart.svg for document in documents for chart in document.charts.values()]
     return b"\n".join([*(document_html(document).encode() for document in documents), *charts])
+
+
+def whole_certificate(record: DecisionRecord) -> bytes:
+    """The HTML of the certificate that goes with a record."""
+    return document_html(_whole_certificate(record)).encode()
 
 
 @contextmanager

@@ -5,7 +5,16 @@ from itertools import pairwise
 from pathlib import Path
 
 from flows.actor import Clock, acting_as, utc_now
-from flows.enrolment import Enrollable, enrol, first_enrolment, item_of, persons_of, population_item, tables_of
+from flows.enrolment import (
+    Enrollable,
+    enrol,
+    first_enrolment,
+    item_of,
+    persons_of,
+    population_item,
+    sample_item,
+    tables_of,
+)
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.workspace import Workspace, open_workspace
@@ -91,7 +100,8 @@ def _needed(place: Workspace, loaded: LoadedRequest) -> list[Enrollable]:
         except PopulationError:
             sha256 = file_sha256(path)
             items.append(EnrolledPopulation(sha256=sha256, source=table.source, count=table.count, people=0))
-    return items
+    sample = sample_item(loaded.request.population)
+    return items if sample is None else [*items, sample]
 
 
 def but_enrolments(ledger: Ledger) -> list[Entry]:

@@ -1,12 +1,13 @@
 """Places of the released columns in the attack, judged on all records of the file with masked values as released."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import log2
 
 import numpy as np
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.columns.dependence import Codes, entropy
-from tasks.assessments.columns.facts import ColumnFact, ColumnsFact
+from tasks.assessments.columns.facts import ColumnFact, ColumnFinding, ColumnsFact, Sign
 from tasks.assessments.columns.places import ColumnTable, distinct_share, places
 from tasks.assessments.columns.whole_row import telling, whole_row_figures
 from tasks.candidate.candidate import Candidate
@@ -63,26 +64,43 @@ def histories(events: Events, name: str) -> Codes:
 def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
     """Places of the released columns other than the quasi-identifiers, in the order of the request."""
     table = column_table(request, prepared, masked)
-    found, columns = places(table), {name: table.released[name] for name in table.released}
+    found, columns = places(table), dict(table.released)
     if prepared.events is not None and prepared.events.columns:
         of_rows = event_table(table, prepared.events)
         columns |= {name: of_rows.released[name] for name in prepared.events.columns}
         found = {**places(of_rows), **found}
-    return ColumnsFact(
-        columns=tuple(
-            ColumnFact(
-                name=name,
-                distinct_share=round(distinct_share(columns[name]), 2),
-                entropy=round(entropy(columns[name]), 2),
-                masked=name in masked.names,
-                numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
-                excused=str(request.attributes[name].excused or ""),
-                findings=found[name],
-            )
-            for name in request.delivered
-            if name in columns
+    released = (
+        ColumnFact(
+            name=name,
+            distinct_share=round(distinct_share(columns[name]), 2),
+            entropy=round(entropy(columns[name]), 2),
+            masked=name in masked.names,
+            numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
+            excused=str(request.attributes[name].excused or ""),
+            findings=found[name],
         )
+        for name in request.delivered
+        if name in columns
     )
+    return ColumnsFact(columns=(*released, *_linking(request, prepared)))
+
+
+def _linking(request: ReleaseRequest, prepared: Prepared) -> Iterator[ColumnFact]:
+    """Columns whose pseudonyms link records: they reveal nothing else, since no pseudonym tells of its value."""
+    for name in request.linking:
+        distinct = prepared.distinct_values[name]
+        records = len(prepared.tuple_of_row) if name in request.of_rows else prepared.data.total
+        if distinct < records:
+            share = round(distinct / records, 2)
+            yield ColumnFact(
+                name=name,
+                distinct_share=share,
+                entropy=round(log2(max(distinct, 1)), 2),
+                masked=False,
+                numeric=False,
+                excused=str(request.attributes[name].excused or ""),
+                findings=(ColumnFinding(sign=Sign.LINKS, columns=(name,), share=share),),
+            )
 
 
 def _complete(prepared: Prepared, name: str) -> bool:

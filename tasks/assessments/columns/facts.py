@@ -20,6 +20,8 @@ class Sign(StrEnum):
     """The population table or the register has it."""
     UNIQUE = "unique"
     """Its values are nearly unique."""
+    LINKS = "links"
+    """Its pseudonyms link records of people whom no risk takes together."""
 
 
 class ColumnFinding(Fact):
@@ -38,17 +40,20 @@ class ColumnFinding(Fact):
         verb = "reveal" if len(self.columns) > 1 else "reveals"
         match self.sign:
             case Sign.TELLS:
-                return f"{these} {verb} {others}: {share} of the information on it"
+                said = f"{verb} {others}: {share} of the information on it"
             case Sign.TOLD:
-                return f"{these} {verb} {others} exactly for {share} of the records"
+                said = f"{verb} {others} exactly for {share} of the records"
             case Sign.FOLLOWS:
-                return f"{these} follows from {others}: {share} of the information on it"
+                said = f"follows from {others}: {share} of the information on it"
             case Sign.LISTED if self.others == self.columns:
-                return f"{these} is a column of the {self.table}"
+                said = f"is a column of the {self.table}"
             case Sign.LISTED:
-                return f"{these} has the values of the {self.table}'s column {others}"
+                said = f"has the values of the {self.table}'s column {others}"
+            case Sign.LINKS:
+                said = f"links records, whose risks are measured one by one: {share} as many pseudonyms as records"
             case _:
-                return f"{these} is nearly unique: {share} as many distinct values as records"
+                said = f"is nearly unique: {share} as many distinct values as records"
+        return f"{these} {said}"
 
 
 class ColumnFact(Fact):
@@ -56,7 +61,9 @@ class ColumnFact(Fact):
 
     name: str
     distinct_share: float = Field(description="Distinct values over records, as released.")
-    entropy: float = Field(description="Entropy of its values as released, in bits.")
+    entropy: float = Field(
+        description="Entropy of its values as released, in bits; of pseudonyms, as if each were in as many records."
+    )
     masked: bool
     numeric: bool = Field(description="Whether its values are numbers in every record, so that it can be masked.")
     excused: str = Field(default="", description="Who accepts its release, and why; empty where nobody does.")

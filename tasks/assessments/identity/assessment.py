@@ -6,6 +6,7 @@ from typing import Any
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.identity.facts import FieldFact, RiskFact, UncertaintyFact
 from tasks.assessments.identity.other_terms import frontier, penalties_fact
+from tasks.assessments.identity.sampled import sample_intervals, sampled, sampled_figures
 from tasks.assessments.identity.score import Score, identity_figures, residual_risk, score
 from tasks.assessments.identity.stakes import stakes_fact
 from tasks.assessments.identity.uncertain.verdict import gate_figures, gate_intervals, uncertainty
@@ -31,7 +32,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
     id = "identity"
     stage = "risk"
     fact = IdentityFact
-    families = ("transparent", "prosecutor", "journalist", "released", "game")
+    families = ("transparent", "prosecutor", "journalist", "released", "game", "estimated")
 
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[IdentityFact]:
         """Measure a candidate.
@@ -52,19 +53,23 @@ class IdentityAssessment(Assessment[IdentityFact]):
         other: dict[str, Any] = {"uncertainty": known if isinstance(known, UncertaintyFact) else None}
         if full:
             other = under_other_terms(candidate, found)
-        risk = found.risk.model_copy(update=other)
-        return Finding(IdentityFact(risk=risk, fields=found.fields), found.figures | gate_figures(risk.uncertainty))
+        sample = sampled(candidate)
+        risk = found.risk.model_copy(update={**other, "sample": sample})
+        figures = found.figures | sampled_figures(candidate, sample) | gate_figures(risk.uncertainty)
+        return Finding(IdentityFact(risk=risk, fields=found.fields), figures)
 
     def measures(self, candidate: Candidate) -> Mapping[Measure, float]:
         """Gate figures alone, without that of uncertain terms."""
         table, released, policy = candidate.index, candidate.released, candidate.request.policy
         played, payoffs = candidate.generalization, candidate.payoffs
         risk = residual_risk(table, played, released, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
-        return identity_figures(table, played, released, payoffs, risk, candidate.coalitions, policy)
+        counted = identity_figures(table, played, released, payoffs, risk, candidate.coalitions, policy)
+        return counted | sampled_figures(candidate, sampled(candidate))
 
     def intervals(self, fact: IdentityFact) -> Mapping[Measure, tuple[Interval, int | None]]:
-        """The interval of the probability that the gates pass, where terms are uncertain."""
-        return dict(gate_intervals(fact.risk.uncertainty))
+        """Intervals of estimates from a sample, and of the probability that the gates pass under uncertain terms."""
+        alone = None if fact.risk.coalitions else fact.risk.sample  # else the figure may be a coalition's
+        return {**sample_intervals(alone), **gate_intervals(fact.risk.uncertainty)}
 
 
 def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from pydantic import Field
 from tasks.assessments.combined.facts import CombinedFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
-from tasks.core.fact import Bin, Fact, Sha256
-from tasks.generalization.facts import BudgetOutcome, KAnonymityOutcome
+from tasks.core.fact import Bin, Fact, Interval, Sha256
+from tasks.generalization.facts import BoundBy, BudgetOutcome, KAnonymityOutcome
 from tasks.request.attribute import Attribute, Role
 
 
@@ -41,6 +41,10 @@ class DivisionFact(Fact):
     bound: float | None = Field(description="No division into such classes pays more; None where none was needed.")
     exact: bool = Field(description="Whether every recursive division was compared.")
     gap: float = Field(ge=0, description="What the best division may pay more at most; 0 where exact.")
+    bound_by: BoundBy | None = Field(
+        default=None,
+        description="How the bound of remainder classes was proven: by everybody's best cell, or by prices of people.",
+    )
 
 
 class FrontierPoint(Fact):
@@ -256,8 +260,8 @@ class FieldFact(Fact):
 
     @property
     def released(self) -> bool:
-        """Whether the column may be released."""
-        return not Role(self.role).withheld
+        """Whether a copy may have the column."""
+        return Role(self.role).delivered
 
     @classmethod
     def of(cls, name: str, attribute: Attribute, distinct_values: int, treatment: str, **generalized: Any) -> Self:
@@ -265,7 +269,7 @@ class FieldFact(Fact):
         return cls(
             name=name,
             role=attribute.role.value,
-            type=attribute.type.value,
+            type=attribute.delivered_type.value,
             description=attribute.description or "",
             safe_harbor=attribute.safe_harbor.value,
             known_probability=attribute.known_probability,
@@ -403,6 +407,36 @@ class ZipTableFact(Fact):
     restricted_prefixes: tuple[str, ...]
 
 
+class EstimateFact(Fact):
+    """An estimate with its interval, 95 %."""
+
+    figure: float
+    interval: Interval
+
+
+class UniquesFact(Fact):
+    """Released records that are unique in the population, as estimated from the classes of the copy."""
+
+    alone: float = Field(description="Share of the records that are alone in the copy; no estimate exceeds it.")
+    pitman: float | None = Field(description="Estimate of each model; None where it has no fit.")
+    zayatz: float
+    snb: float | None
+    chosen: Literal["pitman", "zayatz", "snb"] = Field(description="Model that the decision rule takes.")
+    estimate: EstimateFact = Field(description="Its estimate; the interval is of sampling, not of the model.")
+
+
+class SampleFact(Fact):
+    """Risk of the copy in the population that the file is a random sample of; other figures count the file's people."""
+
+    people: int = Field(description="People of the population, as the request states it.")
+    fraction: float = Field(description="Records of the file as a share of them.")
+    cells: float = Field(description="Cells of all strategies, of which the limits hold at once.")
+    least_people: int = Field(description="Lower limit of the people of the class that has fewest, 97.5 %.")
+    maximum_risk: float = Field(description="One over the latter.")
+    mean_risk: EstimateFact = Field(description="Mean of 1/F; the interval is of the draw alone, without a model.")
+    uniques: UniquesFact
+
+
 class RiskFact(Fact):
     """Threats and threshold, initial risk, and residual risk."""
 
@@ -422,3 +456,4 @@ class RiskFact(Fact):
     uncertainty: UncertaintyFact | None = Field(
         default=None, description="None where no term of the recipient is uncertain."
     )
+    sample: SampleFact | None = Field(default=None, description="None where the file is no sample.")

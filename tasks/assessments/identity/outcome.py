@@ -173,7 +173,7 @@ def division_fact(table: CountIndex, played: Generalization, cell_weights: str) 
     bound = None if made.upper_bound is None else made.upper_bound / weight
     payoff = made.payoff / weight
     below = 0.0 if made.exact or bound is None else max(bound - payoff, 0.0)
-    return DivisionFact(payoff=payoff, bound=bound, exact=made.exact, gap=below)
+    return DivisionFact(payoff=payoff, bound=bound, exact=made.exact, gap=below, bound_by=made.bound_by)
 
 
 def coalition_fact(

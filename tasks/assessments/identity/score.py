@@ -42,7 +42,7 @@ from tasks.generalization.transparency import cell_numbers
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
-from tasks.request.model import Measure, Method, Policy, Recipient, ReleaseRequest, Role, SafeHarborRule
+from tasks.request.model import Attribute, Measure, Method, Policy, Recipient, ReleaseRequest, Role, SafeHarborRule
 
 THREATS = (
     "Prosecutor: knows that the target is in the file.",
@@ -314,15 +314,15 @@ def _fields(
     for name, attribute in request.attributes.items():
         details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
         crossing = name in axis_of and not table.hierarchies[axis_of[name]].is_tree
-        treatment = _treatment(attribute.role, played, masked_by.get(name), crossing=crossing)
+        treatment = _treatment(attribute, played, masked_by.get(name), crossing=crossing)
         fields.append(FieldFact.of(name, attribute, distinct_values[name], treatment, **details))
     return tuple(fields)
 
 
-def _treatment(role: Role, played: Generalization, masked_by: str | None, *, crossing: bool) -> str:
-    if role.withheld:
-        return role.treatment
-    if role is Role.QUASI:
+def _treatment(attribute: Attribute, played: Generalization, masked_by: str | None, *, crossing: bool) -> str:
+    if attribute.treatment:
+        return attribute.treatment
+    if attribute.role is Role.QUASI:
         after = ", then k-anonymity" if played.k_anonymity and played.method is not Method.K_ANONYMITY else ""
         return f"generalized ({played.method.value}{after}{', along levels that cross' if crossing else ''})"
     if masked_by:

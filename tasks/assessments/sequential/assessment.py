@@ -195,6 +195,8 @@ def _needed(profile: AdversaryProfile, term: Term, groups: Groups) -> float | No
     sizes, records = groups.candidates[found], groups.records[found]
     if len(sizes) == 0:
         return 0.0
+    if term is Term.ACCESS_COST and groups.from_below:
+        return None if attack_on(profile, groups).worth.any() else 0.0
     if term is Term.ACCESS_COST:
         profile = within_reach(profile, groups)
         known = attack_on(profile, groups).worth
@@ -240,13 +242,15 @@ def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> Beli
 def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
     """Whether access pays for the whole file, to one who knows the groups or to one who only believes them binomial."""
     known = attack_on(profile, groups).worth
-    if pays_together(profile, known, groups.records):
-        return True
+    if groups.from_below or pays_together(profile, known, groups.records):
+        return True  # the file may be worth more to who does not know how many people each group has
     threshold = profile.access_cost / (profile.discount * WORTHWHILE)
     return pays_together(profile, believed_worth(profile, groups, threshold))
 
 
 def _unknown(profile: AdversaryProfile, groups: Groups) -> Floats:
+    if groups.from_below:
+        return judged_risks(profile, groups)
     if profile.resources:
         _, merged = alike(within_reach(profile, groups))
         believed = expected_linked_values(merged, groups.densities, groups.external_size)

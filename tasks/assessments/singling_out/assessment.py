@@ -27,7 +27,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.microdata.coded import Prepared, coded_rows, knowable_columns, presumed_columns
 from tasks.microdata.hierarchy import Codes
-from tasks.request.model import Measure, ReleaseRequest
+from tasks.request.model import Measure, PopulationBasis, ReleaseRequest
 
 _SETS_SHOWN = 5
 
@@ -127,8 +127,15 @@ def _classes(codes: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def sampling_fraction(request: ReleaseRequest, released: int, collected: int, people: int) -> float:
-    """Released records as a share of the people they are a sample of; from the policy, else the population table."""
-    stated = request.policy.singling_out.sampling_fraction
+    """Released records as a share of the people they are a sample of.
+
+    From the policy, or the size of the population that the request states, else the population table. Where the file is
+    the population, whoever is unique in the copy is taken to be unique.
+    """
+    stated, basis = request.policy.singling_out.sampling_fraction, request.population.basis
+    if basis is PopulationBasis.FILE:
+        return 1.0
+    people = request.population.people(collected) or people
     return min(1.0, released / people) if stated is None else stated * (released / collected)
 
 

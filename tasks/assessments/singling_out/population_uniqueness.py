@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, root
 from scipy.special import digamma, expit, gammaln
-from scipy.stats import hypergeom
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -99,9 +98,17 @@ def zayatz_share(given: ClassSizes) -> float:
     Zayatz 1991: P(F = 1 | f = 1) = p₁·P(f = 1 | F = 1) / Σ_j p_j·P(f = 1 | F = j), with p_j the share of the sample's
     classes of size j and f hypergeometric given F; this share of the sample's uniques is unique in the population.
     """
-    drawn = hypergeom.pmf(1, given.people, given.sizes, given.records) * given.classes
+    drawn = _drawn_once(given) * given.classes
     single = drawn[given.sizes == 1].sum()
     return float(given.of_size(1) * single / drawn.sum() / given.records) if single else 0.0
+
+
+def _drawn_once(given: ClassSizes) -> Floats:
+    """P(f = 1 | F = j) for every size j, shape (n_sizes,): j·n/N·Π (N − n − i)/(N − 1 − i) over i from 0 to j − 2."""
+    before = np.arange(given.sizes.max(initial=1) - 1)
+    others_left = np.cumprod(np.maximum(given.people - given.records - before, 0) / (given.people - 1 - before))
+    found: Floats = given.sizes * (given.records / given.people) * np.append(1.0, others_left)[given.sizes - 1]
+    return found
 
 
 def pitman_share(given: ClassSizes) -> float | None:

@@ -4,12 +4,13 @@ import numpy as np
 
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.exact import Rule
-from tasks.generalization.facts import DivisionOutcome
+from tasks.generalization.facts import BoundBy, DivisionOutcome
 from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.find import find
+from tasks.generalization.remainder.prices import priced_bound
 from tasks.generalization.remainder.problem import UNPLACED, remainder_problem
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import leaf_keys
@@ -31,8 +32,12 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
         chosen[place < 0] = np.where(held == UNPLACED, classes.top, held)
         return classes.lattice.nodes[chosen]
 
-    payoff, most = (problem.payoffs.benefit * worth for worth in (classes.worth(node), found.bound))
-    return Recoding(levels, division=DivisionOutcome(payoff=payoff, upper_bound=most, exact=False))
+    bounds, priced = {BoundBy.BEST_CELLS: found.bound}, priced_bound(classes, node)
+    if priced is not None:
+        bounds[BoundBy.PRICES] = priced
+    by = min(bounds, key=bounds.__getitem__)
+    payoff, most = (problem.payoffs.benefit * worth for worth in (classes.worth(node), bounds[by]))
+    return Recoding(levels, division=DivisionOutcome(payoff=payoff, upper_bound=most, exact=False, bound_by=by))
 
 
 NO_ATTACK_REMAINDER = GeneralizationMethod(

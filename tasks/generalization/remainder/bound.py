@@ -2,11 +2,14 @@
 
 The cells that hold enough people are gone through from the most general one, an attribute at a time; a cell is left
 where none of its people could gain any more. Where even these are too many, the loss is bounded in some attributes at a
-time, all others withheld, and the bounds add up.
+time, all others withheld, and the bounds add up. ``prices`` has a lower bound, where it is not too much work.
 """
 
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +20,8 @@ from tasks.microdata.hierarchy import Codes
 _WORK = 200_000_000
 """Rows times strategies that are gone through at most before the attributes are parted."""
 _GAIN = 1e-12
+_SPARSE = 8
+"""Places a row up to which finer cells are counted without being numbered anew."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,18 @@ class BestCells:
     """Strategies of the best cells; of attributes bounded apart from others, with those withheld."""
 
 
+class Cells(NamedTuple):
+    """The cells of one strategy that hold enough people."""
+
+    strategy: int
+    rows: Ints
+    """Rows in these cells."""
+    cell: Ints
+    """Cell of each of these rows, numbered from 0 without gaps."""
+    lost: Floats
+    """What each of these rows loses in the attributes gone through."""
+
+
 def best_cells(problem: RemainderProblem, node: Ints) -> BestCells:
     """Best cells; ``node`` has strategies of classes that are known, which saves work but changes nothing."""
     return _best(problem, np.where(node == UNPLACED, problem.top, node), problem.priced)
@@ -36,51 +53,63 @@ def best_cells(problem: RemainderProblem, node: Ints) -> BestCells:
 
 def strategies_of_cells(problem: RemainderProblem, most: int) -> Ints | None:
     """Strategies at which some cell has enough people; None where finding them takes more rows times strategies."""
-    search = _CellSearch(problem, problem.priced, most, np.full(len(problem.codes), np.inf), improving=False)
-    return np.unique([problem.top, *search.strategies]) if search.through() else None
+    search = CellSearch(problem, problem.priced, most)
+    found = np.unique([problem.top, *(cells.strategy for cells in search.cells())])
+    return found if search.through else None
 
 
 def _best(problem: RemainderProblem, node: Ints, axes: list[int]) -> BestCells:
     limit, levels = _WORK if len(axes) > 1 else sys.maxsize, problem.lattice.nodes[node]
     known = sum((problem.lost_by(np.arange(len(node)), axis, levels[:, axis]) for axis in axes), np.zeros(len(node)))
-    search = _CellSearch(problem, axes, limit, known)
-    if search.through():
-        return BestCells(search.lost, np.unique(np.array(search.strategies, dtype=np.int64)))
+    search, strategies = CellSearch(problem, axes, limit, known), []
+    for cells in search.cells():
+        less = cells.lost < known[cells.rows] - _GAIN
+        if less.any():
+            known[cells.rows[less]] = cells.lost[less]
+            strategies.append(cells.strategy)
+    if search.through:
+        return BestCells(known, np.unique(np.array(strategies, dtype=np.int64)))
     parts = [_best(problem, node, part) for part in (axes[::2], axes[1::2])]
     return BestCells(parts[0].lost + parts[1].lost, np.union1d(parts[0].strategies, parts[1].strategies))
 
 
 @dataclass
-class _CellSearch:
+class CellSearch:
+    """All cells with enough people, from the most general strategy on, in some attributes, the others withheld."""
+
     problem: RemainderProblem
     axes: list[int]
     limit: int
-    lost: Floats
-    """Least loss of each row so far, in these attributes."""
-    improving: bool = True
-    """Only to cells and strategies where somebody gains, or to all."""
-    strategies: list[int] = field(default_factory=list)
+    """Rows times strategies after which the search ends."""
+    known: Floats | None = None
+    """What each row loses as far as is known; cells in which nobody can lose less are left out, if given."""
     work: int = 0
+    """Rows times strategies so far."""
 
+    @property
     def through(self) -> bool:
-        """Go through all cells; False where they are too many."""
-        everybody = np.arange(len(self.lost))
-        nowhere = np.zeros(len(everybody), dtype=np.int64)
-        self._refine(self.problem.lattice.nodes[self.problem.top], 0, everybody, nowhere, np.zeros(len(everybody)))
+        """Whether no cell was left out for the limit's sake."""
         return self.work <= self.limit
 
-    def _refine(self, levels: Codes, place: int, rows: Ints, cell: Ints, fixed: Floats) -> None:
-        """Go through the cells that are finer in an attribute from a place on, ``fixed`` being lost in those before."""
+    def cells(self) -> Iterator[Cells]:
+        """Cells by strategy, the most general one apart, which has everybody in one cell."""
+        rows = np.arange(len(self.problem.codes))
+        everybody = Cells(self.problem.top, rows, np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows)))
+        yield from self._finer(self.problem.lattice.nodes[self.problem.top], 0, everybody)
+
+    def _finer(self, levels: Codes, place: int, inside: Cells) -> Iterator[Cells]:
+        """Cells that are finer in an attribute from a place on; ``inside.lost`` is what is lost in those before."""
+        fixed = inside.lost
         for later in range(place, len(self.axes)):
             axis = self.axes[later]
             for level in self._below(axis, int(levels[axis])):
                 finer = levels.copy()
                 finer[axis] = level
-                inside = self._inside(rows, cell, fixed, axis, level)
-                if len(inside[0]) and self.work <= self.limit:
-                    self._note(finer, inside[0], inside[2], later)
-                    self._refine(finer, later, *inside)
-            fixed = fixed + self.problem.lost_by(rows, axis, levels[axis])
+                part = self._part(finer, axis, inside._replace(lost=fixed))
+                if len(part.rows) and self.through:
+                    yield part._replace(lost=self._lost(part, finer, later))
+                    yield from self._finer(finer, later, part)
+            fixed = fixed + self._of(inside.rows, axis, int(levels[axis]))
 
     def _below(self, axis: int, level: int) -> range:
         """Levels next to be tried: the one below, or any below the uppermost where levels cross."""
@@ -89,30 +118,41 @@ class _CellSearch:
             return range(max(level - 1, 0), level)
         return range(level if level == tree.n_levels - 1 else 0)
 
-    def _inside(self, rows: Ints, cell: Ints, fixed: Floats, axis: int, level: int) -> tuple[Ints, Ints, Floats]:
-        """Rows in finer cells of enough people, of cells where somebody could gain; the cells and the loss so far."""
-        cells, tree = int(cell.max()) + 1, self.problem.hierarchies[axis]
-        if self.improving:
-            most = np.zeros(cells)
-            np.maximum.at(most, cell, self.lost[rows] - fixed)
-            able = (most > _GAIN)[cell]
-            rows, cell, fixed = rows[able], cell[able], fixed[able]
+    def _part(self, levels: Codes, axis: int, inside: Cells) -> Cells:
+        """Finer cells of enough people, of cells in which somebody could lose less."""
+        _, rows, cell, fixed = inside
+        number, tree, level = int(cell.max()) + 1, self.problem.hierarchies[axis], int(levels[axis])
+        if self.known is not None:
+            able = np.zeros(number, dtype=np.bool_)
+            able[cell[self.known[rows] - fixed > _GAIN]] = True
+            if not able.all():
+                held = able[cell]
+                rows, cell, fixed = rows[held], cell[held], fixed[held]
         many = len(tree.labels[level])
-        part, parts = compact(cell * many + tree.groups[self.problem.codes[rows, axis], level], cells * many)
+        part, parts = cell * many + tree.groups[:, level][self._columns[axis][rows]], number * many
+        if parts > _SPARSE * len(rows):
+            part, parts = compact(part, parts)
         self.work += len(rows)
         if self.problem.records is not None:
-            filed = self.problem.filed(np.bincount(part, self.problem.records[rows], parts))
-            able = filed[part] | (self.problem.records[rows] == 0)
-            rows, part, fixed = rows[able], part[able], fixed[able]
+            records = self.problem.records[rows]
+            held = self.problem.filed(np.bincount(part, records, parts))[part] | (records == 0)
+            rows, part, fixed = rows[held], part[held], fixed[held]
         enough = np.bincount(part, self.problem.counts[rows], parts) >= self.problem.least
         held = enough[part]
-        return rows[held], (np.cumsum(enough) - 1)[part[held]], fixed[held]
+        strategy = int(self.problem.lattice.number(levels[None])[0])
+        return Cells(strategy, rows[held], (np.cumsum(enough) - 1)[part[held]], fixed[held])
 
-    def _note(self, levels: Codes, rows: Ints, fixed: Floats, place: int) -> None:
-        total = fixed.copy()
+    def _lost(self, part: Cells, levels: Codes, place: int) -> Floats:
+        total = part.lost
         for axis in self.axes[place:]:
-            total += self.problem.lost_by(rows, axis, levels[axis])
-        less = total < self.lost[rows] - _GAIN
-        self.lost[rows[less]] = total[less]
-        if less.any() or not self.improving:
-            self.strategies.append(int(self.problem.lattice.number(levels[None])[0]))
+            total = total + self._of(part.rows, axis, int(levels[axis]))
+        return total
+
+    def _of(self, rows: Ints, axis: int, level: int) -> Floats:
+        lost: Floats = self.problem.lost[axis][:, level][self._columns[axis][rows]]
+        return lost if self.problem.factors is None else lost * self.problem.factors[rows, axis]
+
+    @cached_property
+    def _columns(self) -> Codes:
+        """Leaf codes of each row, an attribute after the other."""
+        return np.ascontiguousarray(self.problem.codes.T)

@@ -1,4 +1,7 @@
-"""Classes by the best of some passes: the first by the value of cells, the later ones by what the earlier ones gave."""
+"""Classes by the best of some passes: the first by the value of cells, the later ones by what the earlier ones gave.
+
+The best pass is improved by moves between its classes where that is little work.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,6 +25,8 @@ _MOST_PAIRS = 2**24
 _WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**26, 2**27, 5000
 """Work of all passes at prices, and of a single one: rows, and this many more for each strategy, times strategies."""
 _MOST_PASSES = 12
+_MOST_IMPROVED = 2**23
+"""Rows times strategies up to which the best classes are gone through once more."""
 _UNBIASED = 3
 """Passes in the plain order of values; later ones add a share of each attribute's mean loss."""
 _SPREAD = 0.1
@@ -60,7 +65,18 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
             made = released(problem, order, start)
         found.append(_finished(problem, made, left_out))
         prices = (prices + problem.kept_by_row(found[-1])) / 2
-    return Found(max(found, key=problem.worth), float(problem.counts @ (1.0 - best.lost)))
+    node = _improved(problem, max(found, key=problem.worth), left_out)
+    return Found(node, float(problem.counts @ (1.0 - best.lost)))
+
+
+def _improved(problem: RemainderProblem, node: Ints, left_out: float) -> Ints:
+    """Once more over the cells of the strategies used: people move, or make a class, where that pays."""
+    strategies = np.union1d(node[node != UNPLACED], [problem.top])
+    if problem.admissible is not None or len(problem.codes) * len(strategies) > _MOST_IMPROVED:
+        return node
+    order = orders_of(problem, strategies)(np.zeros(len(problem.lost)))
+    moved = released_at_prices(problem, order, problem.kept_by_row(node), node)
+    return max(node, _finished(problem, moved, left_out), key=problem.worth)
 
 
 def _finished(problem: RemainderProblem, node: Ints, left_out: float) -> Ints:

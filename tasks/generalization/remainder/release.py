@@ -42,7 +42,7 @@ def released_at_prices(problem: RemainderProblem, order: CellOrder, prices: Floa
         spare = state.spare(strategy, rows, worth)
         if start is None:  # a class grows no more once it is made, and never spares whom it cannot spare now
             done[rows[~spare]] = True
-        state.fill(strategy, rows[spare], prices)
+        state.fill(strategy, rows[spare], prices, worth)
     return state.node
 
 
@@ -81,11 +81,12 @@ class _ClassesMade:
         able &= self.kept[rows] < worth + _NEAR + _GAIN
         return np.asarray(able | (self.node[rows] == strategy))
 
-    def fill(self, strategy: int, rows: Ints, prices: Floats) -> None:
-        """Make cells with people left classes, or enlarge those that are.
+    def fill(self, strategy: int, rows: Ints, prices: Floats, worth: float) -> None:
+        """Make cells classes, or enlarge those that are, where people are left or would keep more.
 
         Whoever is left in a cell that can be a class joins it; people of other classes do where they gain, or where the
-        cell needs them and gains more by it, at these prices of the people left, than they lose.
+        cell needs them and gains more by it, at these prices of the people left, than they lose. ``worth`` is the share
+        that the people of the cells would keep, nearly; where it is infinite, only people who are left make a class.
         """
         counts, node = self.problem.counts, self.node[rows]
         cell, many = self.problem.cells(rows, strategy)
@@ -93,16 +94,18 @@ class _ClassesMade:
         there[cell[own]] = self.owner[rows[own]]
         need = np.where(there > 0, 0.0, float(self.problem.least))
         left = node == UNPLACED
-        possible = (np.bincount(cell, counts[rows], many) >= need) & (np.bincount(cell, left, many) > 0)
+        wanting = left | (self.kept[rows] < worth) if np.isfinite(worth) else left
+        possible = (np.bincount(cell, counts[rows], many) >= need) & (np.bincount(cell, wanting, many) > 0)
         some = np.flatnonzero(possible[cell] & ~own)
         if len(some) == 0:
             return
         rows, cell, left = rows[some], cell[some], left[some]
         weights = counts[rows]
         loss = np.where(left, prices[rows], self.kept[rows]) - self.problem.kept(self.problem.codes[rows], strategy)
-        gain = -np.bincount(cell[left], (weights * loss)[left], many)
-        need -= np.bincount(cell[left], weights[left], many)
-        others = np.flatnonzero(~left & ((loss < 0) | ((need > 0)[cell] & (weights * loss < gain[cell]))))
+        gain = 0.0 - np.bincount(cell[left], (weights * loss)[left], many)
+        need = need - np.bincount(cell[left], weights[left], many)
+        most = gain + np.bincount(cell[~left], np.maximum(-weights * loss, 0.0)[~left], many)
+        others = np.flatnonzero(~left & ((loss < -_GAIN) | ((need > 0)[cell] & (weights * loss < most[cell]))))
         others = others[self._spared(rows[others], loss[others])]
         others = others[_cheapest(cell[others], loss[others], weights[others], need)]
         gain -= np.bincount(cell[others], (weights * loss)[others], many)

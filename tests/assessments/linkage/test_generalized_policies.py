@@ -60,6 +60,20 @@ def test_who_knows_the_rule_knows_the_cells_of_the_population(world: World, meth
     np.testing.assert_array_equal(cells[place[place >= 0]], played.cells[place >= 0])
 
 
+@settings(deadline=None, max_examples=examples(40))
+@given(world=worlds())
+def test_whoever_knows_the_rule_of_remainder_classes_links_one_record_of_each(world: World) -> None:
+    """A prosecutor's file: each person of it points to all its records of their class and to no others."""
+    table, played = played_world(world, Method.NO_ATTACK_REMAINDER, "population")
+    records: dict[tuple[int, ...], int] = {}
+    for cell, count in zip(map(tuple, played.cells.tolist()), table.data.counts.tolist(), strict=True):
+        records[cell] = records.get(cell, 0) + count
+    found = whole_linkage(table, played).own_cell
+    assert found.expected_correct == pytest.approx(len(records))
+    assert found.single_candidates == found.certain_matches == sum(count == 1 for count in records.values())
+    assert found.n == sum(records.values())
+
+
 @pytest.mark.parametrize("method", WHOLE_CELLS)
 def test_adult_under_policies_of_whole_cells_has_no_gap(method: Method) -> None:
     found = whole_linkage(adult.table(), adult.played(method))

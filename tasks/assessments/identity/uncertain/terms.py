@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 import numpy as np
-from scipy import stats
+import scipy
 from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
@@ -31,14 +31,14 @@ def quantiles(term: UncertainTerm, probabilities: Floats) -> Floats:
         place = np.searchsorted(reached / reached[-1], probabilities, side="left")
         return np.asarray(term.values, dtype=np.float64)[order][np.minimum(place, len(order) - 1)]
     if term.mode is not None:
-        found = stats.triang.ppf(probabilities, (term.mode - low) / (high - low), low, high - low)
+        found = scipy.stats.triang.ppf(probabilities, (term.mode - low) / (high - low), low, high - low)
     elif term.mean is not None and term.deviation is not None:
         ends = ((end - term.mean) / term.deviation for end in (low, high))
-        found = stats.truncnorm.ppf(probabilities, *ends, term.mean, term.deviation)
+        found = scipy.stats.truncnorm.ppf(probabilities, *ends, term.mean, term.deviation)
     elif term.kind == "log-uniform":
-        found = stats.loguniform.ppf(probabilities, low, high)
+        found = scipy.stats.loguniform.ppf(probabilities, low, high)
     else:
-        found = stats.uniform.ppf(probabilities, low, high - low)
+        found = scipy.stats.uniform.ppf(probabilities, low, high - low)
     return np.clip(np.asarray(found, dtype=np.float64), low, high)
 
 

@@ -8,8 +8,8 @@ its distribution.
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from tasks.assessments.identity.facts import (
     ChanceFact,
@@ -96,7 +96,7 @@ def _estimates(one: Floats, other: Floats, crossed: Floats) -> Floats:
         "f_B": np.repeat(other, 2, axis=0),
         "f_AB": np.repeat(crossed, 2, axis=1),
     }
-    found = stats.sobol_indices(func=twice, n=one.shape[1])
+    found = scipy.stats.sobol_indices(func=twice, n=one.shape[1])
     return np.stack([np.reshape(found.first_order, (2, -1))[0], np.reshape(found.total_order, (2, -1))[0]])
 
 
@@ -178,7 +178,7 @@ def estimated(release: UncertainRelease, draws: int, fewer: int, rng: np.random.
     """
     if not release.drawn:
         return chance(release.outcomes([{}]).approved)
-    points = stats.qmc.Sobol(len(release.drawn), rng=rng).random(fewer)
+    points = scipy.stats.qmc.Sobol(len(release.drawn), rng=rng).random(fewer)
     share = release.outcomes(release.sets(points)).approved.mean()
     return chance(np.arange(draws) < round(float(share) * draws))
 
@@ -188,7 +188,7 @@ def chance(happened: NDArray[np.bool_]) -> ChanceFact:
     count, draws = int(happened.sum()), len(happened)
     if draws == 1:
         return ChanceFact(count=count, draws=draws, value=count, low=count, high=count)
-    interval = stats.binomtest(count, draws).proportion_ci(CONFIDENCE, method="exact")
+    interval = scipy.stats.binomtest(count, draws).proportion_ci(CONFIDENCE, method="exact")
     return ChanceFact(count=count, draws=draws, value=count / draws, low=float(interval.low), high=float(interval.high))
 
 

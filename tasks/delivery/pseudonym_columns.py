@@ -1,0 +1,81 @@
+"""The columns of pseudonyms of one copy, decoys included, and their crosswalk.
+
+A decoy has a number of its own in the sealed manifest where a record has its identifier, and a pseudonym that is made
+of it in the same way.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tasks.candidate.candidate import Candidate
+from tasks.core.errors import StageFailed
+from tasks.core.seed import derive_seed
+from tasks.decoys.vault import Vault
+from tasks.pseudonyms.crosswalk import Crosswalk
+from tasks.pseudonyms.pseudonyms import Pseudonyms, PseudonymScope, pseudonyms_of
+
+Decoys = Sequence[Mapping[str, str | None]]
+
+
+def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymScope) -> dict[str, Pseudonyms]:
+    """Pseudonym of each identifier of the released records and of the decoys, by column; none without such columns.
+
+    StageFailed names a column with missing identifiers, or one whose identifiers cannot have its pseudonyms.
+    """
+    names = candidate.request.pseudonyms
+    if not names:
+        return {}
+    frame, rows = candidate.rows_as_text, np.flatnonzero(candidate.released[candidate.prepared.tuple_of_row])
+    values: dict[str, set[str]] = {}
+    for name in names:
+        own = pd.unique(frame[name].array.take(rows))
+        of_decoys = [decoy.get(name) for decoy in decoys]
+        values[name] = {str(value) for value in own if not pd.isna(value)}
+        if (
+            pd.isna(own).any()
+            or None in of_decoys
+            or len(values[name].union(of_decoys)) < len(values[name]) + len(decoys)
+        ):
+            raise StageFailed(
+                "a column cannot have pseudonyms",
+                where=f"column {name}",
+                expected="an identifier in every record, and different ones of decoys",
+                got="missing or equal ones",
+                fix="complete the column, or withhold it (role: direct identifier); of a release that continues a "
+                "version without pseudonyms it has to be withheld",
+            )
+        values[name].update(str(value) for value in of_decoys)
+    return pseudonyms_of(candidate.request, scope, values)
+
+
+def pseudonym_column(
+    identifiers: pd.Series, rows: NDArray[np.intp], of_decoys: Sequence[str | None], pseudonyms: Pseudonyms
+) -> pa.Array:
+    """Pseudonyms by row of a copy; `rows` have the position in the microdata, −1 for the decoys, which are in order."""
+    whole = np.empty(len(rows), dtype=object)
+    real = rows >= 0
+    whole[real] = identifiers.to_numpy(dtype=object)[rows[real]]
+    whole[~real] = list(of_decoys)
+    codes, distinct = pd.factorize(whole)
+    return pa.array([pseudonyms[value] for value in distinct], type=pa.large_string()).take(pa.array(codes))
+
+
+def keep_crosswalk(pseudonyms: Mapping[str, Pseudonyms], decoys: Decoys, scope: PseudonymScope) -> str | None:
+    """Seal the crosswalk of a copy in the workspace's vault; returns its commitment, None without pseudonyms.
+
+    The nonce follows from the workspace's key, so that a stage that is repeated commits to the same.
+    """
+    if not pseudonyms:
+        return None
+    columns = {
+        name: {pseudonym: None if value in of_decoys else value for value, pseudonym in sorted(made.items())}
+        for name, made in pseudonyms.items()
+        for of_decoys in ({decoy[name] for decoy in decoys},)
+    }
+    nonce = derive_seed(scope.key_file, scope.release_id, f"crosswalk {scope.recipient}")
+    crosswalk = Crosswalk(scope.release_id, scope.recipient, columns)
+    return Vault.beside(scope.key_file).write_crosswalk(crosswalk, nonce)

@@ -1,0 +1,1 @@
+"""Keyed pseudonyms in place of identifiers, and the crosswalk between the two."""
