@@ -77,7 +77,7 @@ def count(request: Path) -> dict[str, Any]:
     from tasks.generalization.setting import game_table, payoffs_of, weights_of
     from tasks.microdata.coded import Prepared
     from tasks.microdata.counting import Counting
-    from tasks.microdata.parts import pieces
+    from tasks.microdata.parts import pieces, read_piece
     from tasks.microdata.prepared import read_people
     from tasks.request.load import load_request
     from tests.reference.counted_tuples import count_tuples
@@ -85,7 +85,7 @@ def count(request: Path) -> dict[str, Any]:
     watch, loaded = Stopwatch(), load_request(request)
     asked, path = loaded.request, loaded.resolve(loaded.request.dataset.path, "dataset.path")
     with _folder(request) as folder:
-        domain = read_people(loaded)
+        domain = read_people(loaded, lambda name: read_piece(path, (0,), [name], ())[name])
         population = domain.population
         watch.lap("population read and coded")
         cut = pieces(path, asked)

@@ -4,6 +4,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from tasks.core.errors import DataError, PopulationError
 from tasks.generalization.count_index import matching_people
 from tasks.generalization.setting import count_index
+from tasks.microdata.counting import Counting
 from tasks.microdata.cube import cells_at
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tasks.microdata.part_table import APART, PartTable, with_values_apart
+from tasks.microdata.prepared import prepare_file
 from tasks.microdata.tuples import Tuples, distinct_tuples
 from tests.support.tiny import DATA, WHOLE_CELLS, changed, tiny_prepared, tiny_request
 
@@ -118,3 +121,20 @@ def test_a_record_with_the_value_apart_is_refused(tmp_path: Path) -> None:
     loaded = tiny_request(tmp_path, *LACKING, population=SEXLESS, data=data)
     with pytest.raises(DataError, match="what the population table lacks"):
         tiny_prepared(loaded)
+
+
+def test_a_file_that_is_its_own_population_is_coded_alike_in_every_form(tmp_path: Path) -> None:
+    """Codes by prefixes have the file's values for a domain, whether it is read as a whole or piece by piece."""
+    prefixes = changed("attributes", "zip", "hierarchy", to={"prefixes": {"keep": [3]}})
+    itself = changed("population", to={"self": True, "source": "made up"})
+    known = changed("policy", "presence", to="known")
+    whole = tiny_prepared(tiny_request(tmp_path, prefixes, itself, known))
+    assert whole.hierarchies["zip"].labels[0] == ("37010", "37011", "37201")
+    assert whole.population.counts.tolist() == whole.data.counts.tolist()
+    assert whole.covered.all()
+    pd.read_csv(tmp_path / "data.csv", dtype=str).to_parquet(tmp_path / "data.parquet", row_group_size=2)
+    stored = changed("dataset", "path", to="data.parquet")
+    loaded = tiny_request(tmp_path, prefixes, itself, known, stored)
+    pieced = prepare_file(loaded, tmp_path / "data.parquet", Counting(tmp_path / "scratch"))
+    assert pieced.population.keys.tolist() == whole.population.keys.tolist()
+    assert pieced.tuple_of_record.tolist() == whole.tuple_of_record.tolist()
