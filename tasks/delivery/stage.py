@@ -33,10 +33,7 @@ _HIERARCHIES = (
 )
 HIERARCHIES = "hierarchies"
 """Folder of the hierarchies, in a delivery and beside the evidence."""
-_ROWS = (
-    "a person can have several rows, and the file does not say which rows are of one person; a column of the person "
-    "has the same value in all of them"
-)
+_ROWS = "a person can have several rows, {}; a column of the person has the same value in all of them"
 _ENCRYPTED = "; encrypted in the age format, and in clear once it is decrypted"
 
 
@@ -168,7 +165,7 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery:
         "file": delivery.file,
         "hierarchies": _HIERARCHIES,
         "format": _FORMATS[DeliveryFormat(delivery.format)] + (_ENCRYPTED if delivery.encrypted_to else ""),
-        **({} if request.dataset.person is None else {"rows": _ROWS}),
+        **_rows(request, is_csv=is_csv),
         "columns": [
             {
                 "name": marked(name) if is_csv else name,
@@ -181,6 +178,17 @@ def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery:
             for name in request.delivered
         ],
     }
+
+
+def _rows(request: ReleaseRequest, *, is_csv: bool) -> dict[str, str]:
+    """How rows and people hang together, where a person can have several rows."""
+    person = request.dataset.person
+    if person is None:
+        return {}
+    told = "and the file does not say which rows are of one person"
+    if person in request.pseudonyms:
+        told = f"which have the same {marked(person) if is_csv else person}"
+    return {"rows": _ROWS.format(told)}
 
 
 def _listed(request: ReleaseRequest, name: str) -> dict[str, str]:

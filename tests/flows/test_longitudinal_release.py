@@ -445,3 +445,17 @@ def test_a_person_is_shown_to_the_steward_by_the_first_row(made: tuple[World, Ou
     assert risky
     assert {one["row"] for one in risky} <= set(first.values())
     assert releasegate("assess", "game", request, "--record", str(len(rows) + 1)).code == 2
+
+
+def test_a_pseudonym_of_the_person_joins_the_rows(tmp_path: Path, engine: Any) -> None:
+    """One pseudonym a person, the same in all rows of the person; without one, the file does not say whose rows are."""
+    world = make_visits(tmp_path / "world", attributes={"patient": {"role": "pseudonym"}})
+    outcome = world.run(engine)
+    assert outcome.records[0].decision is Verdict.APPROVED, outcome.records[0].reasons
+    rows = delivered(outcome)
+    known = Counter(Counter(row["patient"] for row in visit_rows()).values())
+    assert Counter(Counter(rows["patient"]).values()) == known
+    assert rows.groupby("patient")[["age", "sex", "zip", "blood"]].nunique().max().max() == 1
+    dictionary = json.loads((outcome.bundle / "delivery" / "university" / "dictionary.json").read_text())
+    assert "which have the same patient" in dictionary["rows"]
+    assert files_holding(world.workspace.root, ID_MARK) == []
