@@ -62,6 +62,8 @@ class CountIndex:
     """Requirements of k-anonymity on every method's classes; None where the policy demands none."""
     budget: BudgetPolicy | None = None
     """Limits of the whole file, which the per-record methods and the partitions keep; None where there are none."""
+    brief: bool = False
+    """Whether searches are short and prove no bound, for figures beside those of a decision."""
     outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
     """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
@@ -106,6 +108,10 @@ class CountIndex:
     def within(self, budget: BudgetPolicy | None) -> "CountIndex":
         """The same table within another budget, with the cubes that were counted already."""
         return self._other(budget=budget, outcomes={}, made={})
+
+    def briefly(self) -> "CountIndex":
+        """The same table with short searches, with the cubes that were counted already."""
+        return self._other(brief=True, outcomes={}, made={})
 
     def _other(self, **changes: Any) -> "CountIndex":
         other = replace(self, **changes)

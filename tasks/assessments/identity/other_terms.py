@@ -129,11 +129,11 @@ def frontier(
     free = depends == "none" or (depends == "loss" and table.demands is None and table.budget is None)
     steps = FINE if free and not METHODS[rule.method].remainders else COARSE
     games: dict[tuple[float, float], Generalization | None] = {} if made is None else {(1.0, 1.0): made}
-    points = []
+    points, others = [], table.briefly()
     for benefit, loss in product(steps, steps):
         key = (benefit if depends == "all" else 1.0, 1.0 if depends == "none" else loss)
         if key not in games:
-            games[key] = rule.apply(table, game.scaled(*key))
+            games[key] = rule.apply(others, game.scaled(*key))
         means, at = rule.means(table, games[key], own.scaled(benefit, loss)), stakes.scaled(benefit, loss)
         points.append(
             FrontierPoint(
@@ -176,12 +176,13 @@ def penalties_fact(
 def penalty_map(table: CountIndex, rule: FileRule, follower: SequentialFollower, grid: PenaltyGrid) -> PenaltiesFact:
     """Apply a rule at every pair of penalty and other term, which replace the follower's own; errors as above."""
     games: dict[Hashable, Generalization | None] = {}
+    others = table.briefly()
     varied = Term.DETECTION if grid.term == Term.DETECTION else Trait(grid.term)
 
     def point(penalty: float, value: float, adversary: SequentialFollower) -> PenaltyPoint:
         key = _game(adversary, rule.method)
         if key not in games:
-            games[key] = rule.apply(table, adversary)
+            games[key] = rule.apply(others, adversary)
         means = rule.means(table, games[key], adversary)
         names = [field.name for field in fields(FileMeans)]
         figures = {name: None if means is None else six_digits(getattr(means, name)) for name in names}

@@ -9,7 +9,7 @@ from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
-from tasks.generalization.remainder.find import find
+from tasks.generalization.remainder.find import find, find_briefly
 from tasks.generalization.remainder.prices import priced_bound
 from tasks.generalization.remainder.problem import UNPLACED, remainder_problem
 from tasks.microdata.hierarchy import Codes
@@ -19,8 +19,8 @@ from tasks.request.model import Method
 
 def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
     classes, population = remainder_problem(problem, table.population), table.population
-    found = find(classes, left_out=0)
-    node = found.node
+    found = None if table.brief else find(classes, left_out=0)
+    node = find_briefly(classes) if found is None else found.node
     if divisible(table):
         whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)
         node = max(node, classes.lattice.number(whole).astype(np.int64), key=classes.worth)
@@ -32,6 +32,8 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
         chosen[place < 0] = np.where(held == UNPLACED, classes.top, held)
         return classes.lattice.nodes[chosen]
 
+    if found is None:
+        return Recoding(levels)
     bounds, priced = {BoundBy.BEST_CELLS: found.bound}, priced_bound(classes, node)
     if priced is not None:
         bounds[BoundBy.PRICES] = priced
