@@ -17,7 +17,7 @@ from tasks.generalization.kanonymity.classes import Bools, Floats, Ints
 from tasks.generalization.remainder.bound import Cells, CellSearch
 from tasks.generalization.remainder.problem import RemainderProblem
 
-_MOST_ROWS = 2**16
+MOST_ROWS = 2**16
 """Rows of a problem; with more, finding out that there are too many cells takes as long as the classes."""
 _SEARCHED = 2**24
 """Rows times strategies that are gone through at most to find all cells."""
@@ -39,7 +39,7 @@ def priced_bound(problem: RemainderProblem, node: Ints) -> float | None:
 
     ``node`` has the strategies of known classes.
     """
-    groups = _distinct_cells(problem) if len(problem.codes) <= _MOST_ROWS else None
+    groups = _distinct_cells(problem) if len(problem.codes) <= MOST_ROWS else None
     if groups is None:
         return None
     rounds = min(_WORK // sum(len(group.rows) for group in groups), _ROUNDS[1])
