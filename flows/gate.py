@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,22 +109,14 @@ class _GateCall:
 def embedded_engine(home: Path, results: Path) -> Iterator[Take]:
     """A Prefect server of our own, and worker processes, for as long as one release runs.
 
-    The workers start in the background, and begin the stages of a run without results, while this process imports
-    Prefect.
+    The workers start in the background, while this process imports Prefect.
     """
-    from flows.pipeline.ahead import Ahead  # noqa: PLC0415
     from flows.pipeline.workers import working  # noqa: PLC0415
 
-    with working(home.parent) as workers:
+    with working(home.parent) as workers, prefect_server(home, results):
+        from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
 
-        def take(run: Run, terms: RunTerms) -> dict[str, Any]:
-            ahead, is_new = Ahead(workers), not (results.is_dir() and any(results.iterdir()))
-            with ahead.beginning(run, terms) if is_new else nullcontext(), prefect_server(home, results):
-                from flows.pipeline.orchestrated import take_with  # noqa: PLC0415  reads Prefect's settings
-
-                return take_with(ahead, run, terms)
-
-        yield take
+        yield partial(take_with, workers)
 
 
 @owner_only()

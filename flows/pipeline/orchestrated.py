@@ -13,7 +13,6 @@ from typing import Any
 from prefect import flow, task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
 
-from flows.pipeline.ahead import Ahead
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
@@ -23,7 +22,7 @@ from tasks.core.files import Artifact, is_intact
 Slot = Callable[[], AbstractContextManager[object]]
 """Gives a context that is entered when there is room for one more run that solves."""
 
-_workers: contextvars.ContextVar[Workers | Ahead] = contextvars.ContextVar("workers")
+_workers: contextvars.ContextVar[Workers] = contextvars.ContextVar("workers")
 _slot: contextvars.ContextVar[Slot] = contextvars.ContextVar("slot", default=nullcontext)
 
 
@@ -45,7 +44,7 @@ def release(run: dict[str, Any], terms: dict[str, Any]) -> dict[str, Any]:
     return take(Run(**run), RunTerms(**terms), Orchestrated())
 
 
-def take_with(workers: Workers | Ahead, run: Run, terms: RunTerms, *, slot: Slot = nullcontext) -> dict[str, Any]:
+def take_with(workers: Workers, run: Run, terms: RunTerms, *, slot: Slot = nullcontext) -> dict[str, Any]:
     """Run the flow, its stages in worker processes, and those that solve within a slot of the caller's."""
     context = contextvars.copy_context()
     context.run(_workers.set, workers)
