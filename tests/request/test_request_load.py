@@ -299,7 +299,7 @@ def test_the_first_hundred_of_many_mistakes_are_reported(refused: Refused, good:
     ],
     ids=["values", "repeated", "attributes", "parts", "recipients"],
 )
-def test_many_mistakes_are_reported_within_a_second(refused: Refused, good: str, old: str, new: str) -> None:
+def test_many_mistakes_are_reported_within_seconds(refused: Refused, good: str, old: str, new: str) -> None:
     text, seconds = changed(good, old, new), []
     for _ in range(3):  # the machine may be busy meanwhile
         started = time.process_time()
@@ -307,7 +307,7 @@ def test_many_mistakes_are_reported_within_a_second(refused: Refused, good: str,
         seconds.append(time.process_time() - started)
     assert "of which the first 100 are shown" in error.what
     assert int(error.what.split()[3]) >= 45_000
-    assert min(seconds) < 1
+    assert min(seconds) < 4
 
 
 def test_a_choice_of_kinds_is_one_mistake_at_its_place(refused: Refused, good: str) -> None:

@@ -95,7 +95,7 @@ def test_hundreds_of_requests_that_are_never_finished_stop_nobody(port: int, sta
         for _ in range(FILES):
             begun(port, stack, content)
         answer, seconds = ask(port)
-        assert (answer, seconds < 1) == ('"healthy"', True)
+        assert (answer, seconds < 5) == ('"healthy"', True)
 
 
 def test_a_request_has_a_time_to_be_complete(port: int, stack: ExitStack) -> None:
