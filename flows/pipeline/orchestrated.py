@@ -5,7 +5,8 @@ was killed does not repeat the stages that it had finished.
 """
 
 import contextvars
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +17,7 @@ from prefect.cache_policies import INPUTS, TASK_SOURCE
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
 from flows.pipeline.stages import Inputs, Stage
-from flows.pipeline.workers import Workers, at_once
+from flows.pipeline.workers import Workers
 from tasks.core.files import Artifact, is_intact
 
 Slot = Callable[[], AbstractContextManager[object]]
@@ -65,7 +66,11 @@ class Orchestrated:
             result = stage_task(*arguments)
         return result if _intact(result) else again(*arguments)
 
-    at_once = staticmethod(at_once)
+    def at_once(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Results of several pieces of work, all at the same time; the first error ends the run."""
+        with ThreadPoolExecutor(len(works) or 1) as threads:
+            futures = [threads.submit(contextvars.copy_context().run, work) for work in works]
+            return [future.result() for future in futures]
 
     def together(self) -> AbstractContextManager[None]:
         """One worker for the stages of the block."""

@@ -13,11 +13,11 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import forkserver, popen_forkserver
@@ -153,13 +153,6 @@ class Workers:
         """Stop the processes; work that has not begun is dropped."""
         for executor in self._all:
             executor.shutdown(wait=False, cancel_futures=True)
-
-
-def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Results of several pieces of work, all at the same time, each in a thread; the first error is raised."""
-    with ThreadPoolExecutor(len(works) or 1) as threads:
-        futures = [threads.submit(copy_context().run, work) for work in works]
-        return [future.result() for future in futures]
 
 
 @contextmanager
