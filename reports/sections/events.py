@@ -4,22 +4,23 @@ from collections.abc import Iterator
 
 from reports import numbers
 from reports.document import DASH, Block, Paragraph, Row, Table, said
-from reports.record_view import FileView
+from reports.record_view import FileView, RecordView
 from tasks.assessments.events.facts import EventColumnFact, EventsFact
 
 
-def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
+def events(view: RecordView, fact: EventsFact) -> Iterator[Block]:
     """The part of the section on risk."""
     cells, total = view.cells, fact.people
     rows = numbers.integer(fact.rows_in)
+    stated = [name for name in fact.attributes if name not in view.dated]
     yield said(
         f"The {rows} rows of the file are of {cells.count(fact.people_in)} people, named by {fact.person}.",
         "Every figure of this document counts people, not rows; an attacker is taken to see which rows are of one "
         "person.",
-        f"Attributes of rows that are released: {', '.join(fact.attributes) or 'none'}. The request states that nobody "
-        "outside knows their values."
+        f"Attributes of rows that are released: {', '.join(fact.attributes)}."
         if fact.attributes
         else "No attribute of rows is released.",
+        f"The request states that nobody outside knows the values of {', '.join(stated)}." if stated else None,
     )
     if not fact.columns:
         return

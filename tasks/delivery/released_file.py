@@ -106,6 +106,8 @@ def delivered_table(
             column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
         else:
             texts, places = (masked.text(name), records) if name in masked.names else (frame[name], rows)
+            if name in candidate.dates.columns:
+                texts = candidate.dates.columns[name].text
             column = pa.array(texts.array.take(places), type=pa.large_string())
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
         whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)

@@ -230,6 +230,58 @@ class PseudonymTerms(RequestPart):
     )
 
 
+class DateTerms(RequestPart):
+    """Treatment of the dates of a column before they leave, and what they are dates of."""
+
+    shift: Literal["person"] | None = Field(
+        default=None,
+        description="person: all dates of a person leave moved by one number of days, drawn for the person and the "
+        "recipient.",
+    )
+    days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
+        default=None, description="Most days that a date is moved by, to either side (shift)."
+    )
+    relative_to: Text | None = Field(
+        default=None,
+        description="Date attribute of the index event; the days from it to the date leave in place of the date.",
+    )
+    event: Literal["birth", "death"] | None = Field(
+        default=None, description="Birth or death of the person, which no other date may precede or follow."
+    )
+    age: Text | None = Field(
+        default=None,
+        description="Attribute with the age in completed years on the date, which must fit the date of birth.",
+    )
+
+    @property
+    def treated(self) -> bool:
+        """Whether the dates leave as others than they were collected."""
+        return self.shift is not None or self.relative_to is not None
+
+    rules: ClassVar[tuple[Rule["DateTerms"], ...]] = (
+        Rule(
+            "dates are shifted or relative to an index event, not both",
+            lambda one: one.shift is not None and one.relative_to is not None,
+            "relative_to",
+            got="shift and relative_to",
+            fix="keep one of them",
+        ),
+        Rule(
+            "shift and days belong together",
+            lambda one: (one.shift is None) != (one.days is None),
+            "days",
+            got=lambda one: "shift without days" if one.days is None else "days without shift",
+            fix="write “date: {shift: person, days: 30}”",
+        ),
+        Rule(
+            "terms of dates say how they leave, what they are dates of, or which attribute has the age",
+            lambda one: not (one.treated or one.event or one.age),
+            got="no such term",
+            fix="add shift and days, relative_to, event or age, or remove “date”",
+        ),
+    )
+
+
 class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
@@ -256,6 +308,9 @@ class Attribute(RequestPart):
     minimum: float | None = Field(default=None, allow_inf_nan=False)
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     maximum_missing_rate: Probability = 1.0
+    date: DateTerms | None = Field(
+        default=None, description="Treatment of dates before they leave, and what they are dates of (type: date)."
+    )
     scan: bool = Field(default=True, description="Scan the column for identifiers.")
     pseudonym: PseudonymTerms | None = Field(
         default=None, description="Form and scope of the pseudonyms (role: pseudonym)."
@@ -277,8 +332,15 @@ class Attribute(RequestPart):
         return self.pseudonym or PseudonymTerms()
 
     @property
+    def dated(self) -> bool:
+        """Whether the attribute leaves as shifted dates, or as days since an index event."""
+        return self.date is not None and self.date.treated
+
+    @property
     def delivered_type(self) -> ValueType:
-        """Type of the column in a copy: that of the pseudonyms where they take the place of its values."""
+        """Type of the column in a copy: that of pseudonyms or of days where they take the place of its values."""
+        if self.date is not None and self.date.relative_to is not None:
+            return ValueType.INTEGER
         if self.role is not Role.PSEUDONYM:
             return self.type
         return ValueType.INTEGER if self.pseudonyms.format is PseudonymFormat.INTEGER else ValueType.TEXT
@@ -320,6 +382,35 @@ class Attribute(RequestPart):
             "pseudonym.format",
             got=lambda one: f"integer, of a column of type {one.type.value}",
             fix="set the column's type integer if it holds whole numbers, or choose the format uuid or code",
+        ),
+        Rule(
+            "terms of dates are of a column of dates",
+            lambda one: one.date is not None and one.type is not ValueType.DATE,
+            "date",
+            got=lambda one: f"type: {one.type.value}",
+            fix="set “type: date”, or remove the terms",
+        ),
+        Rule(
+            "shifted and relative dates are sensitive or insensitive",
+            lambda one: one.dated and one.role not in (Role.SENSITIVE, Role.INSENSITIVE),
+            "role",
+            got=lambda one: f"the role “{one.role.value}”",
+            fix="correct the role, or remove shift or relative_to: a quasi-identifier is generalized, and other roles "
+            "never leave",
+        ),
+        Rule(
+            "who knows shifted or relative dates is a term of the policy (dates.known)",
+            lambda one: one.dated and one.known_probability is not None,
+            "known_probability",
+            got="a probability",
+            fix="remove it; the assessment of dates takes some true dates of every person to be known",
+        ),
+        Rule(
+            "values of shifted or relative dates have no weights of their own: other values leave",
+            lambda one: one.dated and one.sensitivity is not None and bool(one.sensitivity.values),
+            "sensitivity",
+            got="weights of values",
+            fix="keep the weight of the attribute, and remove “values”",
         ),
         Rule(
             "a quasi-identifier needs a hierarchy",

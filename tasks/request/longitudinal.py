@@ -65,15 +65,17 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             fix="withhold the column, or derive an attribute of people from it, such as the year of the first visit",
         ),
         Rule(
-            "an attribute of rows is released only if nobody can know its values",
+            "an attribute of rows is released only if nobody can know its values, or as shifted or relative dates",
             lambda one: _first(
                 one,
-                lambda name: name in one.events and one.attributes[name].known_probability != 0,
+                lambda name: (
+                    name in one.events and name not in one.dated and one.attributes[name].known_probability != 0
+                ),
                 "known_probability",
             ),
             got="an attribute of rows that somebody may know, and that would lead to the person's other rows",
-            fix="state “known_probability: 0” if nobody outside can know a value, or withhold the column (role: direct "
-            "identifier)",
+            fix="state “known_probability: 0” if nobody outside can know a value, shift dates, or withhold the column "
+            "(role: direct identifier)",
         ),
         Rule(
             "masking, policy.linkage, policy.utility and k_anonymity name attributes of people",

@@ -80,6 +80,16 @@ class SinglingOutPolicy(RequestPart):
     )
 
 
+class DatesPolicy(RequestPart):
+    """Knowledge of an adversary who looks for a person among shifted or relative dates."""
+
+    known: Annotated[int, Field(ge=1, le=4)] = Field(
+        default=2,
+        description="True dates of a person that the adversary knows, those that single the person out best; all of "
+        "them where the person has fewer.",
+    )
+
+
 class UtilityPolicy(RequestPart):
     """Analyses that the utility of the released file is measured by."""
 
@@ -239,6 +249,7 @@ class Policy(RequestPart):
     combined: CombinedPolicy = CombinedPolicy()
     linkage: LinkagePolicy = LinkagePolicy()
     singling_out: SinglingOutPolicy = SinglingOutPolicy()
+    dates: DatesPolicy = DatesPolicy()
     utility: UtilityPolicy = UtilityPolicy()
     decoys: DecoyPolicy = DecoyPolicy()
     sensitivity: SensitivityPolicy = SensitivityPolicy()
