@@ -1,6 +1,7 @@
 """An attribute of the microdata: its role, its hierarchy, what it can give away about a person, and its masking."""
 
 from collections.abc import Iterable
+from datetime import date
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
@@ -51,7 +52,7 @@ class ValueType(StrEnum):
     DATE = "date"
 
 
-_SOURCES = ("file", "intervals", "prefixes", "groups")
+_SOURCES = ("file", "intervals", "dates", "prefixes", "groups")
 NUMERIC = (ValueType.INTEGER, ValueType.NUMBER)
 
 
@@ -96,6 +97,61 @@ class IntervalLevels(RequestPart):
         return not any(later % earlier for earlier, later in pairwise(self.widths))
 
 
+class DatePeriod(StrEnum):
+    """A period of the calendar that holds a day, from fine to coarse."""
+
+    ISO_WEEK = "iso-week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    ISO_YEAR = "iso-year"
+    YEAR = "year"
+
+
+_OF_WEEKS = frozenset({DatePeriod.ISO_WEEK, DatePeriod.ISO_YEAR})
+
+
+class DateLevels(RequestPart):
+    """Levels made of periods of the calendar over the days from the first to the last of the domain.
+
+    Weeks and years of ISO 8601 do not nest in months, quarters and years, so that only levels that may cross have both.
+    """
+
+    minimum: date = Field(description="First day of the domain.")
+    maximum: date = Field(description="Last day of the domain.")
+    levels: Annotated[tuple[DatePeriod, ...], EachOnce] = Field(
+        min_length=1, description="Period of each level, growing."
+    )
+
+    rules: ClassVar[tuple[Rule["DateLevels"], ...]] = (
+        Rule(
+            "maximum must be after minimum",
+            lambda one: one.maximum <= one.minimum,
+            "maximum",
+            got="an earlier day, or the same",
+            fix="correct the bounds",
+        ),
+        Rule(
+            "the domain must hold at most 1,000,000 days",
+            lambda one: (one.maximum - one.minimum).days >= 1_000_000,
+            "maximum",
+            got=lambda one: f"a domain of {(one.maximum - one.minimum).days + 1:,} days",
+            fix="choose narrower bounds",
+        ),
+        Rule(
+            "each period must be longer than the one before it",
+            lambda one: sorted(one.levels, key=list(DatePeriod).index) != list(one.levels),
+            "levels",
+            got=lambda one: listed([period.value for period in one.levels]),
+            fix="choose levels such as month, quarter, year, or iso-week, iso-year",
+        ),
+    )
+
+    @property
+    def nested(self) -> bool:
+        """Whether the periods of each level lie inside those of the next."""
+        return _OF_WEEKS.issuperset(self.levels) or _OF_WEEKS.isdisjoint(self.levels)
+
+
 class PrefixLevels(RequestPart):
     """Levels that keep fewer and fewer leading characters of a code, such as a ZIP code."""
 
@@ -125,10 +181,11 @@ class GroupLevels(RequestPart):
 
 
 class HierarchySource(RequestPart):
-    """Where an attribute's generalization hierarchy comes from: exactly one of the four; and whether it is a tree."""
+    """Where an attribute's generalization hierarchy comes from: exactly one of the five; and whether it is a tree."""
 
     file: RelativePath | None = Field(default=None, description="ARX hierarchy CSV: leaf;level 1;…;top.")
     intervals: IntervalLevels | None = None
+    dates: DateLevels | None = None
     prefixes: PrefixLevels | None = None
     groups: GroupLevels | None = None
     levels_may_cross: bool = Field(
@@ -139,7 +196,7 @@ class HierarchySource(RequestPart):
     public: bool = Field(
         default=False,
         description="Whether values and groups are public knowledge, so that a delivery lists also those that do not "
-        "occur in it; intervals always are.",
+        "occur in it; intervals and dates always are.",
     )
 
     rules: ClassVar[tuple[Rule["HierarchySource"], ...]] = (
@@ -151,7 +208,7 @@ class HierarchySource(RequestPart):
             fix="remove it, or list the public values in a hierarchy file",
         ),
         Rule(
-            "give exactly one of file, intervals, prefixes, groups",
+            "give exactly one of file, intervals, dates, prefixes, groups",
             lambda one: len(_given(one, _SOURCES)) != 1,
             got=lambda one: listed(_given(one, _SOURCES)),
             fix="keep one of them",
@@ -162,6 +219,13 @@ class HierarchySource(RequestPart):
             "levels_may_cross",
             got="levels_may_cross: true beside prefixes",
             fix="remove it",
+        ),
+        Rule(
+            "weeks do not nest in months, quarters and years, unless levels may cross",
+            lambda one: one.dates is not None and not one.levels_may_cross and not one.dates.nested,
+            "dates.levels",
+            got=lambda one: listed([period.value for period in one.dates.levels] if one.dates else []),
+            fix="choose month, quarter, year, or iso-week, iso-year, or add “levels_may_cross: true” if that is meant",
         ),
         Rule(
             "each width must be a larger multiple of the one before it, unless levels may cross",
@@ -416,7 +480,16 @@ class Attribute(RequestPart):
             "a quasi-identifier needs a hierarchy",
             lambda one: one.role is Role.QUASI and one.hierarchy is None,
             got="no hierarchy",
-            fix="add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
+            fix="add “hierarchy:” with file, intervals, dates, prefixes or groups, or change the role",
+        ),
+        Rule(
+            "levels of dates are of a column of dates",
+            lambda one: (
+                one.hierarchy is not None and one.hierarchy.dates is not None and one.type is not ValueType.DATE
+            ),
+            "hierarchy.dates",
+            got=lambda one: f"type: {one.type.value}",
+            fix="set “type: date”, or choose another source",
         ),
         Rule(
             "only a quasi-identifier has a hierarchy",

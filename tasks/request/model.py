@@ -17,6 +17,8 @@ from tasks.request.attribute import (
     NUMERIC,
     PARAMETER_OF,
     Attribute,
+    DateLevels,
+    DatePeriod,
     DateTerms,
     GroupLevels,
     HierarchySource,

@@ -3,6 +3,7 @@
 import csv
 import hmac
 import json
+import re
 import shutil
 from collections import Counter
 from datetime import date, timedelta
@@ -34,7 +35,8 @@ from tests.support.dated_world import (
 from tests.support.search import files_holding
 from tests.support.world import NOW, Row, World, recipient
 
-RELEASED = ("diagnosis", "visits", "note", "visit", "discharge")
+PROSECUTOR = {"measure": "prosecutor.maximum_risk", "at_most": 0.5, "because": "a small world"}
+SMALL_CLASSES = {"method": "no-attack-partition", "minimum_class_size": 2}
 
 
 def delivered(outcome: Outcome, who: str = "university") -> list[dict[str, str]]:
@@ -241,6 +243,31 @@ def test_all_dates_may_count_from_a_birth_that_is_withheld(tmp_path: Path, engin
     )
     assert found == Counter((row["visits"], *days) for row, days in zip(dated_visits(), ages, strict=True))
     assert "in days since birth: visit, discharge" in shown_of(record)
+
+
+def test_a_date_of_birth_may_leave_as_a_period_of_the_calendar(tmp_path: Path, engine: Any) -> None:
+    """Where people are counted in the file, and beside dates that are shifted."""
+    levels = {"minimum": "1960-01-01", "maximum": "2009-12-31", "levels": ["month", "quarter", "year"]}
+    born = {"role": "quasi-identifier", "type": "date", "hierarchy": {"dates": levels}, "date": {"event": "birth"}}
+    world = make_dated_persons(
+        tmp_path / "world",
+        attributes={"born": born},
+        policy={"presence": "known", "gates": [*GATES, PROSECUTOR], "generalization": SMALL_CLASSES},
+    )
+    days = [f"{2023 - int(row['age'])}-{1 + place % 12:02d}-15" for place, row in enumerate(dated_persons())]
+    rows = [{**row, "born": day} for row, day in zip(dated_persons(), days, strict=True)]
+    world.write_rows(rows, tuple(rows[0]))
+    document = json.loads(world.request.read_text())
+    world.request.write_text(json.dumps({**document, "population": {"self": True, "source": "everybody"}}))
+    outcome = world.run(engine)
+    (record,) = outcome.records
+    assert record.decision is Verdict.APPROVED, record.reasons
+    labels = {row["born"] for row in delivered(outcome)}
+    forms = r"\*|\d{4}|\d{4}-Q[1-4]|\d{4}-\d\d|\d{4}-\d\d-15"
+    assert all(re.fullmatch(forms, label) for label in labels)
+    listed = (outcome.bundle / "delivery/university/hierarchies/born.csv").read_text().splitlines()
+    assert listed[0] == "1960-01-01;1960-01;1960-Q1;1960;*"
+    assert len(listed) == 18_263, "the calendar is public: 50 years with 13 leap days"
 
 
 def failed_checks(world: World, releasegate: Any) -> dict[str, tuple[int, list[int]]]:

@@ -124,6 +124,44 @@ def test_what_cannot_be_right_for_dates_is_refused(
     assert error.fix
 
 
+BORN = (
+    "{role: quasi-identifier, type: date, hierarchy: {dates: {minimum: 1920-01-01, maximum: 2029-12-31, "
+    "levels: [month, quarter, year]}}}"
+)
+
+
+def test_a_quasi_identifier_may_have_the_periods_of_the_calendar(tmp_path: Path, dated: str) -> None:
+    text = dated.replace("enrolled: {role: direct identifier, type: date}", f"enrolled: {BORN}")
+    request = loaded(tmp_path, text)
+    source = request.attributes["enrolled"].hierarchy
+    assert source is not None
+    assert source.dates is not None
+    assert [period.value for period in source.dates.levels] == ["month", "quarter", "year"]
+    assert "enrolled" in request.quasi_identifiers, "beside shifted dates a generalized one may leave"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("maximum: 2029-12-31", "maximum: 1920-01-01", "hierarchy.dates.maximum"),
+        ("maximum: 2029-12-31", "maximum: 9999-12-31", "hierarchy.dates.maximum"),
+        ("[month, quarter, year]", "[year, month]", "hierarchy.dates.levels"),
+        ("[month, quarter, year]", "[month, month]", "hierarchy.dates.levels"),
+        ("[month, quarter, year]", "[]", "hierarchy.dates.levels"),
+        ("[month, quarter, year]", "[iso-week, year]", "hierarchy.dates.levels"),
+        ("type: date, hierarchy", "hierarchy", "hierarchy.dates"),
+    ],
+)
+def test_periods_that_cannot_be_levels_are_refused(
+    refused: Refused, dated: str, *, old: str, new: str, place: str
+) -> None:
+    assert old in BORN
+    text = dated.replace("enrolled: {role: direct identifier, type: date}", f"enrolled: {BORN.replace(old, new, 1)}")
+    error = refused(text)
+    assert place in error.where
+    assert error.fix
+
+
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
