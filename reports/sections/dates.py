@@ -26,8 +26,9 @@ def dates(view: FileView, fact: DatesFact) -> Iterator[Block]:
         else None,
         "Days between the dates of a person stay as they are, so that they are a fingerprint. The attacker knows that "
         f"the person is in the file, and true dates of the person: {_known(fact.known)}, those that find the person "
-        "best. All people are candidates whose released dates can be these, moved by one possible number of days. The "
-        "attacker guesses among them.",
+        "best. All people are candidates whose released dates can be these, moved by one possible number of days that "
+        "puts no other date of theirs on a day of the week on which the column has none. The attacker guesses among "
+        "them.",
     )
     yield Table(
         "People whom true dates find",

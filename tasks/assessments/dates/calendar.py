@@ -19,11 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.assessments.dates.histories import Histories
+from tasks.assessments.dates.histories import WEEK, Histories
 from tasks.dates.offsets import Days
 
 Floats = NDArray[np.float64]
-WEEK = 7
 _MOST_CELLS = 2**24
 """Pairs of a person and an offset that are weighed; past them, evenly spaced people stand for all."""
 _CLOSED_SHARE, _CLOSED_FROM = 0.25, 20.0

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from tasks.dates.offsets import Days
 from tasks.dates.released_dates import MISSING, ReleasedDates
-from tasks.request.dates import counts_from, index_event, largest_shift
+from tasks.request.dates import index_event, largest_shift
 from tasks.request.model import ReleaseRequest
+
+WEEK = 7
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Histories:
     people: int
     reach: int
     """Most days by which somebody who knows true days may be off; of relative dates, more than any day."""
+    of_calendar: bool = True
+    """Whether days are of the calendar, and not since an index event whose day stays unknown."""
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -46,6 +50,21 @@ class Histories:
     def kinds(self) -> int:
         """Numbers of columns, from 0."""
         return int(self.columns.max(initial=0)) + 1
+
+    @cached_property
+    def possible(self) -> NDArray[np.bool_]:
+        """Offsets modulo 7 by which no date of a person comes from a day of the week on which its column has none.
+
+        Shape (n_people, 7); (n_people, 1) where that rules nothing out.
+        """
+        has = np.zeros((self.kinds, WEEK), dtype=np.bool_)
+        has[self.columns, self.known % WEEK] = True
+        if not self.of_calendar or has[np.unique(self.columns)].all():
+            return np.ones((self.people, 1), dtype=np.bool_)
+        found = np.ones((self.people, WEEK), dtype=np.bool_)
+        for residue in range(WEEK):
+            found[self.persons[~has[self.columns, (self.released - residue) % WEEK]], residue] = False
+        return found
 
     @classmethod
     def of(
@@ -84,7 +103,7 @@ class Histories:
         person, kind, known, leaves = person[order], kind[order], known[order], leaves[order]
         new = np.ones(len(person), dtype=np.bool_)
         new[1:] = np.logical_or.reduce([np.diff(one) != 0 for one in (person, kind, known, leaves)])
-        reach = largest_shift(request)
-        if request.dated and counts_from(request, request.dated[0]) is not None:
+        of_calendar, reach = dates.index_days is None, largest_shift(request)
+        if not of_calendar:
             reach = int(leaves.max(initial=0) - leaves.min(initial=0)) + 1
-        return cls(person[new], kind[new], known[new], leaves[new], people, reach)
+        return cls(person[new], kind[new], known[new], leaves[new], people, reach, of_calendar)

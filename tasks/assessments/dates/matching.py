@@ -5,6 +5,9 @@ A person matches if some of the person's released dates, of the same columns, li
 within the reach of the known ones by one offset. So the dates of a known set are reduced to a *signature*, columns and
 intervals, and the *day* of the first. Released sets of one signature and person cover ranges of known days; ranges that
 overlap are joined, so that each person counts once, and the people who match are the ranges that cover the known day.
+
+Who knows on which days of the week a column never has a date also rules out offsets that would put other dates of a
+person there. That is a matter of the offset modulo 7, which the person's released dates leave possible or not.
 """
 
 from collections.abc import Iterator
@@ -137,19 +140,30 @@ def _step(histories: Histories, places: Counts, at: int, before: Counts | None =
 
 
 def _matching(histories: Histories, sets: _Sets) -> Counts:
-    """People who match each set, shape (n_sets,)."""
-    known, released = histories.known[sets.first], histories.released[sets.first]
+    """People who match each set, shape (n_sets,).
+
+    Known days are parted by their rest modulo the number of residues that ``Histories.possible`` has, 7 or 1: a
+    released set and a possible residue of its offset lead to days of one rest, which are ranges in their quotients.
+    """
+    known, released, residues = histories.known[sets.first], histories.released[sets.first], histories.possible.shape[1]
     reach, low = histories.reach, int(min(known.min(), released.min()))
     signatures = np.unique(sets.signatures, return_inverse=True)[1].astype(np.int64)
-    signature, day, again = _in_order(signatures, sets.persons, released - low)
-    begins = day - reach
-    begins[again] = np.maximum(begins[again], day[np.flatnonzero(again) - 1] + reach + 1)
+    chosen, residue = np.nonzero(histories.possible[sets.persons])
+    day = released[chosen] - low
+    parted, day, again = _in_order(
+        signatures[chosen] * residues + (day - residue) % residues, sets.persons[chosen], day
+    )
+    rest = parted % residues
+    begins, ends = -((rest + reach - day) // residues), (day + reach - rest) // residues + 1
+    begins[again] = np.maximum(begins[again], ends[np.flatnonzero(again) - 1])
+    ends = np.maximum(ends, begins)
     span = int(max(day.max(), (known - low).max())) + 2 * reach + 2
-    keys = [signature * span + reach + one for one in (begins, day + reach + 1)]
-    asked = signatures * span + reach + (known - low)
+    asked = (signatures * residues + (known - low) % residues) * span + reach + (known - low) // residues
     at = np.argsort(asked, kind="stable")
     found = np.empty(len(asked), dtype=np.int64)
-    begun, ended = (np.searchsorted(np.sort(one), asked[at], side="right") for one in keys)
+    begun, ended = (
+        np.searchsorted(np.sort(parted * span + reach + one), asked[at], side="right") for one in (begins, ends)
+    )
     found[at] = begun - ended
     return found
 
