@@ -57,9 +57,11 @@ def with_rows(
         varies = bool((codes != codes[Persons(of_row.astype(np.int32)).first_rows][of_row]).any())
         if one.profile.name == person:
             found.append(replace(one, role=Role.DIRECT, reasons=(PERSON,)))
-        elif varies and one.role is Role.QUASI:
-            shift = (_SHIFT,) if one.profile.type is ValueType.DATE else ()
-            found.append(replace(one, role=Role.DIRECT, reasons=(*one.reasons, _VARIES, *shift), of_row=True))
-        else:
-            found.append(replace(one, of_row=varies))
+            continue
+        reasons, role = one.reasons, one.role
+        if varies and role is Role.QUASI:
+            role, reasons = Role.DIRECT, (*reasons, _VARIES)
+        if varies and role is Role.DIRECT and one.profile.type is ValueType.DATE:
+            reasons = (*reasons, _SHIFT)
+        found.append(replace(one, role=role, reasons=reasons, of_row=varies))
     return tuple(found)

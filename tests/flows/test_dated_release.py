@@ -115,7 +115,7 @@ def test_the_record_and_its_reports_say_whom_dates_find(visits: tuple[World, Out
     for words in (
         "People whom true dates find",
         "drawn from −30 to 30",
-        "of 2.81 bits on a person",
+        "of 2.81",
         "knows 2 true dates of the person at most",
         "Acquaintance with dates",
         "the dates of visit, discharge were shifted",
@@ -139,6 +139,14 @@ def test_a_bundle_with_dates_verifies_and_holds_when_assessed_again(
     measured = {gate.id: gate.measured for gate in found.record.gates}
     decided = {gate.id: gate.measured for gate in outcome.records[0].gates}
     assert measured["dates.alone_share"] == decided["dates.alone_share"]
+    world.data.rename(world.data.with_suffix(".aside"))
+    try:
+        (bare,) = reassess(outcome.release_id, again.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=31))
+    finally:
+        world.data.with_suffix(".aside").rename(world.data)
+    assert bare.verdict is TodaysVerdict.CANNOT, "whom dates find cannot be counted without the true ones"
+    assert bare.record is not None
+    assert {gate.id: gate.measured for gate in bare.record.gates}["dates.alone_share"] is None
 
 
 def test_rows_of_one_person_each_keep_their_form(tmp_path: Path, engine: Any) -> None:
@@ -268,6 +276,26 @@ def test_a_date_of_birth_may_leave_as_a_period_of_the_calendar(tmp_path: Path, e
     listed = (outcome.bundle / "delivery/university/hierarchies/born.csv").read_text().splitlines()
     assert listed[0] == "1960-01-01;1960-01;1960-Q1;1960;*"
     assert len(listed) == 18_263, "the calendar is public: 50 years with 13 leap days"
+
+
+def test_dates_are_assessed_alone_and_the_draft_proposes_to_shift_them(
+    visits: tuple[World, Outcome], releasegate: Any, tmp_path: Path
+) -> None:
+    world, outcome = visits
+    told = releasegate("assess", "dates", world.request, "--json")
+    assert told.code == 0, told.err
+    (found,) = told.document["recipients"].values()
+    decided = outcome.records[0].further["dates"]
+    assert found["note"], "shifts are not those of the release"
+    assert found["dates"] == decided["dates"]
+    assert found["figures"]["dates.alone_share"] == pytest.approx(decided["by_dates"]["share"], rel=0.2)
+    shown = releasegate("assess", "dates", world.request)
+    assert "People whom true dates find" in shown.out
+    assert "What the calendar tells of the shift" in " ".join(shown.out.split())
+    data = shutil.copy(world.data, tmp_path / "data.csv")
+    assert releasegate("init", data, "--population", shutil.copy(world.population, tmp_path)).code == 0
+    text = (tmp_path / "request.yaml").read_text()
+    assert "date: {shift: person, days: 30}" in " ".join(text.split("\n  visit:\n")[0].replace("#", " ").split())
 
 
 def failed_checks(world: World, releasegate: Any) -> dict[str, tuple[int, list[int]]]:

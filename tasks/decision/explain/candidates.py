@@ -66,16 +66,17 @@ def _maskings(candidate: Candidate) -> tuple[str, ...]:
     return tuple(one.model_dump_json() for one in candidate.request.masking)
 
 
+def _dates(candidate: Candidate) -> Key:
+    """All that dates as they leave depend on; nothing where all leave as they are."""
+    terms = (candidate.request.attributes[name].date for name in candidate.request.dated)
+    found = tuple(one.model_dump_json() for one in terms if one)
+    return (candidate.recipient.id, *found) if found else ()
+
+
 def _columns(candidate: Candidate) -> Key:
     """All that the places of released columns depend on."""
     excused = (name for name, one in candidate.request.attributes.items() if one.excused)
-    return _maskings(candidate), candidate.request.outbound, tuple(excused)
-
-
-def _dates(candidate: Candidate) -> Key:
-    """All that whom dates find depends on, beside recipient and classes."""
-    terms = (candidate.request.attributes[name].date for name in candidate.request.dated)
-    return (*(one.model_dump_json() for one in terms if one), candidate.request.policy.dates.known)
+    return _maskings(candidate), candidate.request.outbound, tuple(excused), *_dates(candidate)
 
 
 _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
@@ -84,7 +85,7 @@ _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
     (COMBINED, _columns),
     (ATTRIBUTE, _columns),
     (SINGLING_OUT, _columns),
-    (DATES, lambda candidate: (candidate.recipient.id, _dates(candidate))),
+    (DATES, lambda candidate: (_dates(candidate), candidate.request.policy.dates.known)),
     (UTILITY, lambda _candidate: None),
 )
 """Assessments that draw nothing, and what each depends on beside the outcome of the game."""
