@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tasks.assessments.dates.histories import Histories
 
 Counts = NDArray[np.int64]
-_BLOCK = 2**23
+_BLOCK = 2**22
 """Sets of dates that are counted at once."""
 MOST_SETS = 2**28
 """Sets of dates that are counted; the longest histories are left out past them."""
@@ -147,7 +147,9 @@ def _matching(histories: Histories, sets: _Sets) -> Counts:
     """
     known, released, residues = histories.known[sets.first], histories.released[sets.first], histories.possible.shape[1]
     reach, low = histories.reach, int(min(known.min(), released.min()))
-    signatures = np.unique(sets.signatures, return_inverse=True)[1].astype(np.int64)
+    span, signatures = int(max(known.max(), released.max())) - low + 2 * reach + 2, sets.signatures
+    if (int(signatures.max()) + 1) * residues * histories.people * span >= _LARGEST:
+        signatures = np.unique(signatures, return_inverse=True)[1].astype(np.int64)
     chosen, residue = np.nonzero(histories.possible[sets.persons])
     day = released[chosen] - low
     parted, day, again = _in_order(
@@ -157,7 +159,6 @@ def _matching(histories: Histories, sets: _Sets) -> Counts:
     begins, ends = -((rest + reach - day) // residues), (day + reach - rest) // residues + 1
     begins[again] = np.maximum(begins[again], ends[np.flatnonzero(again) - 1])
     ends = np.maximum(ends, begins)
-    span = int(max(day.max(), (known - low).max())) + 2 * reach + 2
     asked = (signatures * residues + (known - low) % residues) * span + reach + (known - low) // residues
     at = np.argsort(asked, kind="stable")
     found = np.empty(len(asked), dtype=np.int64)
