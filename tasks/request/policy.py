@@ -80,6 +80,15 @@ class SinglingOutPolicy(RequestPart):
     )
 
 
+class EventsPolicy(RequestPart):
+    """Rows of a person that others are taken to know, where a person can have several."""
+
+    known: Annotated[int, Field(ge=1, le=5)] | Literal["all"] = Field(
+        default=2,
+        description="Most rows of a person that are known together; all: every row, and that there are no others.",
+    )
+
+
 class UtilityPolicy(RequestPart):
     """Analyses that the utility of the released file is measured by."""
 
@@ -239,6 +248,7 @@ class Policy(RequestPart):
     combined: CombinedPolicy = CombinedPolicy()
     linkage: LinkagePolicy = LinkagePolicy()
     singling_out: SinglingOutPolicy = SinglingOutPolicy()
+    events: EventsPolicy = EventsPolicy()
     utility: UtilityPolicy = UtilityPolicy()
     decoys: DecoyPolicy = DecoyPolicy()
     sensitivity: SensitivityPolicy = SensitivityPolicy()
