@@ -21,7 +21,7 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
         "No attribute of rows is released." if not fact.attributes else None,
     )
     if fact.known:
-        yield _known(view, fact.known, total)
+        yield _known(view, fact, fact.known)
     if not fact.columns:
         return
     yield said(
@@ -53,9 +53,9 @@ def _released(fact: EventsFact) -> list[str]:
     return [f"{name} at level {levels[name]}" if levels.get(name) else name for name in fact.attributes]
 
 
-def _known(view: FileView, known: KnownRowsFact, total: int) -> Block:
+def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Block:
     cells, some = view.cells, {"all": "all rows", 1: "any row"}.get(known.known, f"any {known.known} rows")
-    alone = known.unique_people
+    alone, total = known.unique_people, fact.people
     return said(
         f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
         "that the person is in the file. No table of the population tells of rows, so the people who match are counted "
@@ -66,6 +66,9 @@ def _known(view: FileView, known: KnownRowsFact, total: int) -> Block:
         else f"Such rows single out {cells.share(alone / total, total)} of the people.",
         f"All rows of a person together single out {cells.share(known.unique_by_all / total, total)}."
         if known.known != "all" and known.unique_by_all
+        else None,
+        f"What may be known of {cells.count(fact.withheld_rows)} rows is withheld, because too few people match."
+        if fact.withheld_rows
         else None,
         f"{cells.count(known.long_histories)} people have so many rows that all of them count as known."
         if known.long_histories

@@ -527,6 +527,39 @@ def test_known_rows_are_judged_by_the_people_who_match(
     assert told.document["recipients"]["university"]["known"]["fewest"] == fact.known.fewest
 
 
+def test_rows_that_too_few_people_match_are_withheld(tmp_path: Path, engine: Any, releasegate: Any) -> None:
+    """Diagnoses leave as they are wherever twelve people of a class match any two; else the cell is empty."""
+    world = make_visits(tmp_path / "world")
+    of_patient = {"patient": {"role": "pseudonym", "excused": {"by": "a", "because": "rows are joined"}}}
+    dear = recipient("university", stakes={"benefit": 1200, "loss": 300, "cost": 30})
+    ask_for_visits(
+        world,
+        recipients=[dear],
+        attributes={**of_patient, "diagnosis": {"of": "row", "known_probability": None}},
+        policy={
+            "events": {"known": 2, "people": 12},
+            "generalization": {"method": "k-anonymity", "k_anonymity": {"k": 40, "suppression_limit": 0.1}},
+        },
+    )
+    outcome = world.run(engine)
+    (record,) = outcome.records
+    assert record.decision is Verdict.APPROVED, record.reasons
+    rows, fact = delivered(outcome), EventsFact.model_validate(record.further["events"])
+    assert 0 < fact.withheld_rows == int((rows["diagnosis"] == "").sum()) < len(rows)
+    assert fact.known is not None
+    assert fact.known.fewest == fewest_matching(rows, 2) >= 12
+    assert "because too few people match" in shown_of(record)
+    bundle, root = world.workspace.bundle(outcome.release_id), world.workspace.root
+    assert releasegate("verify", bundle, "--workspace", root).code == 0
+    (again,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))
+    assert again.verdict is TodaysVerdict.HOLDS, again.because
+    world.data.rename(world.data.with_suffix(".aside"))
+    (bare,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=31))
+    assert bare.record is not None
+    today = {gate.id: gate.measured for gate in bare.record.gates if gate.measured is not None}
+    assert today["transparent.maximum_risk"] == pytest.approx(1 / fact.known.fewest)
+
+
 def test_all_rows_known_are_those_who_have_exactly_the_same(tmp_path: Path, engine: Any) -> None:
     world = make_visits(tmp_path / "world")
     diagnosis = {"of": "row", "known_probability": None}

@@ -16,7 +16,6 @@ from tasks.assessments.attribute.assessment import class_table, informed_presenc
 from tasks.assessments.attribute.class_values import Bools, Floats, OrderedValues, Ranks
 from tasks.assessments.events.disclosed import DisclosedEvents, disclosed_events
 from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
-from tasks.assessments.events.known import KnownEvents, known_events
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.identity.score import risk_figures
 from tasks.assessments.sequential.assessment import gate_figures, judged_belief
@@ -24,7 +23,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.candidate.groups import groups
 from tasks.core.errors import ParameterError, StageFailed
-from tasks.generalization.kanonymity.classes import fold
+from tasks.generalization.known_rows import KnownEvents, event_numbers, known_events
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.microdata.coded import CodedColumn, Events, sensitivities
 from tasks.request.model import Measure, ReleaseRequest, ValueType
@@ -62,7 +61,7 @@ class EventValues:
             classes,
             persons[rows],
             {name: OrderedValues.of(columns[name], rows) for name in judged_events(request)},
-            fold(np.column_stack([columns[name].codes[rows] for name in names]))[0] if names else None,
+            event_numbers([columns[name].codes[rows] for name in names]) if names else None,
             1 if known == "all" else known,
         )
 
@@ -119,7 +118,9 @@ def events_of(candidate: Candidate) -> Events:
 
 def event_values(candidate: Candidate, coalition: Coalition | None = None) -> tuple[EventValues, Floats]:
     """The persons of a copy alone, or as a coalition sees them, and their rows; and the presence of each class."""
-    events, table = events_of(candidate), class_table(candidate, coalition)
+    table, events = class_table(candidate, coalition), events_of(candidate)
+    if coalition is None and candidate.released_events is not None:  # another copy may show what this one withholds
+        events = candidate.released_events
     place = np.full(len(candidate.prepared.tuple_of_record), -1, dtype=np.int64)
     place[candidate.rows] = np.arange(len(candidate.rows))
     found = EventValues.of(table.classes, place[events.of_row], events.columns, candidate.request)
@@ -181,6 +182,7 @@ class EventsAssessment(Assessment[EventsFact]):
             attributes=request.events,
             levels={name: one.level for name in request.events if (one := request.attributes[name]).level is not None},
             known=known_rows(request, found),
+            withheld_rows=int(candidate.withheld_rows.sum()) if candidate.withheld_rows is not None else 0,
             columns=tuple(_column(request, name, found, presence) for name in found.columns),
             disclosed_people=int(found.disclosed.sum()),
             figures={measure.value: figure for measure, figure in figures.items()},

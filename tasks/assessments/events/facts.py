@@ -48,6 +48,7 @@ class EventsFact(Fact):
     rows: int = Field(description="Rows of these people.")
     attributes: tuple[str, ...] = Field(description="Released attributes of rows, in the order of the request.")
     levels: dict[str, int] = Field(description="Level of the hierarchy of those that are generalized.")
+    withheld_rows: int = Field(description="Released rows whose known attributes are withheld.")
     known: KnownRowsFact | None = Field(description="None where nobody outside knows a value of a row.")
     columns: tuple[EventColumnFact, ...] = Field(description="The sensitive ones of them.")
     disclosed_people: int = Field(description="People whose class discloses a value of any of these.")

@@ -8,7 +8,7 @@ it is known. Sets of up to p events are those of k^m-anonymity (Terrovitis, Mamo
 The more events are known, the fewer people match: sets of p events are enough, or of all where a person has fewer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,11 @@ class KnownEvents:
     """People of the class with exactly the person's events."""
     long: Flags
     """Persons with too many sets of events, for whom ``some`` is ``all``."""
+
+
+def event_numbers(columns: Sequence[NDArray[np.integer]]) -> Ints:
+    """Number of each row from 0, equal for rows with the same codes in all columns, each of shape (n_rows,)."""
+    return fold(np.column_stack(columns))[0]
 
 
 def known_events(classes: NDArray[np.integer], persons: Ints, events: Ints, known: int) -> KnownEvents:
@@ -177,3 +182,56 @@ def _fewest(entries: _Entries, weight: int) -> Ints:
         begins = np.repeat(at + 1 - np.append(0, np.cumsum(further)[:-1])[: len(at)], further)
         at = np.arange(len(begins)) + begins
     return fewest
+
+
+_MERGED = 0.1
+"""Share of the events of a class that are withheld together, one at least."""
+
+
+def withheld_rows(
+    classes: NDArray[np.integer], persons: Ints, events: Ints, *, known: int, least: int, nothing: int
+) -> Flags:
+    """Rows whose events are withheld, so that ``least`` people of the class match any known rows of a person.
+
+    Where people match too few, the event that fewest people of their class have is withheld from everybody of the
+    class, then the next. A withheld row stays: it looks like one of which nothing is stated, ``nothing``, and counts as
+    such. Where all rows of a class are withheld, nothing more can be done.
+
+    Parameters
+    ----------
+    classes, persons, events, known
+        As of ``known_events``.
+    least : int
+        People who are to match.
+    nothing : int
+        Number of an event of which nothing is stated.
+    """
+    withheld, rows = np.zeros(len(events), dtype=np.bool_), np.arange(len(events))
+    while len(rows):
+        inside, place = np.unique(persons[rows], return_inverse=True)
+        shown = np.where(withheld[rows], nothing, events[rows])
+        some = known_events(classes[inside], place.astype(np.int64), shown, known).some
+        few = np.unique(classes[inside[some < least]])
+        rows = rows[np.isin(classes[persons[rows]], few)]
+        shown = np.where(withheld[rows], nothing, events[rows])
+        rarest = _rarest(classes[persons[rows]], persons[rows], shown, nothing)
+        if not rarest.any():
+            break
+        withheld[rows[rarest]] = True
+    return withheld
+
+
+def _rarest(classes: NDArray[np.integer], persons: Ints, events: Ints, nothing: int) -> Flags:
+    """Rows of the events that fewest people of each class have."""
+    span = int(events.max(initial=0)) + 1
+    kind, of_row = np.unique(classes.astype(np.int64) * span + events, return_inverse=True)
+    many = int(persons.max(initial=0)) + 1
+    people = np.bincount(np.unique(of_row * many + persons) // many, minlength=len(kind))
+    stated = np.flatnonzero(kind % span != nothing)
+    order = stated[np.lexsort((people[stated], kind[stated] // span))]
+    _, start, of_class, size = np.unique(
+        kind[order] // span, return_index=True, return_inverse=True, return_counts=True
+    )
+    chosen = np.zeros(len(kind), dtype=np.bool_)
+    chosen[order[np.arange(len(order)) - start[of_class] < np.maximum(size * _MERGED, 1)[of_class]]] = True
+    return np.asarray(chosen[of_row])

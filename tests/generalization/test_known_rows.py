@@ -8,13 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tasks.assessments.events import known
-from tasks.assessments.events.known import known_events
+from tasks.generalization import known_rows
+from tasks.generalization.known_rows import KnownEvents, known_events, withheld_rows
 
 Rows = list[tuple[int, int]]
 
 
-def matched(classes: list[int], rows: Rows, p: int) -> known.KnownEvents:
+def matched(classes: list[int], rows: Rows, p: int) -> KnownEvents:
     persons, events = (np.array([row[part] for row in rows], dtype=np.int64) for part in (0, 1))
     return known_events(np.array(classes, dtype=np.int64), persons, events, p)
 
@@ -71,7 +71,7 @@ def test_no_rows_at_all() -> None:
 def test_as_the_definition_says(world: tuple[list[int], Rows], p: int, together: int) -> None:
     """However many classes are counted at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "_TOGETHER", together)
+        patch.setattr(known_rows, "_TOGETHER", together)
         found = matched(*world, p)
     some, same = by_definition(*world, p)
     assert (found.some.tolist(), found.all.tolist()) == (some, same)
@@ -86,8 +86,48 @@ def test_as_the_definition_says(world: tuple[list[int], Rows], p: int, together:
 def test_long_histories_never_make_more_people_match(rows: Rows, p: int, most: int) -> None:
     exact = matched([0] * 6, rows, p)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "MOST_SETS", most)
+        patch.setattr(known_rows, "MOST_SETS", most)
         found = matched([0] * 6, rows, p)
     assert (found.some <= exact.some).all()
     assert (found.some[found.long] == exact.all[found.long]).all()
     assert (found.all == exact.all).all()
+
+
+NOTHING = 9
+
+
+def withheld(classes: list[int], rows: Rows, known: int, least: int) -> list[bool]:
+    persons, events = (np.array([row[part] for row in rows], dtype=np.int64) for part in (0, 1))
+    numbers = np.array(classes, dtype=np.int64)
+    found = withheld_rows(numbers, persons, events, known=known, least=least, nothing=NOTHING)
+    return [bool(one) for one in found]
+
+
+def test_a_rare_event_takes_the_next_with_it_where_it_would_be_alone() -> None:
+    """One of four saw ward 2: a row without a ward would find that person, so ward 1, of two people, goes as well."""
+    rows = [(0, 2), (0, 0), (1, 1), (1, 0), (2, 1), (2, 0), (3, 0)]
+    assert withheld([0] * 4, rows, known=1, least=2) == [True, False, True, False, True, False, False]
+
+
+def test_nothing_is_withheld_from_classes_in_which_enough_people_match() -> None:
+    rows = [(0, 1), (1, 1), (2, 1), (3, 2), (4, 3), (5, 3)]
+    assert withheld([0, 0, 1, 1, 2, 2], rows, known=2, least=2) == [False, False, True, True, False, False]
+
+
+@given(
+    st.lists(st.integers(0, 1), min_size=6, max_size=6),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=24),
+    st.integers(1, 2),
+    st.integers(2, 3),
+)
+def test_enough_people_match_what_is_left_or_nothing_is(classes: list[int], rows: Rows, known: int, least: int) -> None:
+    """And asked again, nothing more is withheld."""
+    gone = withheld(classes, rows, known, least)
+    left = [(person, NOTHING if away else event) for (person, event), away in zip(rows, gone, strict=True)]
+    some, _ = by_definition(classes, left, known)
+    for person, event in left:
+        if some[person] < least:
+            assert event == NOTHING
+    assert {pair for pair, away in zip(left, withheld(classes, left, known, least), strict=True) if away} <= {
+        (person, NOTHING) for person in range(6)
+    }
