@@ -4,24 +4,27 @@ from collections.abc import Iterator
 
 from reports import numbers
 from reports.document import DASH, Block, Paragraph, Row, Table, said
-from reports.record_view import FileView, RecordView
-from tasks.assessments.events.facts import EventColumnFact, EventsFact
+from reports.record_view import FileView
+from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 
 
-def events(view: RecordView, fact: EventsFact) -> Iterator[Block]:
+def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
     """The part of the section on risk."""
     cells, total = view.cells, fact.people
     rows = numbers.integer(fact.rows_in)
-    stated = [name for name in fact.attributes if name not in view.dated]
+    stated = [name for name in fact.attributes if name not in fact.dated]
     yield said(
         f"The {rows} rows of the file are of {cells.count(fact.people_in)} people, named by {fact.person}.",
         "Every figure of this document counts people, not rows; an attacker is taken to see which rows are of one "
         "person.",
-        f"Attributes of rows that are released: {', '.join(fact.attributes)}."
-        if fact.attributes
-        else "No attribute of rows is released.",
-        f"The request states that nobody outside knows the values of {', '.join(stated)}." if stated else None,
+        f"Attributes of rows that are released: {', '.join(_released(fact))}." if fact.attributes else None,
+        f"The request states that nobody outside knows the values of {', '.join(stated)}."
+        if stated and not fact.known
+        else None,
+        "No attribute of rows is released." if not fact.attributes else None,
     )
+    if fact.known:
+        yield _known(view, fact, fact.known)
     if not fact.columns:
         return
     yield said(
@@ -45,6 +48,35 @@ def events(view: RecordView, fact: EventsFact) -> Iterator[Block]:
             f"Numbers count as one value where they are near each other: {', '.join(narrow)}." if narrow else None,
         ),
         "note",
+    )
+
+
+def _released(fact: EventsFact) -> list[str]:
+    levels = fact.levels
+    return [f"{name} at level {levels[name]}" if levels.get(name) else name for name in fact.attributes]
+
+
+def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Block:
+    cells, some = view.cells, {"all": "all rows", 1: "any row"}.get(known.known, f"any {known.known} rows")
+    alone, total = known.unique_people, fact.people
+    return said(
+        f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
+        "that the person is in the file. No table of the population tells of rows, so the people who match are counted "
+        "in the file.",
+        f"At least {cells.count(known.fewest)} people match everybody; the mean risk is "
+        f"{numbers.risk(known.mean_risk)}."
+        if not alone
+        else f"Such rows single out {cells.share(alone / total, total)} of the people.",
+        f"All rows of a person together single out {cells.share(known.unique_by_all / total, total)}."
+        if known.known != "all" and known.unique_by_all
+        else None,
+        f"What may be known of {cells.count(fact.withheld_rows)} rows is withheld, because too few people match."
+        if fact.withheld_rows
+        else None,
+        f"{cells.count(known.long_histories)} people have so many rows that all of them count as known."
+        if known.long_histories
+        else None,
+        "Gates judge the worse of these figures and of those of people.",
     )
 
 

@@ -125,8 +125,7 @@ class LastCheck:
             records = places if events is None else events.of_row[places]
             same: Flags = values == copy.masked.masked[records, copy.masked.names.index(name)]
             return same
-        texts = copy.dates.columns[name].text if name in copy.dates.columns else copy.rows_as_text[name]
-        collected = pa.array(texts.array.take(places), type=pa.large_string())
+        collected = pa.array(copy.event_text(name).array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)
         return _equal(self._as_written(name, collected), found)

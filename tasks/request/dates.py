@@ -111,6 +111,27 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             fix="shift it too, make it relative, generalize it as a quasi-identifier, or withhold it",
         ),
         Rule(
+            "beside shifted or relative dates nobody outside knows other attributes of rows",
+            lambda one: (
+                f"attributes.{one.known_events[0]}.known_probability" if one.dated and one.known_events else None
+            ),
+            got="an attribute of rows that others may know: who knows it and dates finds more people than is counted",
+            fix="state “known_probability: 0” if nobody outside can know a value, or withhold the column",
+        ),
+        Rule(
+            "beside shifted or relative dates no attribute of rows has levels of dates",
+            lambda one: next(
+                (
+                    f"attributes.{name}.hierarchy.dates"
+                    for name in one.of_rows
+                    if one.dated and (source := one.attributes[name].hierarchy) is not None and source.dates is not None
+                ),
+                None,
+            ),
+            got="periods of the calendar, which tell by how much the others are shifted",
+            fix="shift it too, or withhold it",
+        ),
+        Rule(
             "a person has one date of birth and one date of death",
             lambda one: _first(
                 one,

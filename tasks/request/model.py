@@ -564,6 +564,12 @@ class ReleaseRequest(RequestPart):
         return next((name for name, one in terms if one is not None and one.event == event), None)
 
     @property
+    def known_events(self) -> tuple[str, ...]:
+        """Names of the attributes of rows whose values others may know; shifted and relative dates have terms apart."""
+        names = (name for name in self.events if name not in self.dated)
+        return tuple(name for name in names if self.attributes[name].known_probability != 0)
+
+    @property
     def released(self) -> tuple[str, ...]:
         """Names of all columns whose values may leave, of people and of rows, in the order of the request."""
         return tuple(name for name, one in self.attributes.items() if not one.role.withheld)

@@ -106,6 +106,17 @@ REFUSALS = {
         "attributes.born.date.age",
     ),
     "no gate": (GATE, "", "policy.gates"),
+    "rows that may be known": (
+        "  enrolled: {role",
+        "  unit: {role: insensitive, of: row}\n  enrolled: {role",
+        "attributes.unit.known_probability",
+    ),
+    "rows at a period of the calendar": (
+        "  enrolled: {role",
+        "  sent: {role: insensitive, of: row, known_probability: 0, level: 1, hierarchy: {dates: {minimum: 2020-01-01, "
+        "maximum: 2029-12-31, levels: [month, year]}}}\n  enrolled: {role",
+        "attributes.sent.hierarchy.dates",
+    ),
     "knowledge of dates elsewhere": (
         "  gates:\n",
         "  generalization: {k_anonymity: {k: 3, diversity: [{attribute: seen, l: 2}]}}\n  gates:\n",
