@@ -129,7 +129,8 @@ def _shifted_otherwise(candidate: Candidate, earlier: Sequence[_Read], siblings:
         return
     own = offset_scope(request, candidate.recipient.id)
     others = {one.held.name for one in earlier if one.held is not None and one.offsets not in (None, own)}
-    for name in sorted(others | {one.recipient.id for one in siblings}):
+    others |= {one.recipient.id for one in siblings if offset_scope(request, one.recipient.id) != own}
+    for name in sorted(others):
         yield f"Dates of the copy {name} are shifted otherwise: side by side, both copies narrow the true ones down."
 
 

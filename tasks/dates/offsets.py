@@ -27,8 +27,9 @@ _BYTES = 8
 
 
 def offset_scope(request: ReleaseRequest, recipient: str) -> str:
-    """Name of all copies in which a person has the same offset."""
-    return json.dumps([recipient, request.identifier(request.person_id), largest_shift(request)])
+    """Name of all copies in which a person has the same offset; where none is shifted, that of all recipients."""
+    days = largest_shift(request)
+    return json.dumps([recipient if days else "", request.identifier(request.person_id), days])
 
 
 def offset_key(key_file: Path, request: ReleaseRequest, recipient: str) -> bytes:

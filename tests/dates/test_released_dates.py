@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tasks.core.errors import DataError
-from tasks.dates.offsets import offset_key, offsets
+from tasks.dates.offsets import offset_key, offset_scope, offsets
 from tasks.dates.released_dates import MISSING, released_dates, written_days
 from tasks.request.model import Attribute, ReleaseRequest
 
@@ -75,6 +75,8 @@ def test_keys_are_of_recipient_identifier_and_days(tmp_path: Path) -> None:
     )
     keys = [offset_key(key_file, *terms) for terms in ((one, "a"), (one, "b"), (more, "a"), (named, "a"))]
     assert len(set(keys)) == 4
+    born = request_of(born={"role": "direct identifier", "type": "date"}, seen=dates(relative_to="born"))
+    assert offset_scope(born, "a") == offset_scope(born, "b"), "days since birth are the same in every copy"
     assert offset_key(key_file, one, "a") == keys[0]
 
 
