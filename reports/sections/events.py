@@ -55,7 +55,7 @@ def _released(fact: EventsFact) -> list[str]:
 
 def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[Block]:
     cells, total = view.cells, fact.people
-    some = {"all": "all rows", 1: "any row"}.get(known.known, f"any {known.known} rows")
+    some = known.rows_in_words
     yield said(
         f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
         "that the person is in the file. No table of the population tells of rows, so the people who match are counted "
