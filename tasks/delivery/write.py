@@ -209,7 +209,8 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
     known, judged = certain_columns(request), judged_columns(request)
     columns = columns_of_file(path, request, (*known, *judged), real)
     codes = [columns[name].codes.astype(np.int64) for name in known]
-    return ValueCounts.of(cells, codes, {name: columns[name] for name in judged}, np.arange(len(cells)))
+    of_judged = {name: columns[name] for name in judged}
+    return ValueCounts.of(cells, codes, of_judged, np.arange(len(cells)), request.policy.missing.sensitive)
 
 
 def events_again(
@@ -227,7 +228,8 @@ def events_again(
     place = np.empty(len(events.persons), dtype=np.int64)
     place[persons] = np.arange(len(persons))
     columns = columns_of_file(path, candidate.request, judged_events(candidate.request), None)
-    return int(EventValues.of(classes, place[events.of_row[rows]], columns).disclosed.sum())
+    missing = candidate.request.policy.missing.sensitive
+    return int(EventValues.of(classes, place[events.of_row[rows]], columns, missing).disclosed.sum())
 
 
 def columns_of_file(

@@ -39,6 +39,12 @@ class CodedColumn:
     places: NDArray[np.float64] | None = None
     """Each value as a number or instant, NaN where it is none; None for text; shape (n_values − 1,)."""
 
+    @property
+    def missing(self) -> int | None:
+        """Code of a missing value; None where no record lacks one."""
+        last = len(self.weights) - 1
+        return last if (self.codes == last).any() else None
+
 
 @dataclass(frozen=True)
 class Register:

@@ -19,7 +19,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.errors import StageFailed
 from tasks.microdata.coded import CodedColumn, Events, sensitivities
-from tasks.request.model import Measure, ReleaseRequest, ValueType
+from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueType
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,18 @@ class EventValues:
     columns: Mapping[str, OrderedValues]
 
     @classmethod
-    def of(cls, classes: Ranks, persons: NDArray[np.int64], columns: Mapping[str, CodedColumn]) -> "EventValues":
+    def of(
+        cls,
+        classes: Ranks,
+        persons: NDArray[np.int64],
+        columns: Mapping[str, CodedColumn],
+        missing: MissingReading = MissingReading.ANY_VALUE,
+    ) -> "EventValues":
         """Some persons and their rows; `persons` is −1 for rows of others, which are left out."""
         rows = np.flatnonzero(persons >= 0)
-        return cls(classes, persons[rows], {name: OrderedValues.of(one, rows) for name, one in columns.items()})
+        return cls(
+            classes, persons[rows], {name: OrderedValues.of(one, rows, missing) for name, one in columns.items()}
+        )
 
     @cached_property
     def found(self) -> dict[str, DisclosedEvents]:
@@ -83,7 +91,8 @@ def event_values(candidate: Candidate, coalition: Coalition | None = None) -> tu
     place = np.full(len(candidate.prepared.tuple_of_record), -1, dtype=np.int64)
     place[candidate.rows] = np.arange(len(candidate.rows))
     columns = {name: events.columns[name] for name in judged_events(candidate.request)}
-    found = EventValues.of(table.classes, place[events.of_row], columns)
+    missing = candidate.request.policy.missing.sensitive
+    found = EventValues.of(table.classes, place[events.of_row], columns, missing)
     return found, informed_presence(candidate, table, coalition)
 
 
