@@ -99,6 +99,13 @@ class Prepared:
     """Released columns, quasi-identifiers left out, that the population table or the register has too."""
     events: Events | None = None
     """The rows of the file where a person has several; None where each row is a record."""
+    left_out: int = 0
+    """People of the population table whom ``population`` leaves out, since records lack values."""
+
+    @property
+    def people(self) -> int:
+        """People of the population, those included whom missing values leave out."""
+        return self.population.total + self.left_out
 
     @property
     def tuple_of_row(self) -> NDArray[np.int32]:

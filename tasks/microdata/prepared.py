@@ -112,10 +112,11 @@ class People:
         levels = {name: values for name, (_, values) in {**direct, **joined}.items()}
         found = {**axes, **{name: len(values) for name, values in levels.items()}}
         kept = {name: levels[name] for name in request.as_they_are}
+        population = self._population(tuples, request.policy.missing.quasi_identifiers)
         return Prepared(
             self.hierarchies,
             tuples,
-            self._population(tuples, request.policy.missing.quasi_identifiers),
+            population,
             joined_records(parts, tuples),
             {name: found[name] for name in request.attributes if name in found},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
@@ -127,7 +128,14 @@ class People:
             ),
             withheld=dict(withheld_columns(request, direct)),
             listed=tuple(presences(kept, self.domains)),
+            left_out=max(self._listed - population.total, 0),
         )
+
+    @property
+    def _listed(self) -> int:
+        """People of the table; 0 without one."""
+        table = self.population or (self.table and self.table.people)
+        return table.total if table else 0
 
     def _population(self, data: Tuples, missing: MissingReading) -> Tuples:
         if self.population is not None:
@@ -333,6 +341,7 @@ def save(prepared: Prepared, path: Path) -> None:
         "columns": list(prepared.columns),
         "register": register and register.sha256,
         "numerals": prepared.numerals,
+        "left_out": prepared.left_out,
         "withheld": list(prepared.withheld),
         "listed": [asdict(one) for one in prepared.listed],
         "events": events
@@ -414,4 +423,5 @@ def load(path: Path) -> Prepared:
             withheld=withheld,
             listed=listed,
             events=events,
+            left_out=about["left_out"],
         )

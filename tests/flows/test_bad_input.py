@@ -274,19 +274,21 @@ DATA = [
     Case("header only", lambda world: world.write_rows([]), DataError, "data.csv", "no records", "a header only"),
     Case("only a line break", rewrite(lambda _content: b"\n"), DataError, "data.csv"),
     Case(
-        "missing quasi-identifier",
-        lambda world: world.spoil(zip={0: "", 239: ""}),
+        "missing quasi-identifier beside decoys",
+        lambda world: (
+            world.ask(recipients=[recipient("university", decoys={"classes": 1})]),
+            world.spoil(zip={0: "", 239: ""}),
+        ),
         DataError,
-        "data.csv, column zip, rows 1, 240",
-        "missing values",
-        "2 without",
+        "data.csv, columns zip",
+        "missing values, beside decoys",
     ),
     Case(
         "NaN in a quasi-identifier",
-        lambda world: (world.ask(dataset={"missing": ["", "NaN"]}), world.spoil(age={7: "NaN"})),
+        lambda world: world.spoil(age={7: "NaN"}),
         DataError,
         "column age, row 8",
-        "missing values",
+        "missing from a hierarchy",
     ),
     Case(
         "wrong encoding",
