@@ -180,6 +180,7 @@ def _missing_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str
     """Share of the records or rows in which a column is missing, and what its reading means."""
     policy = request.policy.missing
     readings = {Role.QUASI: policy.quasi_identifiers, Role.SENSITIVE: policy.sensitive}
+    counted = "records" if request.dataset.person is None else "rows"
     for name, attribute in request.attributes.items():
         reading = readings.get(attribute.role)
         share = float(frame[name].isna().mean()) if reading is not None else 0.0
@@ -188,7 +189,7 @@ def _missing_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str
         term = "quasi_identifiers" if attribute.role is Role.QUASI else "sensitive"
         meaning = _READINGS[attribute.role, reading]
         yield (
-            f"{name} is missing in {share:.2%} of the {'records' if request.dataset.person is None else 'rows'}, read as "
+            f"{name} is missing in {share:.2%} of the {counted}, read as "
             f"“{reading.value}” (policy.missing.{term}): {meaning}"
         )
 

@@ -124,7 +124,8 @@ class LastCheck:
         if name in copy.masked.names:
             values, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
             records = places if events is None else events.of_row[places]
-            same: Flags = values == copy.masked.masked[records, copy.masked.names.index(name)]
+            masked = copy.masked.masked[records, copy.masked.names.index(name)]
+            same: Flags = (values == masked) | (np.isnan(values) & np.isnan(masked))
             return same
         collected = pa.array(copy.rows_as_text[name].array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:

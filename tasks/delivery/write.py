@@ -141,7 +141,8 @@ def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: Masked
     real = rows >= 0
     same: NDArray[np.bool_] = (cells[real] == expected).all(axis=1)
     if masked.names:
-        same &= (read_numbers(path, masked.names)[real] == masked.masked[rows[real]]).all(axis=1)
+        found, made = read_numbers(path, masked.names)[real], masked.masked[rows[real]]
+        same &= ((found == made) | (np.isnan(found) & np.isnan(made))).all(axis=1)
     return int(same.sum())
 
 

@@ -15,17 +15,15 @@ from flows.reassessing import reassess
 from flows.reassessing_copy import AS_ASKED
 from tasks.assessments.assessment import Effort
 from tasks.assessments.registry import ASSESSMENTS
-from tasks.candidate.candidate import Candidate, CandidateSource
+from tasks.candidate.candidate import Candidate
 from tasks.decision.record import Verdict
 from tasks.microdata.hierarchy import MISSING
 from tasks.microdata.missing_values import lacking_values
-from tasks.microdata.prepared import prepare
-from tasks.microdata.read import read_microdata
 from tasks.reassessment.record import TodaysVerdict
-from tasks.request.load import load_request
 from tasks.request.model import Method, MissingReading
 from tests.support.brief_reports import whole_report
-from tests.support.world import NOW, QUASI_IDENTIFIERS, Row, World, drawn_rows, make_world, population_rows
+from tests.support.gaps import candidate_of, make_gaps, with_gaps
+from tests.support.world import NOW, QUASI_IDENTIFIERS, Row, World, drawn_rows, population_rows
 
 FEW = 0.02
 K_ANONYMITY = {
@@ -34,34 +32,6 @@ K_ANONYMITY = {
     "local_recoding": True,
     "diversity": [{"attribute": "diagnosis", "l": 2}],
 }
-
-
-def with_gaps(share: float = 0.05) -> list[Row]:
-    """The world's records, a share of each attribute without a value."""
-    generator, rows = np.random.default_rng(23), [dict(row) for row in drawn_rows()]
-    for row in rows:
-        for name in (*QUASI_IDENTIFIERS, "diagnosis"):
-            if generator.random() < share:
-                row[name] = ""
-    return rows
-
-
-def make_gaps(
-    folder: Path, reading: MissingReading = MissingReading.OWN_GROUP, share: float = 0.05, **terms: Any
-) -> World:
-    world = make_world(folder)
-    world.write_rows(with_gaps(share))
-    missing = {"quasi_identifiers": reading.value}
-    world.ask(policy={"missing": missing, "generalization": {"adversary": "sequential", **terms}})
-    return world
-
-
-def candidate_of(world: World) -> Candidate:
-    loaded = load_request(world.request)
-    frame = read_microdata(world.data, loaded.request)
-    prepared = prepare(loaded, frame)
-    source = CandidateSource(loaded.request, prepared, frame, lambda _: np.random.default_rng(1))
-    return source.candidate(loaded.request.recipients[0])
 
 
 def people_left(candidate: Candidate, reading: MissingReading) -> list[int]:
@@ -163,6 +133,7 @@ def test_a_missing_value_leaves_as_such_or_suppressed(made: tuple[World, Outcome
     lacking = sum(row["sex"] == "" for row in rows)
     assert 0 < (released["sex"] == MISSING).sum() + (released["sex"] == "*").sum() >= lacking
     assert (released["sex"] != "").all()
+    assert (released["visits"] == "").sum() == sum(row["visits"] == "" for row in rows) > 0
     assert (released["diagnosis"] == "").sum() == sum(row["diagnosis"] == "" for row in rows)
 
 
