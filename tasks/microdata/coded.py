@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.microdata.persons import Persons
 from tasks.microdata.presence import Presence
 from tasks.microdata.tuples import Counts, Tuples
@@ -228,9 +228,9 @@ def group_sensitivities(
 ) -> dict[str, SensitivityWeights]:
     """Weights of the groups of the quasi-identifiers that are sensitive too, by label.
 
-    A group weighs as much as the heaviest of its values, and nothing where it is all of them: an upper bound on what
-    the group tells. (Orooji & Knapp 2019 weigh an occupation, which they count as known too, and release no groups.)
-    As the lightest of them it bounds from below what a share is taken of.
+    A group weighs as much as the heaviest of its values, and nothing where it is all of them, or missing: an upper
+    bound on what the group tells. (Orooji & Knapp 2019 weigh an occupation, which they count as known too, and release
+    no groups.) As the lightest of them it bounds from below what a share is taken of.
     """
     found, extreme = {}, min if lightest else max
     for name, hierarchy in hierarchies.items():
@@ -239,7 +239,7 @@ def group_sensitivities(
             values: dict[str, float] = {}
             for level, labels in enumerate(hierarchy.labels[:-1]):
                 for leaf, group in zip(hierarchy.labels[0], hierarchy.groups[:, level], strict=True):
-                    weight = given.values.get(leaf, given.default)
+                    weight = 0.0 if leaf == MISSING else given.values.get(leaf, given.default)
                     values[labels[group]] = extreme(values.get(labels[group], weight), weight)
             values = dict.fromkeys(hierarchy.axis_labels, 0.0) | values
             default = extreme(values.values())
