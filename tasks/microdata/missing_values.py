@@ -8,9 +8,9 @@ included, so that no cell of any strategy has more of them than an adversary is 
   values has its records as people. Whoever has all values may be any person of the table but these, who are as many in
   each combination as there are records without a value that may be of it.
 * **any value**: nobody knows whose records lack values. Such a record may be anybody with its other values, except the
-  people behind other records, and the table's people with all values all remain. People are set aside for each
-  combination with missing values, from those that it may stand for: at least its records, and of the combinations
-  that lack the same attributes as large a share of the table as of the file.
+  people behind other records. For each combination with missing values as many people as it has records are set aside,
+  and of those who fit it and are left whoever is behind other records as large a share as lacks the same attributes in
+  the file. A record with all values may be anybody who has them; fewer remain.
 
 Either way each person counts once, so that a cell above the missing values has no more people than the table.
 """
@@ -83,25 +83,25 @@ def people_beside_missing(
 
     Notes
     -----
-    P people and D records of a combination leave max(P − D, 0) who are behind no record with all values. Own group: a
-    combination keeps P less the records that may be of it, never more than those. Any value: a record may be any of the
-    people with its other values but those behind records with all values, and but as many as there are records lacking
-    other attributes that may be among them; never more are set aside.
+    P people and D records of a combination leave F = max(P − D, 0) who are behind no record with all values, and at
+    least G = F − min(F, M) of them behind no record at all, M the records without a value that may be of it. Own group:
+    a combination keeps P − F + G. Any value: combinations with missing values have their records and a share of the G
+    that fit, each person once. In a cell, a record may then be any of the people with its other values but those
+    behind other records; of them, whoever these are, G and its own are left.
     """
     absent = lacking_values(data.codes, hierarchies)
-    some = absent.any(axis=1)
-    if not some.any():
+    if not absent.any():
         return people
     place = data.find(people.keys)
     free = np.maximum(people.counts - np.where(place >= 0, data.counts[place], 0), 0)
     sets = list(_lacking_sets(people, data, absent, hierarchies))
-    divided = _shared(free, sets, data.total if shared else 0) if reading is MissingReading.ANY_VALUE else None
-    if divided is None:
-        taken = np.minimum(sum(one.records_of[one.group_of] for one in sets), free)
-        divided = taken, [np.minimum(one.records_of, np.bincount(one.group_of, free, len(one.codes))) for one in sets]
-    taken, set_aside = divided
+    ruled_out: Counts = np.minimum(sum(one.records_of[one.group_of] for one in sets), free)
+    divided = None
+    if reading is MissingReading.ANY_VALUE:
+        divided = _divided(free, free - ruled_out, sets, data.total if shared else 0)
+    taken, set_aside = divided or (ruled_out, [one.fitting(free) for one in sets])
     codes = np.concatenate([people.codes, *(one.codes for one in sets)])
-    counts = np.rint(np.concatenate([people.counts - taken, *set_aside])).astype(np.int64)
+    counts = np.concatenate([people.counts - taken, *set_aside])
     held = counts > 0
     return distinct_tuples(codes[held], hierarchies, counts[held])[0]
 
@@ -118,6 +118,14 @@ class _LackingSet:
     """Group of each combination of the table, shape (n_tuples,)."""
     records_of: Counts
     """Records of each group, shape (n_groups,)."""
+
+    def people_of(self, people: Counts) -> Counts:
+        """People of each group, by those of each combination of the table; shape (n_groups,)."""
+        return np.rint(np.bincount(self.group_of, people, len(self.codes))).astype(np.int64)
+
+    def fitting(self, free: Counts) -> Counts:
+        """Records of each group, no more than people who may be behind them."""
+        return np.minimum(self.records_of, self.people_of(free))
 
 
 def _lacking_sets(
@@ -152,48 +160,32 @@ def _looked_up(keys: Counts, found: Counts, counts: Counts) -> Counts:
     return np.rint(np.bincount(place[own], counts[own], len(keys))).astype(np.int64)
 
 
-def _shared(free: Counts, sets: Sequence[_LackingSet], total: int) -> tuple[Counts, list[Counts]] | None:
+def _divided(
+    free: Counts, certain: Counts, sets: Sequence[_LackingSet], total: int
+) -> tuple[Counts, list[Counts]] | None:
     """People taken from each combination of the table, and set aside for each group of each set.
 
-    ``total`` are the records of the file; 0 where no more people than records are set aside. None where the people do
-    not suffice when the sets take theirs one after the other.
+    ``free`` are behind no record with all values, ``certain`` those of them who are left whoever is behind records
+    without; ``total`` are the records of the file, 0 where no more people than records are set aside. None where the
+    people do not suffice when the sets take theirs one after the other.
     """
-    left, set_aside = free.copy(), list[Counts]()
+    left, spare, set_aside = free.copy(), certain.copy(), list[Counts]()
     for number, one in enumerate(sets):
-        n_groups = len(one.codes)
-        every = np.rint(np.bincount(one.group_of, free, n_groups)).astype(np.int64)
-        needed = np.minimum(one.records_of, every)
-        order = np.lexsort((-left, one.group_of))
-        taken = np.zeros(len(free), dtype=np.int64)
+        shared = np.zeros(len(free), dtype=np.int64)
         if total and number < _SHARED:
-            upto = np.cumsum(left[order] * (one.records_of.sum() / total))
-            taken[order] = np.minimum(np.diff(np.floor(upto), prepend=0.0).astype(np.int64), left[order])
-            most = every - _records_among(one, sets)
-            found = np.rint(np.bincount(one.group_of, taken, n_groups)).astype(np.int64)
-            taken[(found > np.maximum(most, needed))[one.group_of]] = 0
-        found = np.rint(np.bincount(one.group_of, taken, n_groups)).astype(np.int64)
-        lacking, rest = np.maximum(needed - found, 0), (left - taken)[order]
-        before = np.cumsum(rest) - rest
-        starts = np.searchsorted(one.group_of[order], np.arange(n_groups))
-        before -= before[starts][one.group_of[order]]
-        taken[order] += np.clip(lacking[one.group_of[order]] - before, 0, rest)
-        found = np.rint(np.bincount(one.group_of, taken, n_groups)).astype(np.int64)
-        if (found < needed).any():
+            order = np.argsort(one.group_of, kind="stable")
+            upto = np.cumsum(spare[order] * (one.records_of.sum() / total))
+            shared[order] = np.minimum(np.diff(np.floor(upto), prepend=0.0).astype(np.int64), spare[order])
+        spare, left = spare - shared, left - shared
+        set_aside.append(one.fitting(free) + one.people_of(shared))
+    for one in sets:
+        needed, order = one.fitting(free), np.lexsort((-left, one.group_of))
+        groups, own = one.group_of[order], left[order]
+        before = np.cumsum(own) - own
+        before -= before[np.searchsorted(groups, np.arange(len(needed)))][groups]
+        taken = np.zeros(len(free), dtype=np.int64)
+        taken[order] = np.clip(needed[groups] - before, 0, own)
+        if (one.people_of(taken) < needed).any():
             return None
-        left -= taken
-        set_aside.append(found)
+        left = left - taken
     return free - left, set_aside
-
-
-def _records_among(one: _LackingSet, sets: Sequence[_LackingSet]) -> Counts:
-    """Records of other sets that may be of each group's people, shape (n_groups,)."""
-    found = np.zeros(len(one.codes), dtype=np.int64)
-    for other in sets:
-        if other is not one:
-            both, held = one.known & other.known, other.records_of > 0
-            sizes = np.maximum(one.codes.max(axis=0), other.codes.max(axis=0)) + 1
-            strides = radix_strides(sizes.tolist())
-            mine, theirs = ((codes * both).astype(np.int64) @ strides for codes in (one.codes, other.codes[held]))
-            keys, place = np.unique(mine, return_inverse=True)
-            found += _looked_up(keys, theirs, other.records_of[held])[place.ravel()]
-    return found

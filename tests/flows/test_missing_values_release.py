@@ -1,6 +1,7 @@
 """Releases of files with missing values: every method under both readings, the report, and what comes after."""
 
 import html
+import shutil
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 from flows.gate import Outcome
-from flows.reassessing import reassess
+from flows.reassessing import TodaysFiles, reassess
 from flows.reassessing_copy import AS_ASKED
 from tasks.assessments.assessment import Effort
 from tasks.assessments.registry import ASSESSMENTS
@@ -23,7 +24,8 @@ from tasks.reassessment.record import TodaysVerdict
 from tasks.request.model import Method, MissingReading
 from tests.support.brief_reports import whole_report
 from tests.support.gaps import candidate_of, make_gaps, with_gaps
-from tests.support.world import NOW, QUASI_IDENTIFIERS, Row, World, drawn_rows, population_rows
+from tests.support.longitudinal_world import COLUMNS, make_visits, visit_rows
+from tests.support.world import NOW, QUASI_IDENTIFIERS, Row, World, drawn_rows, population_rows, write_table
 
 FEW = 0.02
 K_ANONYMITY = {
@@ -172,3 +174,65 @@ def test_check_says_what_is_missing_and_what_the_reading_means(made: tuple[World
         f"sex is missing in {share:.2%} of the records, read as “own group” (policy.missing.quasi_identifiers)" in shown
     )
     assert "read as “any value” (policy.missing.sensitive): they may be any value: they add no diversity" in shown
+
+
+def test_values_that_come_later_into_one_hand_close_the_gates(
+    made: tuple[World, Outcome], engine: Any, tmp_path: Path
+) -> None:
+    """Whoever has a record without its sex, and later with it, has a person whom nobody of the population matches."""
+    place = tmp_path / "copy"
+    shutil.copytree(made[0].folder.parent, place)
+    world = World(place / "world")
+    rows = with_gaps(FEW)
+    for row, whole in zip(rows, drawn_rows(), strict=True):
+        row["sex"] = whole["sex"]
+    world.write_rows(rows)
+    (record,) = world.run(engine, clock=lambda: NOW + timedelta(days=1)).records
+    assert record.decision is Verdict.BLOCKED
+    gate = next(one for one in record.gates if one.id == "transparent.maximum_risk")
+    assert (gate.measured, gate.passed) == (1.0, False)
+    assert gate.alone is not None
+    assert gate.alone < gate.threshold
+
+
+def test_under_another_population_as_many_are_set_aside(made: tuple[World, Outcome], tmp_path: Path) -> None:
+    """Twice the people: no risk is higher, and records without a value keep the people whom they had."""
+    world, outcome = made
+    twice = tmp_path / "twice.csv"
+    people = [row | {"count": str(2 * int(row["count"]))} for row in population_rows()]
+    write_table(twice, people, (*QUASI_IDENTIFIERS, "count"))
+    today = TodaysFiles(population=twice)
+    (found,) = reassess(outcome.release_id, world.workspace, today, clock=lambda: NOW + timedelta(days=40))
+    assert found.record is not None, found.because
+    then = {gate.id: gate.measured for gate in outcome.records[0].gates}
+    now = {gate.id: gate.measured for gate in found.record.gates}
+    assert now["transparent.maximum_risk"] == then["transparent.maximum_risk"] or (
+        (now["transparent.maximum_risk"] or 1) < (then["transparent.maximum_risk"] or 0)
+    )
+    assert found.verdict is TodaysVerdict.HOLDS, found.because
+
+
+def test_rows_of_people_with_gaps_are_counted_and_disclosed_by_those_who_state_values(tmp_path: Path) -> None:
+    """Visits of patients: ages, blood groups and diagnoses are missing for some."""
+    world = make_visits(tmp_path / "world")
+    rows, generator = visit_rows(), np.random.default_rng(3)
+    gone = {row["patient"] for row in rows if generator.random() < 0.02}
+    for row in rows:
+        if row["patient"] in gone:
+            row["age"] = row["blood"] = ""
+        if generator.random() < 0.05:
+            row["diagnosis"] = ""
+    world.write_rows(rows, COLUMNS)
+    candidate = candidate_of(world)
+    tree = candidate.index.hierarchies[0]
+    lacking = candidate.index.data.codes[:, 0] == tree.missing_leaf
+    assert candidate.index.data.counts[lacking].sum() == len(gone), "people, not rows"
+    for one in ASSESSMENTS:
+        if one.applies(candidate.request):
+            one.assess(candidate, Effort.OWN)
+
+
+def test_decoys_are_not_assessed_beside_missing_values(made: tuple[World, Outcome], releasegate: Any) -> None:
+    told = releasegate("assess", "decoys", made[0].request)
+    assert told.code != 0
+    assert "missing values, beside decoys" in " ".join((told.out + told.err).split())
