@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Floats, Ints, compact
+from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, compact
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.microdata.hierarchy import Codes
 
@@ -126,8 +126,7 @@ class CellSearch:
             able = np.zeros(number, dtype=np.bool_)
             able[cell[self.known[rows] - fixed > _GAIN]] = True
             if not able.all():
-                held = able[cell]
-                rows, cell, fixed = rows[held], cell[held], fixed[held]
+                rows, cell, fixed = _taken(able[cell], rows, cell, fixed)
         many = len(tree.labels[level])
         part, parts = cell * many + tree.groups[:, level][self._columns[axis][rows]], number * many
         if parts > _SPARSE * len(rows):
@@ -136,11 +135,11 @@ class CellSearch:
         if self.problem.records is not None:
             records = self.problem.records[rows]
             held = self.problem.filed(np.bincount(part, records, parts))[part] | (records == 0)
-            rows, part, fixed = rows[held], part[held], fixed[held]
+            rows, part, fixed = _taken(held, rows, part, fixed)
         enough = np.bincount(part, self.problem.counts[rows], parts) >= self.problem.least
-        held = enough[part]
+        rows, part, fixed = _taken(enough[part], rows, part, fixed)
         strategy = int(self.problem.lattice.number(levels[None])[0])
-        return Cells(strategy, rows[held], (np.cumsum(enough) - 1)[part[held]], fixed[held])
+        return Cells(strategy, rows, (np.cumsum(enough) - 1)[part], fixed)
 
     def _lost(self, part: Cells, levels: Codes, place: int) -> Floats:
         total = part.lost
@@ -149,10 +148,18 @@ class CellSearch:
         return total
 
     def _of(self, rows: Ints, axis: int, level: int) -> Floats:
-        lost: Floats = self.problem.lost[axis][:, level][self._columns[axis][rows]]
+        lost: Floats = self.problem.lost[axis][:, level]
+        one_group = len(self.problem.hierarchies[axis].labels[level]) == 1
+        lost = lost[:1] if one_group else lost[self._columns[axis][rows]]
         return lost if self.problem.factors is None else lost * self.problem.factors[rows, axis]
 
     @cached_property
     def _columns(self) -> Codes:
         """Leaf codes of each row, an attribute after the other."""
         return np.ascontiguousarray(self.problem.codes.T)
+
+
+def _taken(held: Bools, rows: Ints, cell: Ints, fixed: Floats) -> tuple[Ints, Ints, Floats]:
+    """Some of the rows; quicker by their places than by what is held."""
+    places = np.flatnonzero(held)
+    return rows[places], cell[places], fixed[places]

@@ -4,6 +4,7 @@ The best pass is improved by moves between its classes where that is little work
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,14 +18,16 @@ from tasks.generalization.remainder.release import released, released_at_prices
 
 _ALL_STRATEGIES = 1024
 """Strategies that are all tried, whatever their cells."""
-_SAMPLED_ROWS, _SAMPLED_PAIRS = 2**16, 2**25
+_SAMPLED_ROWS, _SAMPLED_PAIRS = 2**16, 2**24
 """Rows, and rows times strategies, of that sample; with fewer rows, classes need as many fewer people."""
 _REFINED = 3
 _MOST_PAIRS = 2**24
 """Rows times strategies up to which all strategies with cells of enough people are tried."""
-_WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**26, 2**27, 5000
+_WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**24, 2**27, 5000
 """Work of all passes at prices, and of a single one: rows, and this many more for each strategy, times strategies."""
 _MOST_PASSES = 12
+_FEW_ROWS = 2**14
+"""Rows up to which passes at prices wait for the strategies of the best cells."""
 _MOST_IMPROVED = 2**23
 """Rows times strategies up to which the best classes are gone through once more."""
 _UNBIASED = 3
@@ -43,14 +46,8 @@ class Found:
 
 
 def find_briefly(problem: RemainderProblem) -> Ints:
-    """Strategy of each row after the first pass and one at prices, without a bound: most of what ``find`` gains."""
-    strategies = _tried(problem)
-    first = _finished(problem, released(problem, orders_of(problem, strategies)(np.zeros(len(problem.lost)))), 0)
-    if _work(problem, strategies) > _WORK:
-        return first
-    order = orders_of(problem, strategies)(np.zeros(len(problem.lost)))
-    again = released_at_prices(problem, order, problem.kept_by_row(first))
-    return max(first, _finished(problem, again, 0), key=problem.worth)
+    """Strategy of each row after the first pass, without a bound: within a thousandth of ``find`` among many rows."""
+    return _finished(problem, released(problem, orders_of(problem, _tried(problem))(np.zeros(len(problem.lost)))), 0)
 
 
 def find(problem: RemainderProblem, start: Ints | None = None, left_out: float = np.inf) -> Found:
@@ -62,22 +59,32 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
     """
     tried = _tried(problem)
     made = released(problem, orders_of(problem, tried)(np.zeros(len(problem.lost))), start)
-    found = [_finished(problem, made, left_out)]
-    best = best_cells(problem, found[0])
-    used = np.union1d(made[made != UNPLACED], [problem.top])
-    strategies = tried if len(problem.strategies) <= _ALL_STRATEGIES else np.union1d(used, best.strategies)
-    if _work(problem, strategies) > _WORK:
-        strategies = used
-    prices = problem.kept_by_row(found[0])
+    first = _finished(problem, made, left_out)
+    with ThreadPoolExecutor(1) as pool:
+        bound = pool.submit(best_cells, problem, first)
+        strategies = tried
+        if len(problem.strategies) > _ALL_STRATEGIES:
+            strategies = used = np.union1d(made[made != UNPLACED], [problem.top])
+            if len(problem.codes) <= _FEW_ROWS:
+                strategies = np.union1d(used, bound.result().strategies)
+            if _work(problem, strategies) > _WORK:
+                strategies = used
+        node = _improved(problem, _best_pass(problem, first, strategies, start, left_out), left_out)
+        return Found(node, float(problem.counts @ (1.0 - bound.result().lost)))
+
+
+def _best_pass(problem: RemainderProblem, first: Ints, strategies: Ints, start: Ints | None, left_out: float) -> Ints:
+    """The best of the first pass and passes at the prices that those before it gave."""
+    best, prices = first, problem.kept_by_row(first)
     for order in _orders(problem, strategies):
         if problem.admissible is None:
             made = released_at_prices(problem, order, prices, start)
         else:
             made = released(problem, order, start)
-        found.append(_finished(problem, made, left_out))
-        prices = (prices + problem.kept_by_row(found[-1])) / 2
-    node = _improved(problem, max(found, key=problem.worth), left_out)
-    return Found(node, float(problem.counts @ (1.0 - best.lost)))
+        found = _finished(problem, made, left_out)
+        best = max(best, found, key=problem.worth)
+        prices = (prices + problem.kept_by_row(found)) / 2
+    return best
 
 
 def _improved(problem: RemainderProblem, node: Ints, left_out: float) -> Ints:

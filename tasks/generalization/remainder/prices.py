@@ -17,7 +17,7 @@ from tasks.generalization.kanonymity.classes import Bools, Floats, Ints
 from tasks.generalization.remainder.bound import Cells, CellSearch
 from tasks.generalization.remainder.problem import RemainderProblem
 
-MOST_ROWS = 2**16
+MOST_ROWS = 2**15
 """Rows of a problem; with more, finding out that there are too many cells takes as long as the classes."""
 _SEARCHED = 2**24
 """Rows times strategies that are gone through at most to find all cells."""
