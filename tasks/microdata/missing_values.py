@@ -114,7 +114,7 @@ class _LackingSet:
     """Attributes that are not missing, shape (n_attributes,)."""
     codes: Codes
     """Leaf codes, those for missing values included; shape (n_groups, n_attributes)."""
-    group_of: NDArray[np.intp]
+    group_of: NDArray[np.int32]
     """Group of each combination of the table, shape (n_tuples,)."""
     records_of: Counts
     """Records of each group, shape (n_groups,)."""
@@ -143,7 +143,7 @@ def _lacking_sets(
         )
         records_of = _looked_up(every, _keys(data.codes[rows], known, hierarchies), data.counts[rows])
         codes = np.where(known, people.codes[first], leaves).astype(np.int32)
-        yield _LackingSet(known, codes, group_of.ravel(), records_of)
+        yield _LackingSet(known, codes, group_of.ravel().astype(np.int32), records_of)
 
 
 def _keys(codes: Codes, known: Flags, hierarchies: Sequence[Hierarchy]) -> Counts:

@@ -58,7 +58,7 @@ class People:
         Raises
         ------
         DataError
-            If there is a register, or a recipient is to have decoys.
+            If there is a register, a recipient is to have decoys, or an adversary has several resources.
         HierarchyError
             As ``with_missing_leaves`` raises.
         """
@@ -145,21 +145,30 @@ class People:
 
 def _check_may_lack(names: Collection[str], request: ReleaseRequest) -> None:
     """Refuse missing values of quasi-identifiers beside what rests on everybody's values."""
+    adversaries = (one.adversary for one in request.recipients if request.population.path is not None)
     beside = {
-        "external_data": request.external_data is not None,
-        "decoys": any(one.decoys for one in request.recipients) or request.continues is not None,
+        "external_data": (
+            request.external_data is not None,
+            "nobody knows how many of the people who lack one a register lists",
+        ),
+        "decoys": (
+            any(one.decoys for one in request.recipients) or request.continues is not None,
+            "a decoy has all values, and links to people who have them",
+        ),
+        "adversary.resources": (
+            any(one is not None and one.resources for one in adversaries),
+            "resources list shares of groups, whose size is known from below alone",
+        ),
     }
-    term = next((term for term, given in beside.items() if given), None)
-    if term is not None:
-        raise DataError(
-            f"quasi-identifiers have missing values, beside {term}",
-            where=f"{request.dataset.path}, columns {', '.join(names)}",
-            expected="a value in every record: nobody knows how many of the people who lack one a register lists"
-            if term == "external_data"
-            else "a value in every record: a decoy has all values, and links to people who have them",
-            got="records without one",
-            fix=f"complete the records, leave them out of the file, or release without {term}",
-        )
+    for term, (given, reason) in beside.items():
+        if given:
+            raise DataError(
+                f"quasi-identifiers have missing values, beside {term}",
+                where=f"{request.dataset.path}, columns {', '.join(names)}",
+                expected=f"a value in every record: {reason}",
+                got="records without one",
+                fix=f"complete the records, leave them out of the file, or release without {term}",
+            )
 
 
 def code_records(

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -246,21 +247,20 @@ def test_more_records_without_a_value_than_people_are_refused(tmp_path: Path) ->
         tiny_prepared(tiny_request(tmp_path, data=DATA + "".join(f"{n},37010,89,,flu\n" for n in range(7, 12))))
 
 
+RESOURCES = [{"source": "a roll", "candidates": [{"people": 0.5}]}]
+
+
 @pytest.mark.parametrize(
-    ("place", "term", "named"),
+    ("terms", "named"),
     [
-        (("external_data",), {"path": "population.csv", "source": "made up"}, "external_data"),
-        (("recipients",), None, "decoys"),
+        ({"external_data": {"path": "population.csv", "source": "made up"}}, "external_data"),
+        ({"decoys": {"classes": 1}}, "decoys"),
+        ({"adversary": {"resources": RESOURCES}}, "adversary.resources"),
     ],
 )
-def test_what_rests_on_everybodys_values_is_refused(
-    tmp_path: Path, place: tuple[str, ...], term: object, named: str
-) -> None:
-    def change(document: dict[str, object]) -> None:
-        if term is None:
-            document["recipients"][0]["decoys"] = {"classes": 1}  # type: ignore[index]
-        else:
-            document[place[0]] = term
+def test_what_rests_on_everybodys_values_is_refused(tmp_path: Path, terms: dict[str, Any], named: str) -> None:
+    def change(document: dict[str, Any]) -> None:
+        (document if "external_data" in terms else document["recipients"][0]).update(terms)
 
     with pytest.raises(DataError, match=f"missing values, beside {named}") as caught:
         tiny_prepared(tiny_request(tmp_path, change, data=GAPS))
