@@ -202,18 +202,12 @@ def masking(**terms: object) -> Callable[[World], object]:
     return lambda world: world.ask(masking=[{"attributes": ["visits"]} | terms])
 
 
-def masked_gap(world: World) -> None:
-    world.spoil(visits={3: "", 8: ""})
-    masking(method="rank-swapping", p=10)(world)
-
-
 def masked_constant(world: World) -> None:
     world.spoil(visits=dict.fromkeys(range(240), "731"))
     masking(method="additive-noise", noise=0.1)(world)
 
 
 DATA = [
-    Case("gap in a masked column", masked_gap, DataError, "data.csv, column visits, rows 4, 9", "missing or no number"),
     Case("masked column without variety", masked_constant, DataError, "data.csv, column visits", "does not vary"),
     Case(
         "larger groups than the file",

@@ -187,7 +187,7 @@ def test_values_that_come_later_into_one_hand_close_the_gates(
     for row, whole in zip(rows, drawn_rows(), strict=True):
         row["sex"] = whole["sex"]
     world.write_rows(rows)
-    (record,) = world.run(engine, clock=lambda: NOW + timedelta(days=1)).records
+    (record,) = world.run(engine, clock=lambda: NOW + timedelta(days=60)).records
     assert record.decision is Verdict.BLOCKED
     gate = next(one for one in record.gates if one.id == "transparent.maximum_risk")
     assert (gate.measured, gate.passed) == (1.0, False)
