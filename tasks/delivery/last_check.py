@@ -127,7 +127,7 @@ class LastCheck:
             masked = copy.masked.masked[records, copy.masked.names.index(name)]
             same: Flags = (values == masked) | (np.isnan(values) & np.isnan(masked))
             return same
-        collected = pa.array(copy.rows_as_text[name].array.take(places), type=pa.large_string())
+        collected = pa.array(copy.event_text(name).array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)
         return _equal(self._as_written(name, collected), found)

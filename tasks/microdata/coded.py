@@ -40,10 +40,14 @@ class CodedColumn:
     """Each value as a number or instant, NaN where it is none; None for text; shape (n_values − 1,)."""
 
     @property
-    def missing(self) -> int | None:
-        """Code of a missing value; None where no record lacks one."""
-        last = len(self.weights) - 1
-        return last if (self.codes == last).any() else None
+    def missing(self) -> int:
+        """The code of a missing value."""
+        return len(self.weights) - 1
+
+    @property
+    def lacks(self) -> bool:
+        """Whether some record has no value."""
+        return bool((self.codes == self.missing).any())
 
 
 @dataclass(frozen=True)

@@ -118,4 +118,5 @@ def coded(prepared: Prepared, attribute: str) -> NDArray[np.int64]:
 
 def missing(prepared: Prepared, attribute: str) -> int | None:
     """Code of a missing value of a sensitive attribute; None where no record lacks one."""
-    return prepared.columns[attribute].missing
+    column = prepared.columns[attribute]
+    return column.missing if column.lacks else None
