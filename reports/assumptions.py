@@ -12,7 +12,7 @@ from tasks.assessments.sequential.facts import SequentialFact
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.record import DecisionRecord, PopulationFact
-from tasks.request.model import Role
+from tasks.request.model import MissingReading, Role
 
 _NO_ACCOUNT = "No risk figure was lowered on their account"
 Assumption = tuple[str, str]
@@ -59,6 +59,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and "
         f"{people_known(population)}, but not the workspace key and not the source file.",
     )
+    yield from _of_missing(view)
     if view.record.pseudonyms:
         yield (
             "Pseudonyms",
@@ -67,6 +68,38 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
             "incident responder who opens the crosswalk.",
         )
     yield TITLES[population.basis], f"{assumed(population)}{_unfit(population)}"
+
+
+_MISSING = {
+    MissingReading.OWN_GROUP: "Others may know whose records lack a value of {}: such a record hides among those that "
+    "lack it too, and whoever has all values is not one of them. Groups are counted so that none is larger than for "
+    "somebody who knows this",
+    MissingReading.ANY_VALUE: "Nobody outside knows whose records lack a value of {}: such a record may be of anybody "
+    "with its other values, but for the people behind other records. Where somebody knows it, the risk of these "
+    "records is higher than stated",
+}
+_MISSING_SENSITIVE = {
+    MissingReading.OWN_GROUP: "A missing value of {} is a value of its own: it adds to the diversity of a class, and "
+    "nothing is disclosed of its person",
+    MissingReading.ANY_VALUE: "A missing value of {} may be any value: it adds no diversity to a class, and what the "
+    "class discloses is told of its person too",
+}
+
+
+def _of_missing(view: RecordView) -> Iterator[Assumption]:
+    """The readings of missing values."""
+    missing = view.record.dataset.missing
+    if missing is None:
+        return
+    said = [
+        words[reading].format(listed(names))
+        for words, reading, names in (
+            (_MISSING, missing.read_as, missing.quasi_identifiers),
+            (_MISSING_SENSITIVE, missing.sensitive_read_as, missing.sensitive),
+        )
+        if names
+    ]
+    yield "Missing values", f"{'. '.join(said)}."
 
 
 def _one_record(view: RecordView) -> str:

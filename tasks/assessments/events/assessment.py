@@ -56,11 +56,11 @@ class EventValues:
         A missing value is one more value of what is known: it makes nobody match who might not.
         """
         rows, names = np.flatnonzero(persons >= 0), request.known_events
-        known = request.policy.events.known
+        known, missing = request.policy.events.known, request.policy.missing.sensitive
         return cls(
             classes,
             persons[rows],
-            {name: OrderedValues.of(columns[name], rows) for name in judged_events(request)},
+            {name: OrderedValues.of(columns[name], rows, missing) for name in judged_events(request)},
             event_numbers([columns[name].codes[rows] for name in names]) if names else None,
             1 if known == "all" else known,
         )
