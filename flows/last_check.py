@@ -1,7 +1,7 @@
 """The last check of all files that a run would deliver, in the process that records the release.
 
-The microdata are read from their private copy once more, and masked once more. What is published later is compared by
-hash with the records, and so with the bytes that are checked here.
+The microdata are read from their private copy once more, masked, and their dates shifted. What is
+published later is compared by hash with the records, and so with the bytes that are checked here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,8 @@ from flows.pipeline.run import Run
 from flows.pipeline.workbench import Workbench
 from flows.progress import step
 from tasks.core.seed import masking_generator
+from tasks.dates.offsets import offset_key
+from tasks.dates.released_dates import released_dates
 from tasks.decision.record import Verdict
 from tasks.decoys.vault import Vault
 from tasks.delivery.kept import decoys_and_order, kept_key, unpacked
@@ -51,7 +53,8 @@ def check_copies(
             raise no_file(files)
         clear = unpacked(open_members(files.kept, kept_key(run.key, record.release_id, who))).clear
         decoys, order = decoys_and_order(run.key, record.release_id, who, record.decoys)
-        copy = replace(bench.candidate(who, parts), source=lambda: frame, masked=masked)
+        dates = released_dates(bench.request, frame, offset_key(run.key, bench.request, who))
+        copy = replace(bench.candidate(who, parts), source=lambda: frame, masked=masked, dates=dates)
         content = pa.py_buffer(files.released.read_bytes() if clear is None else clear)
         scope = PseudonymScope(run.key, record.release_id, who)
         pseudonyms = pseudonyms_of_copy(copy, decoys, scope)

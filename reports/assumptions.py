@@ -7,6 +7,7 @@ from reports.document import listed, plural, said, sentence_start
 from reports.methods import method_text
 from reports.population import TITLES, assumed, people_known
 from reports.record_view import RecordView
+from tasks.assessments.dates.facts import DatesFact
 from tasks.assessments.identity.facts import RiskFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.decision.decoy_facts import DecoyFact
@@ -46,6 +47,8 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         if rows
         else "",
     ]
+    if view.dated:
+        exceptions.append(f"in the linkage by dates, which takes some of {', '.join(view.dated)} to be known")
     but = ", and ".join(one for one in exceptions if one)
     yield (
         "Knowledge of a recipient",
@@ -67,6 +70,8 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
             "make one, or link it to another recipient's. Whoever has the key and a list of identifiers can, as can an "
             "incident responder who opens the crosswalk.",
         )
+    if view.dates and view.dates.found:
+        yield "Dates", _known_dates(view.dates)
     yield TITLES[population.basis], f"{assumed(population)}{_unfit(population)}"
 
 
@@ -100,6 +105,19 @@ def _of_missing(view: RecordView) -> Iterator[Assumption]:
         if names
     ]
     yield "Missing values", f"{'. '.join(said)}."
+
+
+def _known_dates(fact: DatesFact) -> str:
+    return said(
+        f"Somebody who looks for a person knows {plural(fact.known, 'true date', 'true dates')} of the person at most "
+        f"({', '.join((*fact.shifted, *fact.relative))}), whichever find the person best, and not by how many days "
+        "they are shifted; the figure for all dates shows how much more finds whoever knows more.",
+        "Only whoever has the workspace key and the name of a person can tell the shift. A recipient gets the same one "
+        "in each release. Recipients who lay copies with different shifts side by side narrow the true dates down; the "
+        "agreements must forbid it."
+        if fact.shifted
+        else None,
+    )
 
 
 def _one_record(view: RecordView) -> str:

@@ -10,6 +10,7 @@ from reports.smallcell import HIDDEN, SmallCellRule
 from tasks.assessments.attribute.facts import AttributeFact
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.facts import CombinedFact
+from tasks.assessments.dates.facts import STAGE, DatesFact
 from tasks.assessments.events.facts import EventsFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
@@ -149,6 +150,22 @@ class RecordView(FileView):
         """Rows of people who can have several; None where each row is a record, or the stage did not finish."""
         fact = self.record.further.get("events")
         return None if fact is None else EventsFact.model_validate(fact)
+
+    @cached_property
+    def dates(self) -> DatesFact | None:
+        """People whom known dates find; None where no date is shifted or relative, or the stage did not finish."""
+        fact = self.record.further.get("dates")
+        return None if fact is None else DatesFact.model_validate(fact)
+
+    @property
+    def dated(self) -> tuple[str, ...]:
+        """Names of the columns that leave as shifted or relative dates."""
+        return () if self.dates is None else (*self.dates.shifted, *self.dates.relative)
+
+    @property
+    def moves_dates(self) -> bool:
+        """Whether the release needed a measurement of shifted or relative dates, finished or not."""
+        return self.dates is not None or any(one.stage == STAGE for one in self.record.not_assessed)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reports import numbers
 from reports.document import VerdictBox, kept
+from tasks.assessments.dates.facts import STAGE
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
 from tasks.ledger.enrolment import EnrolmentFact
 
@@ -49,6 +50,11 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         "nobody looked whether other columns tell the quasi-identifiers",
     ),
     "events": ("Rows of people", ("rows of people",), "what the rows of a person tell was not counted"),
+    "dates": (
+        "Shifted and relative dates",
+        (STAGE,),
+        "whom known dates find was not counted",
+    ),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -66,6 +72,7 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "attribute": record.further.get("attribute"),
         "columns": record.further.get("columns"),
         "events": record.further.get("events") or record.dataset.rows is None,
+        "dates": record.further.get("dates") or all(one.stage != STAGE for one in record.not_assessed),
         "utility": record.utility,
         "decoys": record.decoys,
     }
@@ -95,6 +102,7 @@ def tested(record: DecisionRecord) -> str:
         "counted people instead of rows, and what classes disclose of these rows"
         if record.further.get("events")
         else None,
+        "counted whom known dates find among those that leave" if record.further.get("dates") else None,
         "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,

@@ -25,7 +25,7 @@ from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from flows.policies import PolicyShelf
 from reports.document import Block, Heading, Paragraph, findings
 from reports.record_view import FileView
-from reports.sections import attribute, combined, events, linkage, sequential, singling_out, utility
+from reports.sections import attribute, combined, dates, events, linkage, sequential, singling_out, utility
 from reports.sections.method import masking
 from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
@@ -35,7 +35,7 @@ from tasks.assessments.identity.record_game import record_game
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of
-from tasks.assessments.registry import ATTRIBUTE, COMBINED, EVENTS, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, DATES, EVENTS, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
 from tasks.assessments.sequential.solvers import solve_plans
 from tasks.assessments.singling_out.assessment import special_records
 from tasks.candidate.candidate import Candidate, CandidateSource
@@ -60,6 +60,7 @@ class AssessedMethod(StrEnum):
     LINKAGE = "linkage"
     SINGLING_OUT = "singling-out"
     ATTRIBUTE = "attribute"
+    DATES = "dates"
     EVENTS = "events"
     UTILITY = "utility"
     DECOYS = "decoys"
@@ -138,6 +139,9 @@ def assess(
 
     ``attribute`` shows what the records of a class share: values that are disclosed without any record being found.
 
+    ``dates`` counts whom true dates find among shifted or relative ones: some known dates, with and without the class,
+    and all of them. It says what days of the week and the calendar tell of the shift.
+
     ``events``, of a file with several rows a person, counts the people who match rows that others know, and shows what
     classes disclose of rows.
 
@@ -155,9 +159,9 @@ def assess(
     With ``game --record`` the game over one record is shown: the strategies that pay most, who matches and whether an
     attack pays, and which strategy is best where the stakes are others.
 
-    Numbers that the request masks are masked with random choices that are not those of a release. Tables show each copy
-    by itself; with ``--json`` the figures that gates use are given too, the worst of the copy alone and of any that
-    recipients may pool.
+    Numbers that the request masks are masked, and dates shifted, with random choices that are not those of a release.
+    Tables show each copy by itself; with ``--json`` the figures that gates use are given too, the worst of the copy
+    alone and of any that recipients may pool.
     """
     names = ALGORITHMS.get(method, ())
     if algorithm is not None and algorithm not in names:
@@ -262,7 +266,7 @@ def _shown(candidate: Candidate, title: str, section: _Section, fact: Any) -> Bl
 
 
 def _masked(candidate: Candidate) -> Blocks:
-    note = noted(NOT_THE_RELEASES_OWN if candidate.masked.facts else "")
+    note = noted(_note(candidate))
     return *findings(masking(_view(candidate))), *note
 
 
@@ -281,7 +285,12 @@ def _document(candidate: Candidate, found: Finding[Any]) -> dict[str, Any]:
 
 def _masking(candidate: Candidate) -> dict[str, Any]:
     masking = [one.model_dump(mode="json") for one in candidate.masked.facts]
-    return {"masking": masking, "note": NOT_THE_RELEASES_OWN if masking else ""}
+    return {"masking": masking, "note": _note(candidate)}
+
+
+def _note(candidate: Candidate) -> str:
+    """That masked values and shifts are not a release's; empty where there are none."""
+    return NOT_THE_RELEASES_OWN if candidate.masked.facts or candidate.dates.columns else ""
 
 
 def _game(source: CandidateSource, recipient: Recipient, comparison: Comparison) -> Assessed:
@@ -332,6 +341,7 @@ _SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
     AssessedMethod.FMDP: (SEQUENTIAL, "a sequential adversary", sequential.sequential),
     AssessedMethod.LINKAGE: (LINKAGE, "an intruder links known values to the release", linkage.linkage),
     AssessedMethod.ATTRIBUTE: (ATTRIBUTE, "what classes disclose of their records", attribute.attribute),
+    AssessedMethod.DATES: (DATES, "whom true dates find", dates.dates),
     AssessedMethod.EVENTS: (EVENTS, "rows of people", events.events),
     AssessedMethod.UTILITY: (UTILITY, "what the file is good for", partial(utility.measured, associations=10)),
 }

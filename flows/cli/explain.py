@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,6 +21,8 @@ from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.seed import masking_generator, seed_commitment
+from tasks.dates.offsets import offset_key
+from tasks.dates.released_dates import ReleasedDates, released_dates
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import Decided
 from tasks.decision.explain.explain import explain as explain_decision
@@ -29,7 +32,7 @@ from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
-from tasks.request.model import Masking, ReleaseRequest
+from tasks.request.model import Masking, Recipient, ReleaseRequest
 
 
 def explain(
@@ -70,18 +73,40 @@ def explain(
     )
 
 
-def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:
-    """Gives the masked columns of a request as the release would mask them, each masking of its strengths made once."""
+def _key_file(recalled: Recalled, place: Workspace) -> Path:
+    """File of the key of the release; WorkspaceError where it is needed and not at hand."""
     key_file, decided = recorder_of(recalled.bundle, place).key_file, recalled.records[0]
     known = key_file.is_file() and seed_commitment(key_file, decided.of_inputs) == decided.seed_commitment_sha256
-    if recalled.loaded.request.masking and not known:
+    request = recalled.loaded.request
+    if (request.masking or request.dated) and not known:
         raise WorkspaceError(
-            "the key that numbers were masked with is not at hand",
+            "the key that numbers were masked or dates were shifted with is not at hand",
             where=str(key_file),
             expected="the key of the workspace that the release was made in",
             got="another key" if key_file.is_file() else "no such file",
             fix="name that workspace with --workspace, or restore its key",
         )
+    return key_file
+
+
+def _dates_for(
+    recalled: Recalled, frame: pd.DataFrame, place: Workspace
+) -> Callable[[ReleaseRequest, Recipient], ReleasedDates]:
+    """Gives the dates of a recipient's copy as the release would shift them, made once for the same terms."""
+    key_file, made = _key_file(recalled, place), dict[tuple[object, ...], ReleasedDates]()
+
+    def dates(request: ReleaseRequest, recipient: Recipient) -> ReleasedDates:
+        terms = (recipient.id, *((name, request.attributes[name].date) for name in request.dated))
+        if terms not in made:
+            made[terms] = released_dates(request, frame, offset_key(key_file, request, recipient.id))
+        return made[terms]
+
+    return dates
+
+
+def _masked_for(recalled: Recalled, frame: pd.DataFrame, place: Workspace) -> Callable[[ReleaseRequest], MaskedColumns]:
+    """Gives the masked columns of a request as the release would mask them, each masking of its strengths made once."""
+    key_file = _key_file(recalled, place)
 
     @cache
     def masked(masking: tuple[Masking, ...]) -> MaskedColumns:
@@ -98,7 +123,12 @@ def _explained(
     say("reading data and population")
     frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
     prepared = prepare(recalled.loaded, frame)
-    candidates = Candidates(game_table(request, prepared), prepared, _masked_for(recalled, frame, place))
+    candidates = Candidates(
+        game_table(request, prepared),
+        prepared,
+        _masked_for(recalled, frame, place),
+        _dates_for(recalled, frame, place),
+    )
 
     def explained(record: DecisionRecord) -> Explained:
         who = record.recipient.id

@@ -9,8 +9,8 @@ import numpy as np
 
 _DOMAIN = b"releasegate: no key\0"
 
-NOT_THE_RELEASES_OWN = "masked with randomness of its own; the release's will differ"
-"""Note beside figures of masked columns that were made for them alone."""
+NOT_THE_RELEASES_OWN = "masked or shifted with randomness of its own; the release's will differ"
+"""Note beside figures of masked columns and shifted dates that were made for them alone."""
 
 
 def generator_of_its_own(name: str) -> np.random.Generator:

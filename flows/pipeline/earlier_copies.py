@@ -3,7 +3,7 @@
 An earlier copy that cannot be read or laid beside this one blocks; one without people of this copy tells nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from flows.workspace import Workspace
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import ReleasegateError
 from tasks.core.files import Artifact, checked
+from tasks.dates.offsets import offset_scope
 from tasks.decision.earlier_facts import ChangesFact, EarlierCopy, EarlierFact
 from tasks.decision.record import DecisionRecord
 from tasks.delivery.kept import Kept, Names, names_of
@@ -34,6 +35,8 @@ class _Read:
     fact: EarlierCopy
     people: Names | None = None
     held: HeldCopy | None = None
+    offsets: str | None = None
+    """Name of its offsets of dates; None where it shifts none and makes none relative."""
 
 
 def compared(
@@ -61,6 +64,7 @@ def compared(
         few |= bool(named) and few_changed(people, named, least)
         others = [one.held for one in inside if one.held is not None]
         beside = [one for one in siblings if one.recipient.id in hand]
+        closed += _shifted_otherwise(candidate, inside, beside)
         if others or beside:
             for one in (candidate, *beside):
                 if one.recipient.id not in held:
@@ -113,9 +117,20 @@ def _read(workspace: Workspace, copy: Mapping[str, str], people: Names, ground: 
             asked.policy,
             record.decoys is not None,
         )
-        return _Read(fact, named, held)
+        return _Read(fact, named, held, offset_scope(asked, recipient) if asked.dated else None)
     except ReleasegateError as error:
         return _Read(fact.model_copy(update={"cannot": error.in_one_line()}), named)
+
+
+def _shifted_otherwise(candidate: Candidate, earlier: Sequence[_Read], siblings: Sequence[Candidate]) -> Iterator[str]:
+    """Copies in one hand that move the dates of the same people by other offsets, a sentence each."""
+    request = candidate.request
+    if not request.dated:
+        return
+    own = offset_scope(request, candidate.recipient.id)
+    others = {one.held.name for one in earlier if one.held is not None and one.offsets not in (None, own)}
+    for name in sorted(others | {one.recipient.id for one in siblings}):
+        yield f"Dates of the copy {name} are shifted otherwise: side by side, both copies narrow the true ones down."
 
 
 def _reason(request: ReleaseRequest, copies: Sequence[EarlierCopy]) -> ChangesFact | None:

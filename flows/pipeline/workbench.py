@@ -18,6 +18,8 @@ from tasks.assessments.combined.facts import ScoreFigure
 from tasks.candidate.candidate import Candidate
 from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed
+from tasks.dates.offsets import offset_key
+from tasks.dates.released_dates import ReleasedDates, released_dates
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.setting import game_table
@@ -91,7 +93,7 @@ class Workbench:
         """A recipient's copy, of the artifacts of ``PARTS``."""
 
         def make() -> Candidate:
-            return Candidate(
+            made = Candidate(
                 request=self.request,
                 recipient=self.request.recipient(recipient),
                 prepared=self.prepared(inputs["prepared"]),
@@ -105,9 +107,14 @@ class Workbench:
                     PLACES: load_figure(checked(inputs["columns"]), ColumnsFact),
                 },
             )
+            return made.with_dates(self.dates(recipient)) if self.request.dated else made
 
         parts = [inputs[name] for name in PARTS]
         return self._once(_CANDIDATE + recipient, parts, make)
+
+    def dates(self, recipient: str) -> ReleasedDates:
+        """Dates as they leave to a recipient, made of the microdata and the workspace's key."""
+        return released_dates(self.request, self.frame(), offset_key(self.run.key, self.request, recipient))
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Random generator of a measurement: the same for the same inputs and key."""

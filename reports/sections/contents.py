@@ -13,6 +13,7 @@ from reports.sections import (
     attribute,
     columns,
     combined,
+    dates,
     decoys,
     events,
     gates,
@@ -97,6 +98,8 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
     )
     if view.record.dataset.rows is not None:
         risks += (("events", "Rows of people", _part("events", view.events, events.events)),)
+    if view.moves_dates:
+        risks += (("dates", "Shifted and relative dates", _part("dates", view.dates, dates.dates)),)
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     attacks = (
         ("transparency", "Transparency", identity.transparency),

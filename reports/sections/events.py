@@ -12,12 +12,15 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
     """The part of the section on risk."""
     cells, total = view.cells, fact.people
     rows = numbers.integer(fact.rows_in)
+    stated = [name for name in fact.attributes if name not in fact.dated]
     yield said(
         f"The {rows} rows of the file are of {cells.count(fact.people_in)} people, named by {fact.person}.",
         "Every figure of this document counts people, not rows; an attacker is taken to see which rows are of one "
         "person.",
         f"Attributes of rows that are released: {', '.join(_released(fact))}." if fact.attributes else None,
-        "The request states that nobody outside knows their values." if fact.attributes and not fact.known else None,
+        f"The request states that nobody outside knows the values of {', '.join(stated)}."
+        if stated and not fact.known
+        else None,
         "No attribute of rows is released." if not fact.attributes else None,
     )
     if fact.known:

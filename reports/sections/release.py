@@ -160,6 +160,7 @@ def _lineage(view: RecordView) -> str:
         read,
         f"each record's quasi-identifiers were replaced by the groups that the method chose{left_out}",
         f"{', '.join(view.masked)} {'was' if len(view.masked) == 1 else 'were'} masked" if view.masked else None,
+        f"the dates of {', '.join(view.dated)} were shifted, or counted from an index event" if view.dated else None,
         "the other columns were copied unchanged",
         f"decoys were added{elsewhere}, and all rows put in an order that discloses nothing" if decoys else None,
     )

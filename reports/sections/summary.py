@@ -11,6 +11,7 @@ from reports.document import (
     Heading,
     Table,
     lines,
+    listed,
     passed,
     said,
     small,
@@ -130,6 +131,7 @@ def loss(view: RecordView) -> Iterator[Block]:
         f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
         f"Pseudonyms stand in place of the values of {view.names(Role.PSEUDONYM)}." if view.record.pseudonyms else None,
         _of_rows(view),
+        f"Dates of {listed(view.dated)} leave shifted, or as days since an index event." if view.dated else None,
         "All other columns leave as they were collected. Section E13 compares analyses of both files.",
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Row, Table, lines, said, small, strong, text
+from reports.document import DASH, Block, Row, Table, lines, plural, said, small, strong, text
 from reports.record_view import RecordView
 from reports.sections.linkage import NO_INTERVAL, intruder, link_text, strongest
 from reports.smallcell import SmallCellRule
@@ -79,6 +79,16 @@ def threats(view: RecordView) -> Iterator[Block]:
                 "each attribute of a person with the probability that it is known",
                 "the other attributes, weighed by their sensitivity",
                 "a score of identity and attributes (Orooji and Knapp 2019)",
+            )
+        )
+    if view.dates and view.dates.found:
+        known = view.dates.known
+        rows.append(
+            (
+                strong("Acquaintance with dates"),
+                f"that a certain person is in the file, the class, and {plural(known, 'true date', 'true dates')}",
+                "the rows whose dates can be these, moved by one possible number of days",
+                "1/m, m people of the class who match the dates that fewest match",
             )
         )
     yield said(

@@ -41,6 +41,7 @@ class MeasureText:
 
 
 _RECORDS = ("share of records", Scale.SHARE, True)
+_PEOPLE = ("expected share of people", Scale.SHARE, True)
 _PROBABILITY = ("probability", Scale.PROBABILITY)
 
 MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
@@ -106,6 +107,12 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
         Measure.ATTRIBUTE_HOMOGENEOUS: MeasureText("Records in classes of one sensitive value", *_RECORDS),
         Measure.ATTRIBUTE_RISE: MeasureText(
             "Largest rise of a sensitive value's probability for an informed recipient", *_PROBABILITY
+        ),
+        Measure.DATES_LINKED: MeasureText("People whom some true dates and their class find", *_PEOPLE),
+        Measure.DATES_ALONE: MeasureText("People whom some true dates alone find", *_PEOPLE),
+        Measure.DATES_PATTERN: MeasureText("People whom all their true dates and their class find", *_PEOPLE),
+        Measure.DATES_OFFSET: MeasureText(
+            "People whose shift the calendar gives away", "expected share of people", Scale.SHARE
         ),
         Measure.COLUMNS_UNPLACED: MeasureText("Revealing columns that nobody has excused", "columns", Scale.COUNT),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),

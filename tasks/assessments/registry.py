@@ -6,6 +6,7 @@ from tasks.assessments.assessment import Assessment
 from tasks.assessments.attribute.assessment import AttributeAssessment
 from tasks.assessments.columns.assessment import ColumnsAssessment
 from tasks.assessments.combined.assessment import CombinedAssessment
+from tasks.assessments.dates.assessment import DatesAssessment
 from tasks.assessments.events.assessment import EventsAssessment
 from tasks.assessments.identity.assessment import IdentityAssessment
 from tasks.assessments.linkage.assessment import LinkageAssessment
@@ -16,7 +17,7 @@ from tasks.assessments.utility.assessment import UtilityAssessment
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
 LINKAGE, SINGLING_OUT, ATTRIBUTE = LinkageAssessment(), SinglingOutAssessment(), AttributeAssessment()
 COLUMNS, UTILITY = ColumnsAssessment(), UtilityAssessment()
-EVENTS = EventsAssessment()
+EVENTS, DATES = EventsAssessment(), DatesAssessment()
 
 ASSESSMENTS: tuple[Assessment[Any], ...] = (
     IDENTITY,
@@ -28,4 +29,5 @@ ASSESSMENTS: tuple[Assessment[Any], ...] = (
     COLUMNS,
     UTILITY,
     EVENTS,
+    DATES,
 )

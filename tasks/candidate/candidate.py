@@ -13,6 +13,7 @@ from tasks.adversary.profile import DerivedProfile
 from tasks.candidate.coalition import Coalition, coalitions_of, own_cells
 from tasks.candidate.groups import Groups, recipient_profile, released_groups, released_tuples
 from tasks.core.fact import Fact
+from tasks.dates.released_dates import NO_DATES, ReleasedDates, released_dates
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
 from tasks.generalization.known_rows import event_numbers, withheld_rows
@@ -44,6 +45,10 @@ class Candidate:
     """Released cell of every distinct tuple, and the people who match each cell."""
     masked: MaskedColumns = field(default=NOTHING_MASKED, repr=False)
     """Numeric columns before and after masking."""
+    dates: ReleasedDates = field(default=NO_DATES, repr=False)
+    """Dates that leave shifted or relative, as collected and as released; ``prepared`` has the latter."""
+    before_dates: Prepared | None = field(default=None, repr=False)
+    """The coded records with dates as collected; None where all dates leave as they are."""
     source: Callable[[], pd.DataFrame] | None = field(default=None, repr=False)
     """Reads the microdata as text; None where the records are not available."""
     randomness: Randomness = field(default=lambda _purpose: np.random.default_rng(), repr=False)
@@ -166,7 +171,9 @@ class Candidate:
         return replace(events, columns=columns)
 
     def event_text(self, name: str) -> pd.Series:
-        """A column of the microdata as text, withheld cells of rows as NA; errors as of ``rows_as_text``."""
+        """A column as text by row: dates as they leave, withheld cells of rows as NA; errors as of ``rows_as_text``."""
+        if name in self.dates.columns:
+            return self.dates.columns[name].text
         cells: pd.Series = self.rows_as_text[name]
         if self.withheld_rows is None or name not in self.request.known_events:
             return cells
@@ -189,6 +196,16 @@ class Candidate:
     def seen_by(self, coalition: Coalition) -> "Candidate":
         """The same copy with the groups that are left to a coalition."""
         return replace(self, generalization=coalition.copy, already_released=self.released)
+
+    def with_dates(self, dates: ReleasedDates) -> "Candidate":
+        """The same copy with its dates as they leave."""
+        prepared = dates.applied(self.prepared, self.request)
+        return replace(self, dates=dates, prepared=prepared, before_dates=self.prepared)
+
+    @property
+    def as_collected(self) -> Prepared:
+        """The coded records with dates, too, as they were collected."""
+        return self.prepared if self.before_dates is None else self.before_dates
 
     def generalized_as(self, generalization: Generalization) -> "Candidate":
         """The same copy under another generalization."""
@@ -214,7 +231,7 @@ class CandidateSource:
     def candidate(self, recipient: Recipient) -> Candidate:
         """The recipient's copy; raises ``StageFailed`` if a record has no strategy or k-anonymity cannot be reached."""
         follower = follower_of(self.request, recipient, self.index.population.total, from_below=self.index.from_below)
-        return Candidate(
+        made = Candidate(
             request=self.request,
             recipient=recipient,
             prepared=self.prepared,
@@ -225,3 +242,13 @@ class CandidateSource:
             randomness=self.randomness,
             known=self.known,
         )
+        if not self.request.dated:
+            return made
+        return made.with_dates(drawn_dates(self.request, recipient, self.frame, self.randomness))
+
+
+def drawn_dates(
+    request: ReleaseRequest, recipient: Recipient, frame: pd.DataFrame, randomness: Randomness
+) -> ReleasedDates:
+    """Dates of a copy that no release delivers, by a key drawn for it; errors as of ``released_dates``."""
+    return released_dates(request, frame, randomness(f"date offsets {recipient.id}").bytes(32))

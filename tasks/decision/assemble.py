@@ -13,6 +13,7 @@ from tasks.assessments.registry import (
     ATTRIBUTE,
     COLUMNS,
     COMBINED,
+    DATES,
     EVENTS,
     IDENTITY,
     LINKAGE,
@@ -361,6 +362,7 @@ def _rescored(findings: Findings) -> GateResult:
     recorded: dict[str, float] = {}
     risk = findings.risk
     alone, classes, events = findings.fact(SINGLING_OUT), findings.fact(ATTRIBUTE), findings.fact(EVENTS)
+    dates = findings.fact(DATES)
     if risk and risk.sequential and risk.combined and risk.linkage and alone and classes:
         recorded = flat_figures(
             risk.residual,
@@ -372,6 +374,7 @@ def _rescored(findings: Findings) -> GateResult:
             disclosed=classes.disclosed_records,
             expected=risk.combined.expected,
             events={} if events is None else as_written(events.disclosed_people, events.known),
+            dates=None if dates is None else dates.found,
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)

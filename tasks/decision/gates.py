@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.dates.facts import FoundFact
 from tasks.assessments.identity.facts import RiskView, TransparentRisk
 from tasks.assessments.measures import MEASURES, is_possible
 from tasks.assessments.sequential.facts import BeliefFact
@@ -237,12 +238,14 @@ def flat_figures(
     disclosed: int,
     expected: float | None,
     events: Mapping[str, int] = MappingProxyType({}),
+    dates: Mapping[str, FoundFact] | None = None,
 ) -> dict[str, float]:
     """Every number of a scoring by a name of its own.
 
     ``attacked`` are the rows that are as linkage attacked them, ``singled_out`` those that a few columns single out,
-    ``disclosed`` those whose class discloses a value, ``events`` figures of the rows of people who have several;
-    ``expected`` is the highest expected disclosure of a record.
+    ``disclosed`` those whose class discloses a value, ``events`` figures of the rows of people who have several,
+    ``dates`` whom known dates find (None where none is shifted or relative); ``expected`` is the highest expected
+    disclosure of a record.
     """
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
@@ -253,6 +256,7 @@ def flat_figures(
         "rows singled out": singled_out,
         "rows disclosed": disclosed,
         "rows of people": dict(events),
+        "people found by dates": {name: one.model_dump() for name, one in (dates or {}).items()},
         "expected disclosure": expected,
     }
     return dict(_numbers(document, ()))

@@ -1,9 +1,9 @@
 """The last check of a copy's bytes, before the ledger records it: every cell follows from the private copies of inputs.
 
 The stages before check what they hand on; this reads the bytes that leave, and the microdata, once more. It knows the
-columns and rows that the record states, the cell that each record is generalized to, the masked values and pseudonyms,
-made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and ledger: it is given
-bytes.
+columns and rows that the record states, the cell that each record is generalized to, the masked values, dates and
+pseudonyms, made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and ledger: it
+is given bytes.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ Flags = NDArray[np.bool_]
 class LastCheck:
     """A clear file, and everything that it is to follow from.
 
-    `copy` has the microdata read anew, with masked values made anew from them.
+    `copy` has the microdata read anew, with masked values and shifted or relative dates made anew from them.
     """
 
     content: pa.Buffer

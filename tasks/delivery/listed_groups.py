@@ -24,7 +24,7 @@ ListedRows = Sequence[Sequence[str]]
 
 def is_whole(source: HierarchySource | None) -> bool:
     """Whether the whole domain of a hierarchy is listed."""
-    return source is not None and (source.public or source.intervals is not None)
+    return source is not None and (source.public or source.intervals is not None or source.dates is not None)
 
 
 def listed_rows(tree: Hierarchy, extra: SafeHarborAxis, occurring: Iterable[int], *, whole: bool) -> ListedRows:

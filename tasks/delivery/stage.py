@@ -17,6 +17,7 @@ from tasks.delivery.listed_groups import ListedRows, is_whole, listed_csv
 from tasks.delivery.verification import PARTS
 from tasks.microdata.build import arx_bytes, arx_file
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.request.dates import dates_in_words
 from tasks.request.model import PARAMETER_OF, DeliveryFormat, ReleaseRequest
 
 _FORMATS = {
@@ -207,7 +208,7 @@ def _treatment(request: ReleaseRequest, name: str, field: FieldFact, suffix: str
     for masking in request.masking:
         if name in masking.attributes:
             return f"masked: {masking.method.value}, {PARAMETER_OF[masking.method]} = {masking.strength:g}"
-    return "as collected"
+    return marked(dates_in_words(request, name)) or "as collected"
 
 
 def _pseudonyms(request: ReleaseRequest, name: str) -> str:

@@ -19,6 +19,8 @@ from tasks.assessments.combined.assessment import ScoreTable, score_figure, scor
 from tasks.assessments.combined.expected import expected_names, expected_of_rows
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.combined.known_sets import Floats
+from tasks.assessments.dates.assessment import found_by, found_fact, histories_of
+from tasks.assessments.dates.facts import FoundFact
 from tasks.assessments.events.assessment import EventValues, known_rows, read_events
 from tasks.assessments.events.facts import as_written
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
@@ -26,7 +28,10 @@ from tasks.assessments.sequential.assessment import beliefs
 from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
+from tasks.core.errors import StageFailed
 from tasks.core.files import Artifact, Written, artifact, written
+from tasks.dates.offsets import Days
+from tasks.dates.released_dates import MISSING, written_days
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.gates import flat_figures
 from tasks.decoys.copy_statistics import statistics_of_copy
@@ -64,7 +69,7 @@ from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest, SensitivityWeights
+from tasks.request.model import ReleaseRequest, SensitivityWeights, ValueType
 from tasks.request.public_key import fingerprint, kind_of
 
 
@@ -234,6 +239,43 @@ def events_again(
     return as_written(int(found.disclosed.sum()), known_rows(request, found))
 
 
+def dates_again(
+    path: Source, candidate: Candidate, classes: Counts, rows: NDArray[np.intp], records: NDArray[np.intp]
+) -> dict[str, FoundFact] | None:
+    """People whom known dates find in a released file, by what is known; None without shifted or relative dates.
+
+    Parameters and errors as of ``events_again``.
+    """
+    if not candidate.dates.columns:
+        return None
+    persons = records[records >= 0]
+    place = np.full(len(candidate.prepared.tuple_of_record), -1, dtype=np.int64)
+    place[persons] = np.arange(len(persons))
+    released = {name: days_of_column(path, name, candidate.request) for name in candidate.dates.columns}
+    histories = histories_of(candidate, released, rows, place[candidate.dates.person_of_row[rows]], len(persons))
+    matches = found_by(histories, classes, candidate.request.policy.dates.known)
+    return {name: found_fact(one) for name, one in matches.items()}
+
+
+def days_of_column(path: Source, name: str, request: ReleaseRequest) -> Days:
+    """Days in a column of shifted or relative dates of a released file, ``MISSING`` where there is none, by row.
+
+    StageFailed says that the file cannot be read, or a cell is no such day.
+    """
+    codes, levels = pd.factorize(read_columns(path, [name])[name].to_pandas())
+    try:
+        days = written_days(levels, relative=request.attributes[name].delivered_type is ValueType.INTEGER)
+    except ValueError:
+        raise StageFailed(
+            "the released file is not what was written",
+            where=f"column {name}",
+            expected="shifted dates, or days since an index event",
+            got="other cells",
+            fix="do not release it; check the disk and run the release again",
+        ) from None
+    return np.append(days, MISSING)[codes]
+
+
 def columns_of_file(
     path: Source,
     request: ReleaseRequest,
@@ -261,7 +303,7 @@ def columns_of_file(
             given = given.model_copy(
                 update={"values": {spelled(name, value): weight for value, weight in given.values.items()}}
             )
-        columns[name] = code_column(text, given, request.attributes[name].type)
+        columns[name] = code_column(text, given, request.attributes[name].delivered_type)
     return columns
 
 
@@ -299,5 +341,6 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
         singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
         disclosed=int(classes.disclosed.sum()),
         events=events_again(path, candidate, classes.classes, file_rows, rows),
+        dates=dates_again(path, candidate, classes.classes, file_rows, rows),
         expected=expected_again(path, candidate, real, np.minimum(sizes / np.maximum(effective, 1), 1.0)[of_row]),
     )

@@ -1,21 +1,31 @@
 """A first generalization hierarchy for a column that is suggested as a quasi-identifier.
 
-Bounds of intervals are rounded outward, so that the smallest and the largest value, which may be one person's, cannot
-be read from them. Only a hierarchy that goes to a file of its own names values.
+Bounds of intervals and dates are rounded outward, so that the smallest and the largest value, which may be one
+person's, cannot be read from them. Only a hierarchy that goes to a file of its own names values.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 
 from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
 from tasks.microdata.build import TOP
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
-from tasks.request.model import HierarchySource, IntervalLevels, PrefixLevels, SafeHarborRule, ValueType
+from tasks.request.model import (
+    DateLevels,
+    DatePeriod,
+    HierarchySource,
+    IntervalLevels,
+    PrefixLevels,
+    SafeHarborRule,
+    ValueType,
+)
 
 _WIDEST_DOMAIN = 1_000_000
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _DAY_LENGTH = 10
+_DRAFTED_PERIODS = (DatePeriod.MONTH, DatePeriod.QUARTER, DatePeriod.YEAR)
 
 
 @dataclass(frozen=True)
@@ -38,9 +48,9 @@ def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: st
     if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= _ZIP_KEPT.keys():
         source = HierarchySource(prefixes=PrefixLevels(keep=_ZIP_KEPT[min(lengths)]))
         return DraftedHierarchy(source, "fewer and fewer leading digits", ValueType.TEXT, SafeHarborRule.ZIP)
-    if suggestion.profile.type is ValueType.DATE and lengths == {_DAY_LENGTH}:
-        source = HierarchySource(prefixes=PrefixLevels(keep=(7, 4), mask=""))
-        return DraftedHierarchy(source, "the month, then the year", ValueType.DATE)
+    if suggestion.profile.type is ValueType.DATE and (dates := date_levels(domain)) is not None:
+        words = "the month, the quarter, then the year; [iso-week, iso-year] gives weeks in their place"
+        return DraftedHierarchy(HierarchySource(dates=dates), words, ValueType.DATE)
     if suggestion.profile.type is ValueType.INTEGER and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
         levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
         if levels is not None:
@@ -60,6 +70,22 @@ def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: st
         advice = "its codes differ in length: bring them to one, and it can be cut digit by digit"
     source = HierarchySource(file=file_name)
     return DraftedHierarchy(source, f"the value or nothing; {advice}", suggestion.profile.type, table=table)
+
+
+def date_levels(domain: Sequence[str]) -> DateLevels | None:
+    """Periods over the decades that days lie in, None where some value is no day.
+
+    >>> levels = date_levels(["1987-03-02", "2024-12-31"])
+    >>> str(levels.minimum), str(levels.maximum), [period.value for period in levels.levels]
+    ('1980-01-01', '2029-12-31', ['month', 'quarter', 'year'])
+    """
+    try:
+        days = [datetime.strptime(value, "%Y-%m-%d").date() for value in domain if len(value) == _DAY_LENGTH]
+        first, last = min(days).year // 10 * 10, max(days).year // 10 * 10 + 9
+        levels = DateLevels(minimum=date(first, 1, 1), maximum=date(last, 12, 31), levels=_DRAFTED_PERIODS)
+    except ValueError:
+        return None
+    return levels if len(days) == len(domain) else None
 
 
 def interval_levels(low: int, high: int) -> IntervalLevels | None:

@@ -9,11 +9,14 @@ from tasks.draft.roles import Suggestion
 from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.persons import Persons
 from tasks.microdata.repeated_people import AGREEING, BY_CHANCE, agreeing
-from tasks.request.model import Role
+from tasks.request.model import Role, ValueType
 from tasks.validation.values import EncodedColumn
 
 PERSON = "its values repeat, and rows that share one share quasi-identifiers: it seems to name the person of each row"
 _VARIES = "it differs between rows of a person, so it cannot be a quasi-identifier"
+_SHIFT = (
+    "with the role insensitive, “date: {shift: person, days: 30}” and a gate on dates.* it can leave, moved by days"
+)
 
 
 def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn]) -> str | None:
@@ -54,8 +57,11 @@ def with_rows(
         varies = bool((codes != codes[Persons(of_row.astype(np.int32)).first_rows][of_row]).any())
         if one.profile.name == person:
             found.append(replace(one, role=Role.DIRECT, reasons=(PERSON,)))
-        elif varies and one.role is Role.QUASI:
-            found.append(replace(one, role=Role.DIRECT, reasons=(*one.reasons, _VARIES), of_row=True))
-        else:
-            found.append(replace(one, of_row=varies))
+            continue
+        reasons, role = one.reasons, one.role
+        if varies and role is Role.QUASI:
+            role, reasons = Role.DIRECT, (*reasons, _VARIES)
+        if varies and role is Role.DIRECT and one.profile.type is ValueType.DATE:
+            reasons = (*reasons, _SHIFT)
+        found.append(replace(one, role=role, reasons=reasons, of_row=varies))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Hierarchies from interval widths, prefixes, explicit groups and ARX files; and those of a request.
+"""Hierarchies from interval widths, calendar periods, prefixes, explicit groups and ARX files; and those of a request.
 
 ARX's CSV form is ``leaf;level 1;…;top``, one row a leaf.
 """
@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,7 @@ import pandas as pd
 from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.load import LoadedRequest
-from tasks.request.model import GroupLevels, HierarchySource, IntervalLevels, PrefixLevels
+from tasks.request.model import DateLevels, DatePeriod, GroupLevels, HierarchySource, IntervalLevels, PrefixLevels
 
 DELIMITER = ";"
 
@@ -38,6 +39,33 @@ def from_intervals(name: str, levels: IntervalLevels, *, levels_may_cross: bool 
     whole = {level for level in range(1, len(rows[0]) - 1) if len({row[level] for row in rows}) == 1}
     rows = [[label for level, label in enumerate(row) if level not in whole] for row in rows]
     return hierarchy_from_rows(name, rows, f"intervals of {name}", levels_may_cross=levels_may_cross)
+
+
+def from_dates(name: str, levels: DateLevels, *, levels_may_cross: bool = False) -> Hierarchy:
+    """Days from minimum to maximum, YYYY-MM-DD, grouped by periods of the calendar.
+
+    Labels read ``2024-W53`` and ``ISO 2024`` for weeks and years of ISO 8601, ``2024-12``, ``2024-Q4`` and ``2024``. A
+    period that reaches beyond the domain has the days that are in it.
+    """
+    days = (levels.minimum + timedelta(days=day) for day in range((levels.maximum - levels.minimum).days + 1))
+    columns = list(zip(*(_periods(day, levels.levels) for day in days), strict=True))
+    # A level that already holds the whole domain says the same as the top.
+    kept = [column for column in columns if len(set(column)) > 1]
+    rows = [(*labels, TOP) for labels in zip(*kept, strict=True)]
+    return hierarchy_from_rows(name, rows, f"dates of {name}", levels_may_cross=levels_may_cross)
+
+
+def _periods(day: date, periods: Sequence[DatePeriod]) -> tuple[str, ...]:
+    """Labels of a day and of the periods that it lies in."""
+    written, (week_year, week, _) = day.isoformat(), day.isocalendar()
+    labels = {
+        DatePeriod.ISO_WEEK: f"{week_year:04d}-W{week:02d}",
+        DatePeriod.MONTH: written[:7],
+        DatePeriod.QUARTER: f"{written[:4]}-Q{(day.month + 2) // 3}",
+        DatePeriod.ISO_YEAR: f"ISO {week_year:04d}",
+        DatePeriod.YEAR: written[:4],
+    }
+    return (written, *(labels[period] for period in periods))
 
 
 def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hierarchy:
@@ -140,6 +168,8 @@ def written_out(name: str, source: HierarchySource, values: pd.DataFrame | Mappi
     """
     if source.intervals is not None:
         return from_intervals(name, source.intervals, levels_may_cross=source.levels_may_cross)
+    if source.dates is not None:
+        return from_dates(name, source.dates, levels_may_cross=source.levels_may_cross)
     if source.groups is not None:
         return from_groups(name, source.groups, levels_may_cross=source.levels_may_cross)
     prefixes = source.prefixes or PrefixLevels(keep=())

@@ -147,8 +147,12 @@ def known_probabilities(request: ReleaseRequest) -> dict[str, float]:
 
 
 def knowable_columns(request: ReleaseRequest) -> tuple[str, ...]:
-    """Outbound columns that may be known of a person: all but those of which the request states a probability of 0."""
-    return tuple(name for name in request.outbound if request.attributes[name].known_probability != UNKNOWN)
+    """Outbound columns that may be known of a person: all but those of which the request states a probability of 0.
+
+    What is known of shifted and relative dates is a matter of its own (``tasks.assessments.dates``).
+    """
+    names = (name for name in request.outbound if name not in request.dated)
+    return tuple(name for name in names if request.attributes[name].known_probability != UNKNOWN)
 
 
 def holds_numbers(levels: pd.Index) -> bool:
@@ -162,9 +166,12 @@ def holds_numbers(levels: pd.Index) -> bool:
 
 
 def presumed_columns(request: ReleaseRequest) -> tuple[str, ...]:
-    """Outbound columns besides the quasi-identifiers of which the request does not say how likely they are known."""
+    """Outbound columns besides the quasi-identifiers of which the request does not say how likely they are known.
+
+    Shifted and relative dates are left out, as of ``knowable_columns``.
+    """
     unstated = (name for name in request.outbound if request.attributes[name].known_probability is None)
-    return tuple(name for name in unstated if name not in request.quasi_identifiers)
+    return tuple(name for name in unstated if name not in request.quasi_identifiers + request.dated)
 
 
 def certain_columns(request: ReleaseRequest) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ from tasks.assessments.registry import ASSESSMENTS, ATTRIBUTE, EVENTS, IDENTITY,
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import worst
 from tasks.core.seed import derive_seed, masking_generator
+from tasks.dates.offsets import offset_key
+from tasks.dates.released_dates import released_dates
 from tasks.decision.assemble import Findings, Output, assemble
 from tasks.decision.context import DecisionContext
 from tasks.decision.record import DecisionRecord
@@ -184,7 +186,8 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
         randomness=delivered.generator,
         already_released=released,
     )
-    return candidate, rows
+    key = offset_key(delivered.key_file, request, today.recipient.id)
+    return candidate.with_dates(released_dates(request, frame, key)), rows
 
 
 def candidate_of_bytes(delivered: Delivered, today: Today) -> tuple[Candidate, NDArray[np.bool_]]:

@@ -1,6 +1,7 @@
 """An attribute of the microdata: its role, its hierarchy, what it can give away about a person, and its masking."""
 
 from collections.abc import Iterable
+from datetime import date
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
@@ -51,7 +52,7 @@ class ValueType(StrEnum):
     DATE = "date"
 
 
-_SOURCES = ("file", "intervals", "prefixes", "groups")
+_SOURCES = ("file", "intervals", "dates", "prefixes", "groups")
 NUMERIC = (ValueType.INTEGER, ValueType.NUMBER)
 
 
@@ -96,6 +97,61 @@ class IntervalLevels(RequestPart):
         return not any(later % earlier for earlier, later in pairwise(self.widths))
 
 
+class DatePeriod(StrEnum):
+    """A period of the calendar that holds a day, from fine to coarse."""
+
+    ISO_WEEK = "iso-week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    ISO_YEAR = "iso-year"
+    YEAR = "year"
+
+
+_OF_WEEKS = frozenset({DatePeriod.ISO_WEEK, DatePeriod.ISO_YEAR})
+
+
+class DateLevels(RequestPart):
+    """Levels made of periods of the calendar over the days from the first to the last of the domain.
+
+    Weeks and years of ISO 8601 do not nest in months, quarters and years, so that only levels that may cross have both.
+    """
+
+    minimum: date = Field(description="First day of the domain.")
+    maximum: date = Field(description="Last day of the domain.")
+    levels: Annotated[tuple[DatePeriod, ...], EachOnce] = Field(
+        min_length=1, description="Period of each level, growing."
+    )
+
+    rules: ClassVar[tuple[Rule["DateLevels"], ...]] = (
+        Rule(
+            "maximum must be after minimum",
+            lambda one: one.maximum <= one.minimum,
+            "maximum",
+            got="an earlier day, or the same",
+            fix="correct the bounds",
+        ),
+        Rule(
+            "the domain must hold at most 1,000,000 days",
+            lambda one: (one.maximum - one.minimum).days >= 1_000_000,
+            "maximum",
+            got=lambda one: f"a domain of {(one.maximum - one.minimum).days + 1:,} days",
+            fix="choose narrower bounds",
+        ),
+        Rule(
+            "each period must be longer than the one before it",
+            lambda one: sorted(one.levels, key=list(DatePeriod).index) != list(one.levels),
+            "levels",
+            got=lambda one: listed([period.value for period in one.levels]),
+            fix="choose levels such as month, quarter, year, or iso-week, iso-year",
+        ),
+    )
+
+    @property
+    def nested(self) -> bool:
+        """Whether the periods of each level lie inside those of the next."""
+        return _OF_WEEKS.issuperset(self.levels) or _OF_WEEKS.isdisjoint(self.levels)
+
+
 class PrefixLevels(RequestPart):
     """Levels that keep fewer and fewer leading characters of a code, such as a ZIP code."""
 
@@ -125,10 +181,11 @@ class GroupLevels(RequestPart):
 
 
 class HierarchySource(RequestPart):
-    """Where an attribute's generalization hierarchy comes from: exactly one of the four; and whether it is a tree."""
+    """Where an attribute's generalization hierarchy comes from: exactly one of the five; and whether it is a tree."""
 
     file: RelativePath | None = Field(default=None, description="ARX hierarchy CSV: leaf;level 1;…;top.")
     intervals: IntervalLevels | None = None
+    dates: DateLevels | None = None
     prefixes: PrefixLevels | None = None
     groups: GroupLevels | None = None
     levels_may_cross: bool = Field(
@@ -139,7 +196,7 @@ class HierarchySource(RequestPart):
     public: bool = Field(
         default=False,
         description="Whether values and groups are public knowledge, so that a delivery lists also those that do not "
-        "occur in it; intervals always are.",
+        "occur in it; intervals and dates always are.",
     )
 
     rules: ClassVar[tuple[Rule["HierarchySource"], ...]] = (
@@ -151,7 +208,7 @@ class HierarchySource(RequestPart):
             fix="remove it, or list the public values in a hierarchy file",
         ),
         Rule(
-            "give exactly one of file, intervals, prefixes, groups",
+            "give exactly one of file, intervals, dates, prefixes, groups",
             lambda one: len(_given(one, _SOURCES)) != 1,
             got=lambda one: listed(_given(one, _SOURCES)),
             fix="keep one of them",
@@ -162,6 +219,13 @@ class HierarchySource(RequestPart):
             "levels_may_cross",
             got="levels_may_cross: true beside prefixes",
             fix="remove it",
+        ),
+        Rule(
+            "weeks do not nest in months, quarters and years, unless levels may cross",
+            lambda one: one.dates is not None and not one.levels_may_cross and not one.dates.nested,
+            "dates.levels",
+            got=lambda one: listed([period.value for period in one.dates.levels] if one.dates else []),
+            fix="choose month, quarter, year, or iso-week, iso-year, or add “levels_may_cross: true” if that is meant",
         ),
         Rule(
             "each width must be a larger multiple of the one before it, unless levels may cross",
@@ -230,6 +294,58 @@ class PseudonymTerms(RequestPart):
     )
 
 
+class DateTerms(RequestPart):
+    """Treatment of the dates of a column before they leave, and what they are dates of."""
+
+    shift: Literal["person"] | None = Field(
+        default=None,
+        description="person: all dates of a person leave moved by one number of days, drawn for the person and the "
+        "recipient.",
+    )
+    days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
+        default=None, description="Most days that a date is moved by, to either side (shift)."
+    )
+    relative_to: Text | None = Field(
+        default=None,
+        description="Date attribute of the index event; the days from it to the date leave in place of the date.",
+    )
+    event: Literal["birth", "death"] | None = Field(
+        default=None, description="Birth or death of the person, which no other date may precede or follow."
+    )
+    age: Text | None = Field(
+        default=None,
+        description="Attribute with the age in completed years on the date, which must fit the date of birth.",
+    )
+
+    @property
+    def treated(self) -> bool:
+        """Whether the dates leave as others than they were collected."""
+        return self.shift is not None or self.relative_to is not None
+
+    rules: ClassVar[tuple[Rule["DateTerms"], ...]] = (
+        Rule(
+            "dates are shifted or relative to an index event, not both",
+            lambda one: one.shift is not None and one.relative_to is not None,
+            "relative_to",
+            got="shift and relative_to",
+            fix="keep one of them",
+        ),
+        Rule(
+            "shift and days belong together",
+            lambda one: (one.shift is None) != (one.days is None),
+            "days",
+            got=lambda one: "shift without days" if one.days is None else "days without shift",
+            fix="write “date: {shift: person, days: 30}”",
+        ),
+        Rule(
+            "terms of dates say how they leave, what they are dates of, or which attribute has the age",
+            lambda one: not (one.treated or one.event or one.age),
+            got="no such term",
+            fix="add shift and days, relative_to, event or age, or remove “date”",
+        ),
+    )
+
+
 class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
@@ -266,6 +382,9 @@ class Attribute(RequestPart):
     minimum: float | None = Field(default=None, allow_inf_nan=False)
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     maximum_missing_rate: Probability = 1.0
+    date: DateTerms | None = Field(
+        default=None, description="Treatment of dates before they leave, and what they are dates of (type: date)."
+    )
     scan: bool = Field(default=True, description="Scan the column for identifiers.")
     pseudonym: PseudonymTerms | None = Field(
         default=None, description="Form and scope of the pseudonyms (role: pseudonym)."
@@ -292,8 +411,15 @@ class Attribute(RequestPart):
         return self.pseudonym or PseudonymTerms()
 
     @property
+    def dated(self) -> bool:
+        """Whether the attribute leaves as shifted dates, or as days since an index event."""
+        return self.date is not None and self.date.treated
+
+    @property
     def delivered_type(self) -> ValueType:
-        """Type of the column in a copy: that of the pseudonyms where they take the place of its values."""
+        """Type of the column in a copy: that of pseudonyms or of days where they take the place of its values."""
+        if self.date is not None and self.date.relative_to is not None:
+            return ValueType.INTEGER
         if self.role is not Role.PSEUDONYM:
             return self.type
         return ValueType.INTEGER if self.pseudonyms.format is PseudonymFormat.INTEGER else ValueType.TEXT
@@ -337,10 +463,51 @@ class Attribute(RequestPart):
             fix="set the column's type integer if it holds whole numbers, or choose the format uuid or code",
         ),
         Rule(
+            "terms of dates are of a column of dates",
+            lambda one: one.date is not None and one.type is not ValueType.DATE,
+            "date",
+            got=lambda one: f"type: {one.type.value}",
+            fix="set “type: date”, or remove the terms",
+        ),
+        Rule(
+            "shifted and relative dates are sensitive or insensitive",
+            lambda one: one.dated and one.role not in (Role.SENSITIVE, Role.INSENSITIVE),
+            "role",
+            got=lambda one: f"the role “{one.role.value}”",
+            fix="correct the role, or remove shift or relative_to: a quasi-identifier is generalized, and other roles "
+            "never leave",
+        ),
+        Rule(
+            "who knows shifted or relative dates is a term of the policy (dates.known)",
+            lambda one: one.dated and one.known_probability is not None,
+            "known_probability",
+            got="a probability",
+            fix="remove it; the assessment of dates takes some true dates of every person to be known",
+        ),
+        Rule(
+            "values of shifted or relative dates have no weights of their own: other values leave",
+            lambda one: one.dated and one.sensitivity is not None and bool(one.sensitivity.values),
+            "sensitivity",
+            got="weights of values",
+            fix="keep the weight of the attribute, and remove “values”",
+        ),
+        Rule(
             "a quasi-identifier needs a hierarchy",
             lambda one: one.role is Role.QUASI and one.hierarchy is None,
             got="no hierarchy",
-            fix="add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
+            fix="add “hierarchy:” with file, intervals, dates, prefixes or groups, or change the role",
+        ),
+        Rule(
+            "levels of dates are of a column of dates",
+            lambda one: (
+                one.hierarchy is not None
+                and one.hierarchy.dates is not None
+                and one.type is not ValueType.DATE
+                and not one.is_event
+            ),
+            "hierarchy.dates",
+            got=lambda one: f"type: {one.type.value}",
+            fix="set “type: date”, or choose another source",
         ),
         Rule(
             "only a quasi-identifier or a released attribute of rows has a hierarchy",
@@ -368,7 +535,7 @@ class Attribute(RequestPart):
                 None,
             ),
             got="another attribute, or a hierarchy file",
-            fix="remove it; or add “of: row” and a hierarchy by intervals, prefixes or groups",
+            fix="remove it; or add “of: row” and a hierarchy by intervals, dates, prefixes or groups",
         ),
         Rule(
             "an attribute of rows with a hierarchy is released as text",

@@ -53,6 +53,10 @@ class Measure(StrEnum):
     ATTRIBUTE_DISCLOSED = "attribute.disclosed_share"
     ATTRIBUTE_HOMOGENEOUS = "attribute.homogeneous_share"
     ATTRIBUTE_RISE = "attribute.maximum_rise"
+    DATES_LINKED = "dates.linked_share"
+    DATES_ALONE = "dates.alone_share"
+    DATES_PATTERN = "dates.pattern_share"
+    DATES_OFFSET = "dates.offset_share"
     COLUMNS_UNPLACED = "columns.unplaced"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
@@ -64,6 +68,8 @@ OF_ONE_COPY = frozenset(
 """Measures of risk that a coalition would raise, and that are measured of one copy alone."""
 ESTIMATED = frozenset({Measure.ESTIMATED_MAXIMUM, Measure.ESTIMATED_MEAN, Measure.ESTIMATED_UNIQUE})
 """Measures of the population that a random sample is drawn from."""
+DATES = frozenset({Measure.DATES_LINKED, Measure.DATES_ALONE, Measure.DATES_PATTERN})
+"""Measures of the people whom known dates find, of which a policy limits one where dates are shifted or relative."""
 LARGER_IS_BETTER = frozenset(
     {Measure.SMALLEST_CLASS, Measure.INFORMATION_KEPT, Measure.PUBLISHER_PAYOFF, Measure.PASSING_PROBABILITY}
 )

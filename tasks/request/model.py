@@ -17,6 +17,9 @@ from tasks.request.attribute import (
     NUMERIC,
     PARAMETER_OF,
     Attribute,
+    DateLevels,
+    DatePeriod,
+    DateTerms,
     GroupLevels,
     HierarchySource,
     IntervalLevels,
@@ -30,7 +33,8 @@ from tasks.request.attribute import (
     SensitivityWeights,
     ValueType,
 )
-from tasks.request.gate import DEFAULT_GATES, LARGER_IS_BETTER, OF_ONE_COPY, Gate, Measure, records_for
+from tasks.request.dates import date_rules
+from tasks.request.gate import DATES, DEFAULT_GATES, LARGER_IS_BETTER, OF_ONE_COPY, Gate, Measure, records_for
 from tasks.request.generalization_policy import (
     BudgetPolicy,
     Closeness,
@@ -60,6 +64,7 @@ from tasks.request.part import (
 from tasks.request.penalty_grid import PenaltyGrid
 from tasks.request.policy import (
     CombinedPolicy,
+    DatesPolicy,
     DecoyPolicy,
     LinkagePolicy,
     PatternName,
@@ -167,6 +172,7 @@ class ReleaseRequest(RequestPart):
             fix="name the column that numbers the records and give it that role",
         ),
         *longitudinal_rules(),
+        *date_rules(),
         Rule(
             "pseudonyms of a project are of the column by which copies in one hand are compared",
             lambda one: _first(
@@ -549,9 +555,20 @@ class ReleaseRequest(RequestPart):
         return tuple(name for name, one in self.attributes.items() if one.of == "row" and not one.role.withheld)
 
     @property
+    def dated(self) -> tuple[str, ...]:
+        """Names of the columns that leave as shifted or relative dates, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if one.dated)
+
+    def life_event(self, event: Literal["birth", "death"]) -> str | None:
+        """Name of the column that has the dates of an event of all people; None where none is declared."""
+        terms = ((name, one.date) for name, one in self.attributes.items())
+        return next((name for name, one in terms if one is not None and one.event == event), None)
+
+    @property
     def known_events(self) -> tuple[str, ...]:
-        """Names of the attributes of rows whose values others may know."""
-        return tuple(name for name in self.events if self.attributes[name].known_probability != 0)
+        """Names of the attributes of rows whose values others may know; shifted and relative dates have terms apart."""
+        names = (name for name in self.events if name not in self.dated)
+        return tuple(name for name in names if self.attributes[name].known_probability != 0)
 
     @property
     def released(self) -> tuple[str, ...]:

@@ -81,6 +81,16 @@ class SinglingOutPolicy(RequestPart):
     )
 
 
+class DatesPolicy(RequestPart):
+    """Knowledge of an adversary who looks for a person among shifted or relative dates."""
+
+    known: Annotated[int, Field(ge=1, le=4)] = Field(
+        default=2,
+        description="True dates of a person that the adversary knows, those that single the person out best; all of "
+        "them where the person has fewer.",
+    )
+
+
 class EventsPolicy(RequestPart):
     """Rows of a person that others are taken to know, where a person can have several."""
 
@@ -264,6 +274,7 @@ class Policy(RequestPart):
     combined: CombinedPolicy = CombinedPolicy()
     linkage: LinkagePolicy = LinkagePolicy()
     singling_out: SinglingOutPolicy = SinglingOutPolicy()
+    dates: DatesPolicy = DatesPolicy()
     events: EventsPolicy = EventsPolicy()
     utility: UtilityPolicy = UtilityPolicy()
     decoys: DecoyPolicy = DecoyPolicy()

@@ -150,6 +150,10 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
     return [
         *_of_linkage(request),
         (
+            "dates" in policy.model_fields_set and not request.dated,
+            "policy.dates is not used; no date is shifted or relative",
+        ),
+        (
             "method" in terms.model_fields_set and all(one.method for one in request.recipients),
             f"{place}.method is not used; every recipient has its own",
         ),

@@ -206,12 +206,28 @@ def _declared_checks(request: ReleaseRequest, column: str, attribute: Attribute)
         yield Check("type", words, column, "text", "ExpectColumnValuesToMatchRegex", {"regex": regex})
     if attribute.type is ValueType.DATE:
         yield Check("calendar", "days that exist", column, "day", PRESENCE)
+        yield from _date_checks(request, column, attribute)
     if attribute.allowed_values is not None:
         listed = {"value_set": list(attribute.allowed_values)}
         yield Check("domain", "values of the declared list", column, "text", "ExpectColumnValuesToBeInSet", listed)
     if attribute.minimum is not None or attribute.maximum is not None:
         ends = {"min_value": attribute.minimum, "max_value": attribute.maximum}
         yield Check("range", "numbers within the declared range", column, "number", _BETWEEN, ends)
+
+
+def _date_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
+    """Checks on dates that are moved, and on the order of dates and their agreement with birth, death and age."""
+    counted = {one.date.relative_to for one in request.attributes.values() if one.date}
+    if attribute.dated or column in counted:
+        yield Check("one form", "days in one form, without times of their own", column, "timed", _BETWEEN, _NONE)
+    birth, death = request.life_event("birth"), request.life_event("death")
+    if birth not in (None, column):
+        yield Check("order", f"no date before {birth}", column, "before birth", _BETWEEN, _NONE)
+    if death not in (None, column, birth) and column != birth:
+        yield Check("order after", f"no date after {death}", column, "after death", _BETWEEN, _NONE)
+    if attribute.date is not None and attribute.date.age is not None:
+        words = f"the age in {attribute.date.age} on this day"
+        yield Check("age on the day", words, column, "other age", _BETWEEN, _NONE)
 
 
 def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
@@ -251,7 +267,7 @@ def _scans_beside_others(request: ReleaseRequest, column: str, attribute: Attrib
     patterns, is_date = request.policy.validation.patterns, attribute.type is ValueType.DATE
     if not is_date:
         yield Check("identifier in text", "no word of a direct identifier", column, "named", _BETWEEN, _NONE)
-    if PatternName.FULL_DATE in patterns:
+    if PatternName.FULL_DATE in patterns and not attribute.dated:  # other dates leave, and are judged as such
         words = "no full date" if is_date else "no date as day number, or split into day and month"
         yield Check(PatternName.FULL_DATE.value, words, column, "dated", _BETWEEN, _NONE)
     if PatternName.COORDINATES in patterns and not is_date:
@@ -265,7 +281,8 @@ def _observations(request: ReleaseRequest) -> Iterator[Observation]:
         if attribute.role is Role.QUASI and is_age(column, attribute):
             description = f"ages over {OLDEST_AGE} in a quasi-identifier, which generalization treats"
             yield Observation("age", description, column, "age", OLDEST_AGE + 1)
-        if attribute.role in (Role.SENSITIVE, Role.INSENSITIVE) and attribute.type is ValueType.DATE:
+        as_collected = attribute.role in (Role.SENSITIVE, Role.INSENSITIVE) and not attribute.dated
+        if as_collected and attribute.type is ValueType.DATE:
             yield Observation("full date", "full dates in a column declared as dates", column, "day", None)
 
 

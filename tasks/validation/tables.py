@@ -17,6 +17,10 @@ records    ``code``          number of the distinct value; NaN where missing
            ``named``         1 where the cell has a direct identifier of its record, or a word of anybody's
            ``dated``         1 where the column holds dates, day numbers, or days or months of split dates
            ``located``       1 where the column holds coordinates
+           ``timed``         1 where what follows the day of a date is not what follows most
+           ``before birth``  1 where the date lies before the date of birth of its row
+           ``after death``   1 where the date lies after the date of death of its row
+           ``other age``     1 where the age of its row is not that on the date, by the date of birth
            ``aged``          1 where the cell tells an age over 89 and the column's name does not
 =========  ================  =====================================================================================
 
@@ -36,6 +40,7 @@ import pyarrow.compute as pc
 from tasks.microdata.persons import Persons, differing_rows, persons_of
 from tasks.request.model import PatternName, ReleaseRequest, Role, ValueType
 from tasks.validation.columns import FileColumns
+from tasks.validation.date_order import DateOrder
 from tasks.validation.names import names
 from tasks.validation.readings import arrow, readable
 from tasks.validation.repeated import IdentifierWords, identifier_words, repeated
@@ -64,6 +69,11 @@ class FileTables:
     def columns(self) -> FileColumns:
         """The columns beside each other."""
         return FileColumns(self.frame, self.request)
+
+    @cached_property
+    def dates(self) -> DateOrder:
+        """The dates of each row beside each other."""
+        return DateOrder(self.frame, self.request)
 
     @cached_property
     def persons(self) -> Persons | None:
@@ -132,12 +142,20 @@ class ColumnTables:
             "dated": lambda: _flagged(columns.dated(self.column)),
             "located": lambda: _flagged(columns.located(self.column)),
             "aged": lambda: _flagged(columns.aged(self.column)),
+            "timed": lambda: _flagged(self._dates.timed(self.column)),
+            "before birth": lambda: _flagged(self._dates.before_birth(self.column)),
+            "after death": lambda: _flagged(self._dates.after_death(self.column)),
+            "other age": lambda: _flagged(self._dates.other_age(self.column)),
             PatternName.NAME.value: lambda: _flagged(names(self.readable, self.words)),
         } | {kind.value: partial(self._verified, kind) for kind in VERIFIED}
         return fields[name]()
 
     def _verified(self, kind: PatternName) -> pd.Series:
         return _flagged(verified(self.readable, kind))
+
+    @property
+    def _dates(self) -> DateOrder:
+        return self.file.dates
 
     @property
     def _covered(self) -> pd.Series:

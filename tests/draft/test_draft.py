@@ -14,7 +14,7 @@ from tasks.draft.draft import Draft, draft_request, write_draft
 from tasks.draft.hierarchies import interval_levels
 from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
 from tasks.draft.separation import MAXIMUM_RECORDS, separations
-from tasks.microdata.build import from_intervals, from_prefixes, read_arx
+from tasks.microdata.build import from_dates, from_intervals, from_prefixes, read_arx
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
@@ -305,9 +305,11 @@ def test_a_filled_in_draft_is_a_request(clinic: pd.DataFrame, tmp_path: Path) ->
     assert from_prefixes("zip", zip_code.hierarchy.prefixes, clinic["zip"]).n_levels == 6
     assert admitted.type is ValueType.DATE
     assert admitted.hierarchy is not None
-    assert admitted.hierarchy.prefixes is not None
-    days = from_prefixes("admitted", admitted.hierarchy.prefixes, clinic["admitted"])
-    assert [len(label) for label in (days.labels[1][0], days.labels[2][0])] == [7, 4]
+    assert admitted.hierarchy.dates is not None
+    days = from_dates("admitted", admitted.hierarchy.dates)
+    assert set(clinic["admitted"]) <= set(days.labels[0])
+    assert [days.labels[0][0][-6:], days.labels[0][-1][3:]] == ["-01-01", "9-12-31"], "decades tell nobody's day"
+    assert [len(level[0]) for level in days.labels] == [10, 7, 7, 4, 1]
     assert request.attributes["smoker"].maximum_missing_rate == 0.05
     assert request.attributes["sex"].maximum_missing_rate == 0.0
 

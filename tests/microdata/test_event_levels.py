@@ -33,6 +33,7 @@ def released(request: ReleaseRequest) -> list[object]:
 
 
 MONTHS = "hierarchy: {prefixes: {keep: [7, 4], mask: ''}}"
+CALENDAR = "hierarchy: {dates: {minimum: 2030-01-01, maximum: 2039-12-31, levels: [month, quarter, year]}}"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,7 @@ MONTHS = "hierarchy: {prefixes: {keep: [7, 4], mask: ''}}"
         (f"{MONTHS}, level: 1", ["2031-05", "2031-05", "2031-06", "2030-05", None, "2030-05"]),
         (f"{MONTHS}, level: 2", ["2031", "2031", "2031", "2030", None, "2030"]),
         (f"{MONTHS}, level: 2, least_people: 2", ["2031", "2031", "2031", "*", None, "*"]),
+        (f"{CALENDAR}, level: 2", ["2031-Q2", "2031-Q2", "2031-Q2", "2030-Q2", None, "2030-Q2"]),
         (f"{MONTHS}, level: 3", ["*", "*", "*", "*", None, "*"]),
     ],
 )

@@ -1,5 +1,7 @@
-"""Hierarchies from interval widths, prefixes and groups, and from whichever source a request names."""
+"""Hierarchies from intervals, calendar periods, prefixes and groups, and from whichever source a request names."""
 
+import json
+from datetime import date, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -8,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.core.errors import HierarchyError, WorkspaceError
-from tasks.microdata.build import build_hierarchies, from_groups, from_intervals, from_prefixes
+from tasks.microdata.build import build_hierarchies, from_dates, from_groups, from_intervals, from_prefixes
 from tasks.microdata.hierarchy import Hierarchy
-from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
+from tasks.request.model import DateLevels, GroupLevels, IntervalLevels, PrefixLevels
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import changed, tiny_request
@@ -73,6 +75,52 @@ def test_interval_groups_have_their_width_but_for_the_last(minimum: int, extent:
         sizes = tree.sizes[tree.offsets[level] : tree.offsets[level + 1]].tolist()
         assert sizes[:-1] == [width] * (len(sizes) - 1)
         assert 1 <= sizes[-1] <= width
+
+
+def periods(first: str, last: str, *levels: str, crossing: bool = False) -> list[list[str]]:
+    given = DateLevels.model_validate_json(json.dumps({"minimum": first, "maximum": last, "levels": levels}))
+    return rows_of(from_dates("born", given, levels_may_cross=crossing))
+
+
+def test_periods_of_the_calendar_by_hand() -> None:
+    assert periods("2023-12-31", "2024-01-01", "month", "quarter", "year") == [
+        ["2023-12-31", "2023-12", "2023-Q4", "2023", "*"],
+        ["2024-01-01", "2024-01", "2024-Q1", "2024", "*"],
+    ]
+    # 1 January 2021 was a Friday, and so in the last week of 2020 by ISO 8601.
+    assert periods("2021-01-03", "2021-01-04", "iso-week", "iso-year") == [
+        ["2021-01-03", "2020-W53", "ISO 2020", "*"],
+        ["2021-01-04", "2021-W01", "ISO 2021", "*"],
+    ]
+    assert periods("2024-02-28", "2024-03-01", "month", "year") == [
+        ["2024-02-28", "2024-02", "*"],
+        ["2024-02-29", "2024-02", "*"],
+        ["2024-03-01", "2024-03", "*"],
+    ], "a year that holds the whole domain is the top"
+    assert periods("2024-05-01", "2024-05-02", "month") == [["2024-05-01", "*"], ["2024-05-02", "*"]]
+
+
+def test_weeks_and_months_cross() -> None:
+    rows = periods("2024-02-26", "2024-03-05", "iso-week", "month", crossing=True)
+    assert [row[1:] for row in rows] == [
+        *[["2024-W09", "2024-02", "*"]] * 4,
+        *[["2024-W09", "2024-03", "*"]] * 3,
+        *[["2024-W10", "2024-03", "*"]] * 2,
+    ]
+
+
+@settings(max_examples=30)
+@given(st.dates(date(1600, 1, 1), date(2400, 1, 1)), st.integers(1, 800))
+def test_every_period_holds_the_days_that_the_calendar_puts_there(first: date, extent: int) -> None:
+    last = first + timedelta(days=extent)
+    for row in periods(str(first), str(last), "month", "quarter", "year"):
+        day = date.fromisoformat(row[0])
+        assert set(row[1:-1]) <= {f"{day:%Y-%m}", f"{day:%Y}-Q{-(-day.month // 3)}", f"{day:%Y}"}
+    for row in periods(str(first), str(last), "iso-week", "iso-year"):
+        assert set(row[1:-1]) <= {
+            date.fromisoformat(row[0]).strftime("%G-W%V"),
+            date.fromisoformat(row[0]).strftime("ISO %G"),
+        }
 
 
 def test_prefixes_by_hand() -> None:

@@ -64,7 +64,11 @@ def histories(events: Events, name: str) -> Codes:
 
 
 def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnsFact:
-    """Places of the released columns other than the quasi-identifiers, in the order of the request."""
+    """Places of the released columns other than the quasi-identifiers, in the order of the request.
+
+    Shifted and relative dates are judged as collected, which tell more; that they are nearly unique is no finding:
+    whom they single out is measured (``tasks.assessments.dates``).
+    """
     table = column_table(request, prepared, masked)
     found, columns = places(table), dict(table.released)
     if prepared.events is not None and prepared.events.columns:
@@ -79,7 +83,7 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
             masked=name in masked.names,
             numeric=request.attributes[name].type in NUMERIC and _complete(prepared, name),
             excused=str(request.attributes[name].excused or ""),
-            findings=found[name],
+            findings=tuple(one for one in found[name] if name not in request.dated or one.sign is not Sign.UNIQUE),
         )
         for name in request.delivered
         if name in columns
@@ -125,7 +129,7 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
 
     def _assess(self, candidate: Candidate, effort: Effort) -> Finding[ColumnsFact]:
         """Judge the columns."""
-        request, prepared, masked = candidate.request, candidate.prepared, candidate.masked
+        request, prepared, masked = candidate.request, candidate.as_collected, candidate.masked
         fact = candidate.known.get(PLACES)
         if not isinstance(fact, ColumnsFact):
             fact = column_places(request, prepared, masked)

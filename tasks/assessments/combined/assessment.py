@@ -287,7 +287,7 @@ class CombinedAssessment(Assessment[CombinedFact]):
         """Score a candidate; the fact is of the copy alone."""
         initial = candidate.known.get(COLLECTED)
         if not isinstance(initial, ScoreFigure):
-            initial = score_collected(candidate.request, candidate.prepared)
+            initial = score_collected(candidate.request, candidate.as_collected)
         expected = float(expected_disclosure(candidate).max())
         fact = combine(
             candidate.request,

@@ -180,6 +180,7 @@ class EventsAssessment(Assessment[EventsFact]):
             people=len(found.classes),
             rows=len(found.persons),
             attributes=request.events,
+            dated=tuple(name for name in request.events if name in request.dated),
             levels={name: one.level for name in request.events if (one := request.attributes[name]).level is not None},
             known=known_rows(request, found),
             withheld_rows=int(candidate.withheld_rows.sum()) if candidate.withheld_rows is not None else 0,

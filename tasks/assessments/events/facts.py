@@ -52,6 +52,10 @@ class EventsFact(Fact):
     people: int = Field(description="People released.")
     rows: int = Field(description="Rows of these people.")
     attributes: tuple[str, ...] = Field(description="Released attributes of rows, in the order of the request.")
+    dated: tuple[str, ...] = Field(
+        default=(),
+        description="Those that leave as shifted or relative dates, whom known dates find is measured apart.",
+    )
     levels: dict[str, int] = Field(description="Level of the hierarchy of those that are generalized.")
     withheld_rows: int = Field(description="Released rows whose known attributes are withheld.")
     known: KnownRowsFact | None = Field(description="None where nobody outside knows a value of a row.")

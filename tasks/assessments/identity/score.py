@@ -42,6 +42,7 @@ from tasks.generalization.transparency import cell_numbers
 from tasks.generalization.zip3 import zip_table
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
+from tasks.request.dates import dates_in_words
 from tasks.request.model import Attribute, Measure, Method, Policy, Recipient, ReleaseRequest, Role, SafeHarborRule
 
 THREATS = (
@@ -316,7 +317,9 @@ def _fields(
     for name, attribute in request.attributes.items():
         details = _generalized(table, played, kept, axis_of[name]) if name in axis_of else {}
         crossing = name in axis_of and not table.hierarchies[axis_of[name]].is_tree
-        treatment = _treatment(attribute, played, masked_by.get(name), crossing=crossing)
+        treatment = dates_in_words(request, name) or _treatment(
+            attribute, played, masked_by.get(name), crossing=crossing
+        )
         fields.append(FieldFact.of(name, attribute, distinct_values[name], treatment, **details))
     return tuple(fields)
 

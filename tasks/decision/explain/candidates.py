@@ -30,6 +30,7 @@ from tasks.assessments.registry import (
     ATTRIBUTE,
     COLUMNS,
     COMBINED,
+    DATES,
     EVENTS,
     IDENTITY,
     LINKAGE,
@@ -41,6 +42,7 @@ from tasks.assessments.sequential.assessment import deterrents
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.errors import ParameterError, StageFailed
+from tasks.dates.released_dates import NO_DATES, ReleasedDates
 from tasks.decision.explain.estimates import Estimates, is_closed, pooled_key
 from tasks.decision.explain.result import Figures, Judgement, Measured
 from tasks.decision.gates import agreement_gate, judge_gates
@@ -64,10 +66,17 @@ def _maskings(candidate: Candidate) -> tuple[str, ...]:
     return tuple(one.model_dump_json() for one in candidate.request.masking)
 
 
+def _dates(candidate: Candidate) -> Key:
+    """All that dates as they leave depend on; nothing where all leave as they are."""
+    terms = (candidate.request.attributes[name].date for name in candidate.request.dated)
+    found = tuple(one.model_dump_json() for one in terms if one)
+    return (candidate.recipient.id, *found) if found else ()
+
+
 def _columns(candidate: Candidate) -> Key:
     """All that the places of released columns depend on."""
     excused = (name for name, one in candidate.request.attributes.items() if one.excused)
-    return _maskings(candidate), candidate.request.outbound, tuple(excused)
+    return _maskings(candidate), candidate.request.outbound, tuple(excused), *_dates(candidate)
 
 
 _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
@@ -76,6 +85,7 @@ _DEPENDS: tuple[tuple[Assessment[Any], Callable[[Candidate], object]], ...] = (
     (COMBINED, _columns),
     (ATTRIBUTE, _columns),
     (SINGLING_OUT, _columns),
+    (DATES, lambda candidate: (_dates(candidate), candidate.request.policy.dates.known)),
     (UTILITY, lambda _candidate: None),
 )
 """Assessments that draw nothing, and what each depends on beside the outcome of the game."""
@@ -89,10 +99,11 @@ class Candidates:
         index: CountIndex,
         prepared: Prepared,
         masked_for: Callable[[ReleaseRequest], MaskedColumns] = lambda _request: NOTHING_MASKED,
+        dates_for: Callable[[ReleaseRequest, Recipient], ReleasedDates] = lambda _request, _recipient: NO_DATES,
         *,
         memory: int = 256 * 2**20,
     ) -> None:
-        self.index, self.prepared, self.masked_for = index, prepared, masked_for
+        self.index, self.prepared, self.masked_for, self.dates_for = index, prepared, masked_for, dates_for
         self.estimates = Estimates()
         self.games_solved = 0
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
@@ -120,6 +131,8 @@ class Candidates:
             generalization=self._generalization(request, recipient, exact=exact),
             masked=self.masked_for(request),
         )
+        if request.dated:
+            made = made.with_dates(self.dates_for(request, recipient))
         pooled = pooled_key(made)
         if pooled:
             key = (made.digest, *pooled)
@@ -172,7 +185,7 @@ class Candidates:
         """
         terms = _columns(candidate)
         if terms not in self._columns:
-            self._columns[terms] = column_places(candidate.request, candidate.prepared, candidate.masked)
+            self._columns[terms] = column_places(candidate.request, candidate.as_collected, candidate.masked)
         places = self._columns[terms]
         if not telling(places, candidate.request.quasi_identifiers):
             return places

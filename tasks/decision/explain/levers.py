@@ -42,7 +42,7 @@ _LEAST_LIKELY, _MOST_LIKELY = 1e-6, 0.9999
 _NO_PENALTY = "Being noticed deters nobody without a penalty, and there is none."
 ACCEPTED = "{by, because}"
 """Excuse of a column, as the terms have it."""
-_OF_RELEASED = frozenset({"known_probability", "sensitivity", "excused"})
+_OF_RELEASED = frozenset({"known_probability", "sensitivity", "excused", "date"})
 """Terms that a withheld attribute may not have."""
 _STEP = re.compile(r'([A-Za-z_]\w*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
 

@@ -1,0 +1,121 @@
+"""What the calendar tells of the offsets of people: weekdays, closed days and the period of the data.
+
+A clinic sees more people on Mondays than on Sundays and none on a holiday. Whoever knows that, and sees the shifted
+dates of a person, weighs each possible offset by Bayes' rule: the probability of an offset is in proportion to the
+product, over the person's dates, of how many dates the column has on the day that the offset leads back to. The
+attacker is taken to know of each column
+
+* the share of its dates by day of the week,
+* closed days: those with at most a quarter of the dates that a day of its weekday has on average, where that is at
+  least 20, with what they have,
+* the first and the last day.
+
+These come from the true dates of the file, and so from slightly more than anybody outside has. Dates of a person are
+taken to be independent, given the offset.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.assessments.dates.histories import WEEK, Histories
+from tasks.dates.offsets import Days
+
+Floats = NDArray[np.float64]
+_MOST_CELLS = 2**24
+"""Pairs of a person and an offset that are weighed; past them, evenly spaced people stand for all."""
+_CLOSED_SHARE, _CLOSED_FROM = 0.25, 20.0
+_NEVER = -50.0
+"""Logarithm that stands for that of 0: what no day has had is improbable beyond all else."""
+
+
+@dataclass(frozen=True)
+class OffsetKnowledge:
+    """What is learned of the offsets of a file, by somebody who knows only that none is longer than the shift."""
+
+    people: int
+    """People whose offsets were weighed."""
+    guessed: float
+    """Mean probability of the most probable offset: the share of people whose offset is guessed right."""
+    bits: float
+    """Information on the offset, mean over people."""
+    weekday_guessed: float
+    """The same probability of the offset modulo 7, from days of the week alone."""
+    weekday_bits: float
+    """Information on the offset modulo 7 from days of the week alone, of at most log2(7) = 2.81 bits."""
+    closed_days: int
+    """Closed days, all columns together."""
+
+
+def offset_knowledge(histories: Histories) -> OffsetKnowledge:
+    """Weigh the offsets of the people of a file whose dates are shifted."""
+    days, reach = histories.known, histories.reach
+    offsets = np.arange(-reach, reach + 1)
+    by_residue = np.zeros((len(offsets), WEEK))
+    by_residue[np.arange(len(offsets)), offsets % WEEK] = 1.0
+    uniform = np.full(len(offsets), 1 / len(offsets))
+    people = np.unique(
+        np.linspace(0, histories.people - 1, min(histories.people, max(1, _MOST_CELLS // len(offsets)))).astype(int)
+    )
+    place = np.full(histories.people, -1)
+    place[people] = np.arange(len(people))
+    chosen = place[histories.persons] >= 0
+    person, kind, released = place[histories.persons[chosen]], histories.columns[chosen], histories.released[chosen]
+    low, weekly, daily = int(min(days.min(initial=0), released.min(initial=0))) - reach, [], []
+    span = int(max(days.max(initial=0), released.max(initial=0))) + reach - low + 1
+    closed = 0
+    for number in range(histories.kinds):
+        week, day, found = _calendar(days[histories.columns == number] - low, low, span)
+        weekly.append(week)
+        daily.append(day)
+        closed += found
+    likelihoods = [np.empty((len(people), len(offsets))) for _ in range(2)]
+    for at, offset in enumerate(offsets):
+        for table, found_likelihoods in zip((np.array(weekly), np.array(daily)), likelihoods, strict=True):
+            logs = table[kind, released - offset - low]
+            found_likelihoods[:, at] = np.bincount(person, weights=logs, minlength=len(people))
+    by_week, whole = map(_posterior, likelihoods)
+    residues, prior = by_week @ by_residue, uniform @ by_residue
+    return OffsetKnowledge(
+        people=len(people),
+        guessed=float(whole.max(axis=1).mean()),
+        bits=float((_entropy(uniform) - _entropy(whole)).mean()),
+        weekday_guessed=float(residues.max(axis=1).mean()),
+        weekday_bits=float((_entropy(prior) - _entropy(residues)).mean()),
+        closed_days=closed,
+    )
+
+
+def _calendar(days: Days, low: int, span: int) -> tuple[Floats, Floats, int]:
+    """Logarithms by day, from `low`, of what weekdays and the whole calendar tell; and the number of closed days."""
+    counts = np.bincount(days, minlength=span).astype(np.float64)
+    weekday, within = (np.arange(span) + low) % WEEK, np.zeros(span, dtype=np.bool_)
+    if not len(days):
+        return np.zeros(span), np.zeros(span), 0
+    within[days.min() : days.max() + 1] = True
+    of_weekday = np.bincount(weekday, weights=counts, minlength=WEEK).astype(np.float64)
+    usual = (of_weekday / np.maximum(np.bincount(weekday[within], minlength=WEEK), 1))[weekday]
+    closed = within & (usual >= _CLOSED_FROM) & (counts <= _CLOSED_SHARE * usual)
+    daily = np.where(within, np.where(closed, counts, usual), 0.0)
+    return _logs(of_weekday[weekday]), _logs(daily), int(closed.sum())
+
+
+def _logs(weights: Floats) -> Floats:
+    logs: Floats = np.log(weights / weights.sum(), where=weights > 0, out=np.full(len(weights), _NEVER))
+    return logs
+
+
+def _posterior(likelihoods: Floats) -> Floats:
+    """Probability of each offset, uniform before: rows of logarithms, turned in place into shares."""
+    likelihoods -= likelihoods.max(axis=1, keepdims=True)
+    np.exp(likelihoods, out=likelihoods)
+    likelihoods /= likelihoods.sum(axis=1, keepdims=True)
+    return likelihoods
+
+
+def _entropy(shares: Floats) -> Floats:
+    """Entropy of distributions along the last axis, bits."""
+    logs = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
+    found: Floats = -(shares * logs).sum(axis=-1)
+    return found

@@ -1,0 +1,139 @@
+"""The chapter on longitudinal files: its request is approved as it stands, and its tables and figures come out."""
+
+import csv
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks.assessments.dates.calendar import offset_knowledge
+from tasks.assessments.dates.histories import Histories
+from tasks.assessments.dates.matching import Matches, matches_of_all, matches_of_known
+from tasks.dates.offsets import offsets
+from tasks.dates.released_dates import released_dates
+from tasks.decision.record import Verdict
+from tasks.request.gate import DATES
+from tasks.request.load import load_request
+from tasks.request.model import DatesPolicy, Measure
+from tests.dates.test_released_dates import frame
+from tests.support.engines import in_process
+from tests.support.world import Row, World, releasegate, write_table
+
+PAGE = (Path(__file__).parents[2] / "docs" / "longitudinal.md").read_text(encoding="utf-8")
+(REQUEST,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+SENTENCES = " ".join(PAGE.split())
+
+
+def table(heading: str) -> list[list[str]]:
+    match = re.search(rf"^\|\s*(?:\| )?{re.escape(heading)}.*\n\|[-| ]+\|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    assert match, heading
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in match.group(1).splitlines()]
+
+
+def visits(people: int) -> list[Row]:
+    """Patients of five years of birth, few of whom have died, and from one to four visits of each, in mixed order."""
+    generator, rows = np.random.default_rng(5), list[Row]()
+    for number in range(people):
+        born = date(1960 + number % 5, 1, 1) + timedelta(days=int(generator.integers(0, 365)))
+        died = f"2026-01-{1 + number % 28:02d}" if generator.random() < 0.03 else ""
+        for _ in range(int(generator.integers(1, 5))):
+            admitted = date(2023, 1, 2) + timedelta(days=int(generator.integers(0, 1000)))
+            row = {"patient": f"P-{number}", "sex": "FM"[number // 5 % 2], "born": str(born), "died": died}
+            row |= {"admitted": str(admitted), "discharged": str(admitted + timedelta(days=int(generator.integers(9))))}
+            rows.append({**row, "diagnosis": str(generator.choice(["I20", "I21", "I48", "I50"]))})
+    return [{"visit": f"V-{number}", **rows[place]} for number, place in enumerate(generator.permutation(len(rows)))]
+
+
+def written(folder: Path, rows: Sequence[Row]) -> World:
+    """A world with the chapter's request."""
+    world = World(folder / "world")
+    world.folder.mkdir()
+    world.request.write_text(REQUEST, encoding="utf-8")
+    write_table(world.folder / "visits.csv", tuple(rows), tuple(rows[0]))
+    return world
+
+
+@pytest.mark.slow
+def test_the_request_is_blocked_and_approved_as_the_page_says(tmp_path: Path) -> None:
+    world = written(tmp_path, visits(1500))
+    (record,) = world.run(in_process(tmp_path)).records
+    assert [gate.id for gate in record.gates if not gate.passed] == ["dates.alone_share"]
+    assert 0.7 < record.further["dates"]["by_dates"]["share"] < 0.8
+    text = REQUEST.replace("known: 2", "known: 1").replace('version: "1"', 'version: "2"')
+    world.request.write_text(text, encoding="utf-8")
+    outcome = world.run(in_process(tmp_path))
+    (record,) = outcome.records
+    assert record.decision is Verdict.APPROVED, record.reasons
+    assert 0.004 < record.further["dates"]["by_dates"]["share"] < 0.008
+    with (outcome.bundle / "delivery/university/data.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert list(rows[0]) == ["patient", "sex", "born", "died", "admitted", "discharged", "diagnosis"]
+    shares = {name: record.further["dates"][name]["share"] for name in ("with_class", "by_dates", "whole")}
+    assert shares["whole"] > shares["with_class"] > shares["by_dates"]
+
+
+def test_a_row_that_cannot_be_is_reported_as_shown(tmp_path: Path) -> None:
+    rows = visits(20)[:14]
+    rows[4]["admitted"] = "1950-01-01"
+    told = releasegate("check", written(tmp_path, rows).request)
+    (shown,) = re.findall(r"^```text\n(.*?)\n```", PAGE, re.MULTILINE | re.DOTALL)
+    assert " ".join(shown.split()) in " ".join(told.stdout.split()), told.stdout
+
+
+def test_the_table_of_one_patient_comes_out(tmp_path: Path) -> None:
+    """Under a key that gives the patient of the table the shift of 12 days."""
+    path = tmp_path / "request.yaml"
+    path.write_text(REQUEST, encoding="utf-8")
+    request = load_request(path).request
+    key = next(one.to_bytes(32) for one in count() if offsets(["P-17"], one.to_bytes(32), 30)[0] == 12)
+    rows = table("admitted")
+    names = ("admitted", "discharged", "died")
+    columns = {name: [cells[place] or None for cells in rows[:2]] for place, name in enumerate(names, start=1)}
+    made = released_dates(request, frame(patient=["P-17"] * 2, **columns), key)
+    found = [made.columns[name].text.fillna("").tolist() for name in names]
+    assert [cells[1:] for cells in rows[2:]] == [list(cells) for cells in zip(*found, strict=True)]
+
+
+def drawn(people: int, reach: int) -> tuple[Histories, np.ndarray]:
+    """Visits on working days of three years, 5.5 a person in the mean, and classes of 50 people in the mean."""
+    generator = np.random.default_rng(3)
+    person = np.repeat(np.arange(people), generator.poisson(5.5, people))
+    workdays = np.array([day for day in range(1096) if (day + 3) % 7 < 5])
+    person, day = np.unique(np.column_stack([person, generator.choice(workdays, len(person))]), axis=0).T
+    moved = generator.integers(-reach, reach + 1, people)
+    classes = np.unique(generator.integers(0, people // 50, people), return_inverse=True)[1]
+    return Histories(person, np.zeros(len(person), dtype=np.int64), day, day + moved[person], people, reach), classes
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def found_by(matches: Matches) -> str:
+    return percent(float((1 / matches.fewest).mean()))
+
+
+def test_the_shares_of_people_found_come_out() -> None:
+    everybody = np.zeros(20_000, dtype=np.int64)
+    rows = table("shifted by at most")
+    for days, *shown in rows:
+        histories, classes = drawn(20_000, int(days.removesuffix(" days")))
+        assert shown == [
+            found_by(matches_of_known(histories, everybody, 1)),
+            found_by(matches_of_known(histories, everybody, 2)),
+            found_by(matches_of_known(histories, classes, 2)),
+            found_by(matches_of_all(histories, everybody)),
+            percent(offset_knowledge(histories).guessed),
+        ]
+    assert len(rows) == 3
+
+
+def test_the_gates_are_those_that_there_are() -> None:
+    assert {cells[0].strip("`") for cells in table("gate | knows")} == DATES | {Measure.DATES_OFFSET}
+    assert f"true dates, {DatesPolicy().known} where not given" in SENTENCES
+    assert "30 days would have 9 shifts in place of 61" in SENTENCES
+    assert (len(range(-28, 29, 7)), len(range(-30, 31))) == (9, 61)
