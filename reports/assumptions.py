@@ -13,7 +13,7 @@ from tasks.assessments.sequential.facts import SequentialFact
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.decision.record import DecisionRecord, PopulationFact
-from tasks.request.model import Role
+from tasks.request.model import MissingReading, Role
 
 _NO_ACCOUNT = "No risk figure was lowered on their account"
 Assumption = tuple[str, str]
@@ -31,6 +31,7 @@ def assumptions(record: DecisionRecord) -> tuple[Assumption, ...]:
 
 def _of_data(view: RecordView) -> Iterator[Assumption]:
     population, columns = view.record.population, [one.name for one in view.fields(Role.SENSITIVE, Role.INSENSITIVE)]
+    rows = view.events.known if view.events else None
     scored = [name for name in columns if view.combined and view.combined.known_probabilities.get(name, 0.0)]
     held = [name for name in columns if view.linkage and name in view.linkage.known]
     counted = [name for name in columns if view.singling_out and name in view.singling_out.known]
@@ -41,6 +42,9 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         f"in the record linkage, whose intruder holds {_these(held, columns)}" if held else "",
         f"in the search for records that a few columns single out, which counts {_these(counted, columns)} as known"
         if counted
+        else "",
+        f"of {rows.rows_in_words} of a person, whose {_these([*rows.attributes], columns)} may be known"
+        if rows
         else "",
     ]
     if view.dated:
@@ -58,6 +62,7 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         "The recipient is assumed to know the hierarchies, the rule of generalization, its parameters and "
         f"{people_known(population)}, but not the workspace key and not the source file.",
     )
+    yield from _of_missing(view)
     if view.record.pseudonyms:
         yield (
             "Pseudonyms",
@@ -68,6 +73,38 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
     if view.dates and view.dates.found:
         yield "Dates", _known_dates(view.dates)
     yield TITLES[population.basis], f"{assumed(population)}{_unfit(population)}"
+
+
+_MISSING = {
+    MissingReading.OWN_GROUP: "Others may know whose records lack a value of {}: such a record hides among those that "
+    "lack it too, and whoever has all values is not one of them. Groups are counted so that none is larger than for "
+    "somebody who knows this",
+    MissingReading.ANY_VALUE: "Nobody outside knows whose records lack a value of {}: such a record may be of anybody "
+    "with its other values, but for the people behind other records. Where somebody knows it, the risk of these "
+    "records is higher than stated",
+}
+_MISSING_SENSITIVE = {
+    MissingReading.OWN_GROUP: "A missing value of {} is a value of its own: it adds to the diversity of a class, and "
+    "nothing is disclosed of its person",
+    MissingReading.ANY_VALUE: "A missing value of {} may be any value: it adds no diversity to a class, and what the "
+    "class discloses is told of its person too",
+}
+
+
+def _of_missing(view: RecordView) -> Iterator[Assumption]:
+    """The readings of missing values."""
+    missing = view.record.dataset.missing
+    if missing is None:
+        return
+    said = [
+        words[reading].format(listed(names))
+        for words, reading, names in (
+            (_MISSING, missing.read_as, missing.quasi_identifiers),
+            (_MISSING_SENSITIVE, missing.sensitive_read_as, missing.sensitive),
+        )
+        if names
+    ]
+    yield "Missing values", f"{'. '.join(said)}."
 
 
 def _known_dates(fact: DatesFact) -> str:

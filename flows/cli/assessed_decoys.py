@@ -43,9 +43,18 @@ def assess_decoys(
     Raises
     ------
     StageFailed
-        If the method gives no recipient with decoys a copy, or no population table counts people who are not in the
-        file.
+        If the method gives no recipient with decoys a copy, no population table counts people who are not in the file,
+        or quasi-identifiers have missing values.
     """
+    lacking = ", ".join(tree.name for tree in source.index.hierarchies if tree.missing_leaf >= 0)
+    if lacking:
+        raise StageFailed(
+            "quasi-identifiers have missing values, beside decoys",
+            where=f"columns {lacking}",
+            expected="a value in every record: a decoy has all values, and links to people who have them",
+            got="records without one",
+            fix="complete the records, or leave them out of the file",
+        )
     if source.request.population.basis is not PopulationBasis.TABLE:
         raise StageFailed(
             "a request without a full population table has no room for decoys",

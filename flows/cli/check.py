@@ -32,6 +32,7 @@ from tasks.request.model import (
     PARAMETER_OF,
     Attribute,
     Measure,
+    MissingReading,
     PopulationBasis,
     ReleaseRequest,
     Role,
@@ -76,7 +77,7 @@ def check(
         "records": prepared.data.total,
         "rows": len(prepared.tuple_of_row),
         "distinct_tuples": len(prepared.data),
-        "population": prepared.population.total,
+        "population": prepared.people,
         "counted_in": loaded.population.basis.value,
         "validation": validation.model_dump(mode="json"),
         "positions": {name: [row + 1 for row in rows] for name, rows in checked.positions.items()},
@@ -122,6 +123,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
             *_numeral_notes(prepared),
+            *_missing_notes(frame, loaded.request),
             *_population_notes(loaded.request, prepared),
             *_misfit_notes(prepared, loaded.request.population.lacks),
             *_class_notes(loaded.request, prepared),
@@ -160,6 +162,35 @@ def _numeral_notes(prepared: Prepared) -> Iterator[str]:
         yield (
             f"columns of text that hold numbers are attacked as numbers: {', '.join(prepared.numerals)}; state their "
             "type, or known_probability: 0 if nobody can know them"
+        )
+
+
+_READINGS = {
+    (Role.QUASI, MissingReading.OWN_GROUP): "others may know whose records these are, so that they hide among each "
+    "other alone, and among all records only where the attribute is generalized to the top",
+    (Role.QUASI, MissingReading.ANY_VALUE): "each may be of anybody with its other values, as long as nobody outside "
+    "knows whose records lack one",
+    (Role.SENSITIVE, MissingReading.OWN_GROUP): "to have none is one more value of a class",
+    (Role.SENSITIVE, MissingReading.ANY_VALUE): "they may be any value: they add no diversity, and what a class "
+    "discloses is told of them too",
+}
+
+
+def _missing_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:
+    """Share of the records or rows in which a column is missing, and what its reading means."""
+    policy = request.policy.missing
+    readings = {Role.QUASI: policy.quasi_identifiers, Role.SENSITIVE: policy.sensitive}
+    counted = "records" if request.dataset.person is None else "rows"
+    for name, attribute in request.attributes.items():
+        reading = readings.get(attribute.role)
+        share = float(frame[name].isna().mean()) if reading is not None else 0.0
+        if reading is None or not share:
+            continue
+        term = "quasi_identifiers" if attribute.role is Role.QUASI else "sensitive"
+        meaning = _READINGS[attribute.role, reading]
+        yield (
+            f"{name} is missing in {share:.2%} of the {counted}, read as "
+            f"“{reading.value}” (policy.missing.{term}): {meaning}"
         )
 
 
@@ -255,7 +286,7 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
     counted = "records" if persons is None else f"people, named by {persons}, with {n_rows:,} rows"
     yield (
         f"\n{prepared.data.total:,} {counted} in {len(prepared.data):,} distinct quasi-identifier tuples; "
-        f"population of {prepared.population.total:,} people"
+        f"population of {prepared.people:,} people"
     )
     for masking in request.masking:
         parameter = f"{PARAMETER_OF[masking.method]} = {masking.strength:g}"

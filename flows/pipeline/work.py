@@ -98,7 +98,10 @@ def generalize(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artif
     """The released cell of every distinct tuple, by the recipient's method."""
     whom, index = bench.request.recipient(str(recipient)), bench.index(inputs["prepared"])
     generalization = generalized_against(
-        index, bench.request, whom, follower_of(bench.request, whom, index.population.total)
+        index,
+        bench.request,
+        whom,
+        follower_of(bench.request, whom, index.population.total, from_below=index.from_below),
     )
     return _stored(bench, f"generalization-{recipient}.npz", partial(save_generalization, generalization))
 

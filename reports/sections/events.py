@@ -24,7 +24,7 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
         "No attribute of rows is released." if not fact.attributes else None,
     )
     if fact.known:
-        yield _known(view, fact, fact.known)
+        yield from _known(view, fact, fact.known)
     if not fact.columns:
         return
     yield said(
@@ -56,27 +56,32 @@ def _released(fact: EventsFact) -> list[str]:
     return [f"{name} at level {levels[name]}" if levels.get(name) else name for name in fact.attributes]
 
 
-def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Block:
-    cells, some = view.cells, {"all": "all rows", 1: "any row"}.get(known.known, f"any {known.known} rows")
-    alone, total = known.unique_people, fact.people
-    return said(
+def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[Block]:
+    cells, total = view.cells, fact.people
+    some = known.rows_in_words
+    yield said(
         f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
         "that the person is in the file. No table of the population tells of rows, so the people who match are counted "
-        "in the file.",
-        f"At least {cells.count(known.fewest)} people match everybody; the mean risk is "
-        f"{numbers.risk(known.mean_risk)}."
-        if not alone
-        else f"Such rows single out {cells.share(alone / total, total)} of the people.",
-        f"All rows of a person together single out {cells.share(known.unique_by_all / total, total)}."
-        if known.known != "all" and known.unique_by_all
-        else None,
+        "in the file. Gates judge the worse of these figures and of those of people.",
         f"What may be known of {cells.count(fact.withheld_rows)} rows is withheld, because too few people match."
         if fact.withheld_rows
         else None,
         f"{cells.count(known.long_histories)} people have so many rows that all of them count as known."
         if known.long_histories
         else None,
-        "Gates judge the worse of these figures and of those of people.",
+    )
+    yield Table(
+        "People who match what is known of a person's rows",
+        "Known 26 | Fewest people 18r | Mean risk 18r | People singled out 18r | By all their rows 20r",
+        [
+            (
+                f"{some} of a person",
+                cells.count(known.fewest),
+                numbers.risk(known.mean_risk),
+                cells.share(known.unique_people / total, total),
+                cells.share(known.unique_by_all / total, total),
+            )
+        ],
     )
 
 

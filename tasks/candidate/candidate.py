@@ -105,12 +105,12 @@ class Candidate:
     @cached_property
     def payoffs(self) -> Follower:
         """The recipient's own side of the game."""
-        return own_follower(self.request, self.recipient, self.index.population.total)
+        return own_follower(self.request, self.recipient, self.index.population.total, from_below=self.index.from_below)
 
     @cached_property
     def game(self) -> Follower:
         """The follower of the generalization's game: the recipient, or all who share its representation."""
-        return follower_of(self.request, self.recipient, self.index.population.total)
+        return follower_of(self.request, self.recipient, self.index.population.total, from_below=self.index.from_below)
 
     @cached_property
     def own_cells(self) -> Codes:
@@ -230,7 +230,7 @@ class CandidateSource:
 
     def candidate(self, recipient: Recipient) -> Candidate:
         """The recipient's copy; raises ``StageFailed`` if a record has no strategy or k-anonymity cannot be reached."""
-        follower = follower_of(self.request, recipient, self.index.population.total)
+        follower = follower_of(self.request, recipient, self.index.population.total, from_below=self.index.from_below)
         made = Candidate(
             request=self.request,
             recipient=recipient,

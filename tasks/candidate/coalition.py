@@ -145,7 +145,10 @@ def _coalition(
 
 def _of_another(table: CountIndex, request: ReleaseRequest, recipient: Recipient) -> PooledCopy | None:
     """Another recipient's copy, as the gate makes it; None where all of its records are suppressed."""
-    under, game = table_under(table, request), follower_of(request, recipient, table.population.total)
+    under, game = (
+        table_under(table, request),
+        follower_of(request, recipient, table.population.total, from_below=table.from_below),
+    )
     played = generalized_against(under, request, recipient, game)
     try:
         kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
@@ -158,7 +161,10 @@ def own_cells(table: CountIndex, played: Generalization, request: ReleaseRequest
     """Cell that the rule of a recipient's copy gives each population tuple, (n_population_tuples, n_attributes)."""
     if played.own is not None:
         return played.own
-    game, policy = follower_of(request, recipient, table.population.total), request.policy.generalization
+    game, policy = (
+        follower_of(request, recipient, table.population.total, from_below=table.from_below),
+        request.policy.generalization,
+    )
     under = table_under(table, request)
     return population_cells(under, played.method, game, weights_of(request), policy.cell_weights)
 

@@ -45,6 +45,7 @@ from tasks.decision.record import (
     FileRowsFact,
     GateResult,
     MisfitFact,
+    MissingFact,
     NotAssessed,
     PolicyFact,
     PopulationFact,
@@ -56,7 +57,7 @@ from tasks.decision.record import (
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
 from tasks.generalization.setting import payoffs_of
 from tasks.masking.facts import MaskingFact
-from tasks.microdata.coded import Prepared
+from tasks.microdata.coded import Prepared, sensitivities
 from tasks.microdata.fit import misfits
 from tasks.request.model import LARGER_IS_BETTER, Measure, Recipient, ReleaseRequest
 
@@ -250,14 +251,15 @@ def assemble(
             columns_in=len(request.attributes),
             columns_out=len(request.delivered),
             rows=_file_rows(request, findings),
+            missing=_missing(request, findings.prepared),
         ),
         delivery=output.delivery if output else None,
         population=PopulationFact(
             source=request.population.source,
             sha256=circumstances.population_sha256,
-            people=findings.prepared.population.total,
+            people=findings.prepared.people,
             distinct_tuples=len(findings.prepared.population),
-            sampling_fraction=findings.prepared.data.total / (size or findings.prepared.population.total),
+            sampling_fraction=findings.prepared.data.total / (size or findings.prepared.people),
             basis=request.population.basis,
             lacks=request.population.lacks,
             size=size,
@@ -316,6 +318,24 @@ def _file_rows(request: ReleaseRequest, findings: Findings) -> FileRowsFact | No
     if person is None or events is None:
         return None
     return FileRowsFact(person=person, rows_in=len(events.of_row), rows_out=output.rows if output else None)
+
+
+def _missing(request: ReleaseRequest, prepared: Prepared) -> MissingFact | None:
+    """Released columns that are missing in some records and whose reading bears on risks; None where there are none."""
+    events = {} if prepared.events is None else prepared.events.columns
+    weights = sensitivities(request)
+    sensitive = tuple(
+        name for name, column in {**prepared.columns, **events}.items() if name in weights and column.lacks
+    )
+    quasi = tuple(name for name, tree in prepared.hierarchies.items() if tree.missing_leaf >= 0)
+    if not (quasi or sensitive):
+        return None
+    return MissingFact(
+        quasi_identifiers=quasi,
+        read_as=request.policy.missing.quasi_identifiers,
+        sensitive=sensitive,
+        sensitive_read_as=request.policy.missing.sensitive,
+    )
 
 
 def _unplaced(gates: Collection[GateResult], findings: Findings) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.masking.facts import MaskingFact
+from tasks.request.missing import MissingReading
 from tasks.request.population import PopulationBasis
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
@@ -73,6 +74,15 @@ class FileRowsFact(Fact):
     rows_out: int | None = None
 
 
+class MissingFact(Fact):
+    """Released columns that are missing in some records, and how they are read."""
+
+    quasi_identifiers: tuple[str, ...]
+    read_as: MissingReading
+    sensitive: tuple[str, ...]
+    sensitive_read_as: MissingReading
+
+
 class DatasetFact(Fact):
     """The file that came in and the one that would be released."""
 
@@ -85,6 +95,9 @@ class DatasetFact(Fact):
     columns_in: int
     columns_out: int
     rows: FileRowsFact | None = Field(default=None, description="Rows of the files; None where each is a record.")
+    missing: MissingFact | None = Field(
+        default=None, description="Quasi-identifiers and sensitive columns with missing values; None without any."
+    )
 
 
 class KeyFact(Fact):

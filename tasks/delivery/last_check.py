@@ -33,6 +33,7 @@ from tasks.delivery.released_file import (
     read_numbers,
     released_rows,
 )
+from tasks.microdata.hierarchy import MISSING
 from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.validation.patterns import TEXT_PATTERNS
 from tasks.validation.readings import readable
@@ -123,7 +124,8 @@ class LastCheck:
         if name in copy.masked.names:
             values, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
             records = places if events is None else events.of_row[places]
-            same: Flags = values == copy.masked.masked[records, copy.masked.names.index(name)]
+            masked = copy.masked.masked[records, copy.masked.names.index(name)]
+            same: Flags = (values == masked) | (np.isnan(values) & np.isnan(masked))
             return same
         collected = pa.array(copy.event_text(name).array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
@@ -141,7 +143,7 @@ class LastCheck:
         cells = copy.generalization.cells[copy.prepared.tuple_of_row[self._rows[self._real]], axis]
         labels = self._as_written(name, pa.array(copy.index.axis_labels[axis], type=pa.large_string()))
         tree, extra = copy.index.hierarchies[axis], copy.index.safe_harbor[axis]
-        values, of_row = _distinct(collected)
+        values, of_row = _distinct(collected if tree.missing_leaf < 0 else collected.fill_null(MISSING))
         leaves = tree.encode(values.to_numpy(zero_copy_only=False))
         pairs, pair_of_row = np.unique(np.column_stack([leaves[of_row], cells]), axis=0, return_inverse=True)
         leaf, cell = pairs.T

@@ -147,7 +147,8 @@ def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: Masked
     real = rows >= 0
     same: NDArray[np.bool_] = (cells[real] == expected).all(axis=1)
     if masked.names:
-        same &= (read_numbers(path, masked.names)[real] == masked.masked[rows[real]]).all(axis=1)
+        found, made = read_numbers(path, masked.names)[real], masked.masked[rows[real]]
+        same &= ((found == made) | (np.isnan(found) & np.isnan(made))).all(axis=1)
     return int(same.sum())
 
 
@@ -215,7 +216,8 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
     known, judged = certain_columns(request), judged_columns(request)
     columns = columns_of_file(path, request, (*known, *judged), real)
     codes = [columns[name].codes.astype(np.int64) for name in known]
-    return ValueCounts.of(cells, codes, {name: columns[name] for name in judged}, np.arange(len(cells)))
+    of_judged = {name: columns[name] for name in judged}
+    return ValueCounts.of(cells, codes, of_judged, np.arange(len(cells)), request.policy.missing.sensitive)
 
 
 def events_again(

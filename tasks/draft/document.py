@@ -90,8 +90,8 @@ def _source(source: HierarchySource) -> str:
 
 def _can_be_masked(suggestion: Suggestion) -> bool:
     column = suggestion.profile
-    complete = not column.missing and column.distinct > 1 and column.type in (ValueType.INTEGER, ValueType.NUMBER)
-    return complete and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)
+    varying = column.distinct > 1 and column.type in (ValueType.INTEGER, ValueType.NUMBER)
+    return varying and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)
 
 
 def _alone(sets: Sequence[Separation]) -> dict[str, dict[str, Any]]:

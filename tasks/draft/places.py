@@ -63,7 +63,7 @@ def _advice(suggestion: Suggestion, column: EncodedColumn, findings: tuple[Colum
         distinct_share=distinct_share(codes),
         entropy=entropy(codes),
         masked=False,
-        numeric=profile.type in NUMERIC and not profile.missing,
+        numeric=profile.type in NUMERIC,
         findings=findings,
     )
     return *(one.sentence for one in findings), f"to release it, give it a role, and {', or '.join(fact.to_release)}"

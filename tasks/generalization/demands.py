@@ -1,18 +1,18 @@
 """Requirements of k-anonymity on the classes of any method, as derived from a request."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.core.errors import RequestError
-from tasks.generalization.constraints.constraint import Constraint, PrivacyModel
+from tasks.generalization.constraints.constraint import Constraint, PrivacyModel, ValueConstraint
 from tasks.generalization.constraints.registry import PRIVACY_MODELS
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.microdata.coded import Prepared
-from tasks.request.model import KAnonymity, ReleaseRequest
+from tasks.request.model import KAnonymity, MissingReading, ReleaseRequest
 
 _WHERE = "policy.generalization.k_anonymity"
 
@@ -37,7 +37,7 @@ class Demands:
 def demands_of(request: ReleaseRequest, prepared: Prepared) -> Demands | None:
     """The demands of a request's policy; None where it has none."""
     terms = request.policy.generalization.k_anonymity
-    return None if terms is None else _demands(terms, prepared)
+    return None if terms is None else _demands(terms, prepared, request.policy.missing.sensitive)
 
 
 def plain_demands(k: int, prepared: Prepared) -> Demands:
@@ -45,15 +45,24 @@ def plain_demands(k: int, prepared: Prepared) -> Demands:
     return _demands(KAnonymity(k=1).model_copy(update={"k": k}), prepared)
 
 
-def _demands(terms: KAnonymity, prepared: Prepared) -> Demands:
+def _demands(terms: KAnonymity, prepared: Prepared, missing: MissingReading = MissingReading.ANY_VALUE) -> Demands:
     return Demands(
         k=terms.k,
         suppression_limit=terms.suppression_limit,
         metric=Metric(terms.metric),
         tuple_of_record=prepared.tuple_of_record,
-        constraints=tuple(one for model, value in demanded(terms) for one in model.constraints(value, prepared)),
+        constraints=tuple(
+            _read_as(missing, one) for model, value in demanded(terms) for one in model.constraints(value, prepared)
+        ),
         local_recoding=terms.local_recoding,
     )
+
+
+def _read_as(missing: MissingReading, constraint: Constraint) -> Constraint:
+    """A constraint under a reading of missing sensitive values."""
+    if missing is MissingReading.OWN_GROUP and isinstance(constraint, ValueConstraint):
+        return replace(constraint, missing=None)
+    return constraint
 
 
 def demanded(terms: KAnonymity) -> Iterator[tuple[PrivacyModel, Any]]:
@@ -83,4 +92,4 @@ def check_demands(request: ReleaseRequest, prepared: Prepared) -> None:
             fix="ask for smaller classes, or release more records",
         )
     for model, value in demanded(terms):
-        model.check(value, f"{_WHERE}.{model.term}", prepared)
+        model.check(value, f"{_WHERE}.{model.term}", prepared, request.policy.missing.sensitive)

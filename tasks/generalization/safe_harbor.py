@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import HierarchyError, RequestError
 from tasks.generalization.zip3 import RESTRICTED_LABEL, ZipTable
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.request.model import SafeHarborRule
 
 OLDEST_AGE_SHOWN = 89
@@ -63,6 +63,15 @@ def safe_harbor_axis(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable
 
 def _labels(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequence[str]:
     leaves = hierarchy.labels[0]
+    if hierarchy.missing_leaf >= 0:
+        stated = [leaf for leaf in leaves if leaf != MISSING]
+        shown = dict(zip(stated, _shown(stated, rule, hierarchy.name, table), strict=True))
+        return [shown.get(leaf, leaf) for leaf in leaves]
+    return _shown(leaves, rule, hierarchy.name, table)
+
+
+def _shown(leaves: Sequence[str], rule: SafeHarborRule, name: str, table: ZipTable) -> Sequence[str]:
+    """What Safe Harbor shows of each value of an attribute; a missing one stays as it is."""
     if rule is SafeHarborRule.ZIP:
         shown = {leaf: table.shown(leaf) for leaf in leaves}
         return [
@@ -74,7 +83,7 @@ def _labels(hierarchy: Hierarchy, rule: SafeHarborRule, table: ZipTable) -> Sequ
         except ValueError:
             raise RequestError(
                 "the Safe Harbor rule for ages needs ages in years",
-                where=f"attributes.{hierarchy.name}.safe_harbor",
+                where=f"attributes.{name}.safe_harbor",
                 expected="a hierarchy whose values are whole numbers",
                 got="values that are not",
                 fix="set safe_harbor: none, or give the ages in years",

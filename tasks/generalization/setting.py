@@ -38,8 +38,14 @@ def count_index(request: ReleaseRequest, prepared: Prepared) -> CountIndex:
         population=prepared.population,
         memory_limit=request.policy.generalization.memory_limit_mb * _MEBIBYTE,
         listed=None if prepared.register is None else prepared.register.listed,
-        from_below=request.population.from_below,
+        from_below=request.population.from_below or _leaves_some_out(request, prepared),
     )
+
+
+def _leaves_some_out(request: ReleaseRequest, prepared: Prepared) -> bool:
+    """Whether people of a table are left out of classes that they may be in, since records lack values."""
+    lacking = any(tree.missing_leaf >= 0 for tree in prepared.hierarchies.values())
+    return lacking and request.population.path is not None
 
 
 def table_under(table: CountIndex, request: ReleaseRequest) -> CountIndex:
@@ -62,36 +68,39 @@ def payoffs_of(recipient: Recipient) -> Payoffs:
     )
 
 
-def own_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
+def own_follower(request: ReleaseRequest, recipient: Recipient, people: int, *, from_below: bool = False) -> Follower:
     """The recipient as gates judge it: its stakes, or its plan where the policy names a sequential adversary.
 
     Whatever the policy says of what the recipient knows (``adversary_belief``, which chooses the file), access counts
     as paid for the whole file, the strongest of the beliefs. The plan is the risk stage's but for a prior left to the
     register: groups are not made yet, so the largest that a register can give is taken. ``people`` are those of the
-    population. Raises ParameterError if a term of a sequential adversary is outside its range.
+    population; ``from_below`` where a class may have more than are counted. Raises ParameterError if a term of a
+    sequential adversary is outside its range.
     """
     if request.policy.generalization.adversary == "one-shot":
         return payoffs_of(recipient)
-    return replace(planning_follower(request, recipient, people), belief=Belief.SUNK)
+    return replace(planning_follower(request, recipient, people, from_below=from_below), belief=Belief.SUNK)
 
 
-def planning_follower(request: ReleaseRequest, recipient: Recipient, people: int) -> SequentialFollower:
+def planning_follower(
+    request: ReleaseRequest, recipient: Recipient, people: int, *, from_below: bool = False
+) -> SequentialFollower:
     """The recipient as a sequential adversary in the game, whichever the policy names; errors as of ``own_follower``.
 
     Where the policy does not say what the recipient knows of groups, access is paid for the whole file.
     """
     believed, stakes = request.policy.generalization.adversary_belief, payoffs_of(recipient)
     belief = Belief.SUNK if believed is None else Belief(believed)
-    profile, below = derive_profile(recipient).profile, request.population.from_below
+    profile, below = derive_profile(recipient).profile, request.population.from_below or from_below
     return SequentialFollower(stakes.benefit, stakes.loss, profile, people, belief, below)
 
 
-def follower_of(request: ReleaseRequest, recipient: Recipient, people: int) -> Follower:
+def follower_of(request: ReleaseRequest, recipient: Recipient, people: int, *, from_below: bool = False) -> Follower:
     """The follower in the game of the recipient, or of all who share its representation; see ``own_follower``."""
     sharing, planned = request.sharing(recipient), request.policy.generalization.adversary != "one-shot"
 
     def member(one: Recipient) -> Follower:
-        return planning_follower(request, one, people) if planned else payoffs_of(one)
+        return planning_follower(request, one, people, from_below=from_below) if planned else payoffs_of(one)
 
     if not sharing:
         return member(recipient)
@@ -130,4 +139,4 @@ def check_setting(request: ReleaseRequest, prepared: Prepared) -> None:
     _ = InformationLoss(table.hierarchies, weights_of(request)).maximum
     check_demands(request, prepared)
     for recipient in request.recipients:
-        _ = follower_of(request, recipient, prepared.population.total).safe_group
+        _ = follower_of(request, recipient, prepared.population.total, from_below=table.from_below).safe_group

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, ParameterError, row_positions
 from tasks.core.files import save_arrays, saved_arrays
@@ -26,7 +27,10 @@ GeneratorFor = Callable[[str], np.random.Generator]
 
 @dataclass(frozen=True)
 class MaskedColumns:
-    """Numeric columns before and after masking, (n_records, n_names), in the order of the file; a fact a masking."""
+    """Numeric columns before and after masking, (n_records, n_names), in the order of the file; a fact a masking.
+
+    A value is NaN where it is missing, before and after.
+    """
 
     names: tuple[str, ...]
     original: Floats
@@ -40,8 +44,8 @@ class MaskedColumns:
     def text(self, name: str) -> pd.Series:
         """A masked column as it is written: whole numbers without a point, others in the fewest digits."""
         values, place = np.unique(self.masked[:, self.names.index(name)] + 0.0, return_inverse=True)
-        texts = np.array([written_number(value) for value in values.tolist()], dtype=object)
-        return pd.Series(texts[place], dtype="str")
+        texts = [None if np.isnan(value) else written_number(value) for value in values.tolist()]
+        return pd.Series(np.array(texts, dtype=object)[place], dtype="str")
 
 
 NOTHING_MASKED = MaskedColumns((), np.empty((0, 0)), np.empty((0, 0)), ())
@@ -61,8 +65,9 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
     """Mask the numeric columns that a request names in microdata as text, missing cells as NA; of each person once.
 
     A generator's name is a hash of terms and values: a release that is repeated with the same values is masked the
-    same, so that nobody gains by averaging several. DataError if a value is missing, no number or too large, a column
-    does not vary, or the method cannot be applied to the records.
+    same, so that nobody gains by averaging several. A missing value stays missing: a masking is of the records that
+    have its values. DataError if a value is no number or too large, a column does not vary, a record has some of the
+    values that are masked together and not all, or the method cannot be applied to the records.
     """
     names = tuple(name for masking in request.masking for name in masking.attributes)
     persons = persons_of(frame, request) if names else None
@@ -71,16 +76,17 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
     for place, name in enumerate(names):
         whole = request.attributes[name].type is ValueType.INTEGER
         original[:, place] = numbers(frame[name], name, request.dataset.path, whole=whole)[rows]
-    masked, facts = np.empty_like(original), []
+    masked, facts = original.copy(), []
     for number, masking in enumerate(request.masking):
         places = [names.index(name) for name in masking.attributes]
-        values = original[:, places]
+        held = _stated(original[:, places], masking, request.dataset.path, number)
+        values, at = original[held][:, places], np.ix_(held, np.array(places))
         try:
             made = METHODS[masking.method].of(masking).mask(values, generator_for(_name_of(masking, values)))
         except ParameterError as error:
             raise _not_maskable(error, request, number) from None
         attributes = [request.attributes[name] for name in masking.attributes]
-        masked[:, places], rounded, limited = _kept_valid(made.values, masking, attributes)
+        masked[at], rounded, limited = _kept_valid(made.values, masking, attributes)
         facts.append(
             MaskingFact(
                 attributes=masking.attributes,
@@ -93,19 +99,38 @@ def mask_columns(request: ReleaseRequest, frame: pd.DataFrame, generator_for: Ge
     return MaskedColumns(names, original, masked, tuple(facts))
 
 
+def _stated(values: Floats, masking: Masking, where: str, number: int) -> NDArray[np.intp]:
+    """Records that have all values of a masking; DataError if one has some of them alone."""
+    absent = np.isnan(values)
+    some = np.flatnonzero(absent.any(axis=1) & ~absent.all(axis=1))
+    if len(some):
+        raise DataError(
+            "a record has some of the values that are masked together, and not all",
+            where=f"{where}, columns {', '.join(masking.attributes)} (masking[{number}]), {row_positions(some)}",
+            expected="all of these values in a record, or none of them",
+            got=f"{len(some)} records with some",
+            fix="mask the attributes one by one, each in a masking of its own, or complete the records",
+        )
+    return np.flatnonzero(~absent.any(axis=1))
+
+
 def numbers(column: pd.Series, name: str, where: str, *, whole: bool = False) -> Floats:
-    """A column of text as numbers; DataError if a cell is no finite number, all are the same, or one is not exact."""
+    """A column of text as numbers, NaN where missing.
+
+    DataError if a cell is no finite number, all are the same, or one is not exact.
+    """
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = np.flatnonzero(~np.isfinite(values))
+    wrong = np.flatnonzero(~np.isfinite(values) & column.notna().to_numpy())
     if len(wrong):
         raise DataError(
-            "a value that is to be masked is missing or no number",
+            "a value that is to be masked is no number",
             where=f"{where}, column {name}, {row_positions(wrong)}",
-            expected="a finite number in every record",
-            got=f"{len(wrong)} records without",
-            fix="complete or leave out these records, or take the attribute out of masking",
+            expected="a finite number, or nothing",
+            got=f"{len(wrong)} records with others",
+            fix="correct or leave out these records, or take the attribute out of masking",
         )
-    if values.min() == values.max():
+    stated = values[~np.isnan(values)]
+    if not len(stated) or stated.min() == stated.max():
         raise DataError(
             "an attribute that is to be masked does not vary",
             where=f"{where}, column {name}",

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, row_positions
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.microdata.persons import Persons
 from tasks.microdata.presence import Presence
 from tasks.microdata.tuples import Counts, Tuples
@@ -43,6 +43,11 @@ class CodedColumn:
     def missing(self) -> int:
         """The code of a missing value."""
         return len(self.weights) - 1
+
+    @property
+    def lacks(self) -> bool:
+        """Whether some record has no value."""
+        return bool((self.codes == self.missing).any())
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,13 @@ class Prepared:
     """Released columns, quasi-identifiers left out, that the population table or the register has too."""
     events: Events | None = None
     """The rows of the file where a person has several; None where each row is a record."""
+    left_out: int = 0
+    """People of the population table whom ``population`` leaves out, since records lack values."""
+
+    @property
+    def people(self) -> int:
+        """People of the population, those included whom missing values leave out."""
+        return self.population.total + self.left_out
 
     @property
     def tuple_of_row(self) -> NDArray[np.int32]:
@@ -227,9 +239,9 @@ def group_sensitivities(
 ) -> dict[str, SensitivityWeights]:
     """Weights of the groups of the quasi-identifiers that are sensitive too, by label.
 
-    A group weighs as much as the heaviest of its values, and nothing where it is all of them: an upper bound on what
-    the group tells. (Orooji & Knapp 2019 weigh an occupation, which they count as known too, and release no groups.)
-    As the lightest of them it bounds from below what a share is taken of.
+    A group weighs as much as the heaviest of its values, and nothing where it is all of them, or missing: an upper
+    bound on what the group tells. (Orooji & Knapp 2019 weigh an occupation, which they count as known too, and release
+    no groups.) As the lightest of them it bounds from below what a share is taken of.
     """
     found, extreme = {}, min if lightest else max
     for name, hierarchy in hierarchies.items():
@@ -238,7 +250,7 @@ def group_sensitivities(
             values: dict[str, float] = {}
             for level, labels in enumerate(hierarchy.labels[:-1]):
                 for leaf, group in zip(hierarchy.labels[0], hierarchy.groups[:, level], strict=True):
-                    weight = given.values.get(leaf, given.default)
+                    weight = 0.0 if leaf == MISSING else given.values.get(leaf, given.default)
                     values[labels[group]] = extreme(values.get(labels[group], weight), weight)
             values = dict.fromkeys(hierarchy.axis_labels, 0.0) | values
             default = extreme(values.values())

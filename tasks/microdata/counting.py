@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 
 from tasks.core.errors import BadInput, StageFailed
 from tasks.core.files import file_sha256
-from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.hierarchy import MISSING, Hierarchy
 from tasks.microdata.parts import FilePart, PartCoder, Piece, joined_tuples
 from tasks.microdata.tuples import Tuples, leaf_codes, radix_strides
 
@@ -163,24 +163,30 @@ def _settings(folder: Path, memory_limit_mb: int) -> dict[str, Any]:
 def _query(names: Sequence[str], strides: Sequence[int]) -> str:
     """Group the rows first, then number what is left: few are, and text is compared for these alone.
 
-    Columns are whole numbers or text, of which no two are written alike: no key comes twice.
+    Columns are whole numbers or text, of which no two are written alike: a key comes twice only where a missing value
+    is written in several ways.
     """
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
     columns = ", ".join(f"{name} AS v{axis}" for axis, name in enumerate(quoted))
     key = " + ".join(f"h{axis}.leaf * {stride}" for axis, stride in enumerate(strides))
     joins = " ".join(
-        f"LEFT JOIN h{axis} ON h{axis}.value = CAST(found.v{axis} AS VARCHAR)" for axis in range(len(names))
+        f"LEFT JOIN h{axis} ON h{axis}.value IS NOT DISTINCT FROM CAST(found.v{axis} AS VARCHAR)"
+        for axis in range(len(names))
     )
     return (
         f"WITH found AS (SELECT {columns}, count(*) AS records FROM read_parquet(?, hive_partitioning = false) "  # noqa: S608
-        f"GROUP BY ALL) SELECT {key} AS key, records FROM found {joins}"
+        f"GROUP BY ALL) SELECT {key} AS key, CAST(sum(records) AS BIGINT) AS records FROM found {joins} GROUP BY key"
     )
 
 
 def _leaves(tree: Hierarchy, missing: Sequence[str]) -> pa.Table:
-    """Values of a hierarchy with their leaf numbers."""
-    leaves = {label: leaf for leaf, label in enumerate(tree.labels[0]) if label not in missing}
-    columns = {"value": pa.array(leaves.keys(), pa.string()), "leaf": pa.array(leaves.values(), pa.int64())}
+    """Values of a hierarchy with their leaf numbers, and those of missing values where it has a leaf for them."""
+    leaves: dict[str | None, int] = {
+        label: leaf for leaf, label in enumerate(tree.labels[0]) if label not in (*missing, MISSING)
+    }
+    if tree.missing_leaf >= 0:
+        leaves |= dict.fromkeys((None, *missing), tree.missing_leaf)
+    columns = {"value": pa.array(list(leaves), pa.string()), "leaf": pa.array(list(leaves.values()), pa.int64())}
     return pa.table(columns)
 
 

@@ -4,11 +4,12 @@ Neither shows that it is: a population whose counts are all multiplied by one nu
 Its total is for the officer who enrols it to know.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import numpy as np
 
 from tasks.core.errors import PopulationError
+from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.tuples import Tuples
 
 LARGEST_EXCESS = 0.01
@@ -41,10 +42,10 @@ def check_room(data: Tuples, population: Tuples, where: str) -> None:
         )
 
 
-def misfits(data: Tuples, population: Tuples, names: Iterable[str]) -> dict[str, float]:
+def misfits(data: Tuples, population: Tuples, hierarchies: Mapping[str, Hierarchy]) -> dict[str, float]:
     """Columns whose margins do not fit the population's, each with the share of the records that need other values.
 
-    Shares are rounded down to hundredths.
+    Shares are of the records that have a value, rounded down to hundredths.
 
     Notes
     -----
@@ -54,15 +55,15 @@ def misfits(data: Tuples, population: Tuples, names: Iterable[str]) -> dict[str,
     So it holds for small files and many values, where chi-squared's distribution does not.
     """
     found = {}
-    for axis, name in enumerate(names):
-        levels = 1 + max(int(one.codes[:, axis].max()) for one in (data, population))
-        ours, theirs = (
-            np.bincount(one.codes[:, axis], weights=one.counts, minlength=levels) / one.total
-            for one in (data, population)
-        )
-        by_chance = np.sqrt(theirs * (1 - theirs) / data.total).sum() / 2 + np.sqrt(
-            np.log(1 / _CHANCE) / (2 * data.total)
-        )
+    for axis, (name, tree) in enumerate(hierarchies.items()):
+        margins = [np.bincount(one.codes[:, axis], one.counts, tree.n_leaves) for one in (data, population)]
+        if tree.missing_leaf >= 0:
+            margins = [np.delete(one, tree.missing_leaf) for one in margins]
+        if not all(one.any() for one in margins):
+            continue
+        ours, theirs = (one / one.sum() for one in margins)
+        stated = margins[0].sum()
+        by_chance = np.sqrt(theirs * (1 - theirs) / stated).sum() / 2 + np.sqrt(np.log(1 / _CHANCE) / (2 * stated))
         share = float(np.abs(ours - theirs).sum() / 2 - by_chance)
         if share >= LEAST_MISFIT:
             found[name] = np.floor(share * 100) / 100

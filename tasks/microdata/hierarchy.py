@@ -20,6 +20,9 @@ from tasks.core.errors import HierarchyError, row_positions
 
 Codes = NDArray[np.int32]
 
+MISSING = "(no value)"
+"""Label of the leaf for missing values, where records lack one."""
+
 
 @dataclass(frozen=True)
 class Hierarchy:
@@ -108,6 +111,11 @@ class Hierarchy:
     def encode(self, values: Sequence[str] | NDArray[np.object_]) -> Codes:
         """Leaf number of each value; −1 for a value outside the domain."""
         return self._leaves.get_indexer(pd.Index(np.asarray(values, dtype=object))).astype(np.int32)
+
+    @cached_property
+    def missing_leaf(self) -> int:
+        """Leaf for missing values; −1 where no record lacks one."""
+        return int(self._leaves.get_indexer(pd.Index([MISSING], dtype="object"))[0])
 
     @cached_property
     def _leaves(self) -> pd.Index:

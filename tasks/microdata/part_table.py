@@ -7,14 +7,16 @@ shares no group with any other below the top.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tasks.core.errors import DataError, PopulationError
 from tasks.microdata.fit import LARGEST_EXCESS
 from tasks.microdata.hierarchy import Hierarchy, with_leaf_apart
+from tasks.microdata.missing_values import people_beside_missing
 from tasks.microdata.tuples import Counts, Tuples, distinct_tuples
+from tasks.request.model import MissingReading
 
 APART = "(not in the population table)"
 """Label of the value apart; a released file never has it."""
@@ -30,8 +32,18 @@ class PartTable:
     where: str
     """Place of the table in the request, for messages."""
 
-    def with_file(self, data: Tuples, hierarchies: Mapping[str, Hierarchy]) -> Tuples:
-        """The population that the file and the table make up.
+    def over(self, hierarchies: Mapping[str, Hierarchy]) -> "PartTable":
+        """The same table where hierarchies have more leaves, after those that they had."""
+        listed = [list(hierarchies.values())[axis] for axis in self.axes]
+        return replace(self, people=distinct_tuples(self.people.codes, listed, self.people.counts)[0])
+
+    def with_file(
+        self,
+        data: Tuples,
+        hierarchies: Mapping[str, Hierarchy],
+        missing: MissingReading = MissingReading.OWN_GROUP,
+    ) -> Tuples:
+        """The population that the file and the table make up, under a reading of missing values.
 
         Raises
         ------
@@ -42,7 +54,7 @@ class PartTable:
             record in a hundred.
         """
         trees = list(hierarchies.values())
-        ends = np.array([tree.n_leaves - 1 for tree in trees])
+        ends = np.array([tree.encode([APART])[0] for tree in trees])
         lacking = [axis for axis in range(len(trees)) if axis not in self.axes]
         if (data.codes[:, lacking] == ends[lacking]).any():
             raise DataError(
@@ -54,19 +66,20 @@ class PartTable:
             )
         listed = list(self.axes)
         ours, _ = distinct_tuples(data.codes[:, listed], [trees[axis] for axis in listed], data.counts)
-        place = ours.find(self.people.keys)
-        rest = self.people.counts - np.where(place >= 0, ours.counts[place], 0)
-        self._check_room(ours, data.total)
+        people = people_beside_missing(self.people, ours, [trees[axis] for axis in listed], missing)
+        place = ours.find(people.keys)
+        rest = people.counts - np.where(place >= 0, ours.counts[place], 0)
+        self._check_room(ours, people, data.total)
         some = rest > 0
         others = np.tile(ends.astype(np.int32), (int(some.sum()), 1))
-        others[:, listed] = self.people.codes[some]
+        others[:, listed] = people.codes[some]
         codes, counts = np.concatenate([data.codes, others]), np.concatenate([data.counts, rest[some]])
         return distinct_tuples(codes, trees, counts)[0]
 
-    def _check_room(self, ours: Tuples, records: int) -> None:
-        place = self.people.find(ours.keys)
-        people: Counts = np.where(place >= 0, self.people.counts[place], 0)
-        excess = int(np.maximum(ours.counts - people, 0).sum())
+    def _check_room(self, ours: Tuples, people: Tuples, records: int) -> None:
+        place = people.find(ours.keys)
+        counts: Counts = np.where(place >= 0, people.counts[place], 0)
+        excess = int(np.maximum(ours.counts - counts, 0).sum())
         if excess > LARGEST_EXCESS * records:
             raise PopulationError(
                 "the population has fewer people than the file has records",

@@ -28,6 +28,7 @@ from tasks.microdata.coded import (
 from tasks.microdata.counting import Counting, count_file
 from tasks.microdata.fit import check_room
 from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.missing_values import people_beside_missing, with_missing_leaves
 from tasks.microdata.part_table import PartTable, with_values_apart
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
 from tasks.microdata.persons import Persons, persons_of, records_of
@@ -36,7 +37,7 @@ from tasks.microdata.read import is_parquet, read_domains, read_microdata, read_
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.microdata.withheld import Factorized, withheld_columns
 from tasks.request.load import LoadedRequest
-from tasks.request.model import ReleaseRequest, ValueType
+from tasks.request.model import MissingReading, ReleaseRequest, ValueType
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,33 @@ class People:
     table: PartTable | None = field(default=None, kw_only=True)
     """People of a table that lacks some quasi-identifiers, beside those of the file; None where it lacks none."""
 
+    def lacking(self, names: Collection[str], request: ReleaseRequest) -> "People":
+        """The same with leaves for missing values of some quasi-identifiers.
+
+        Raises
+        ------
+        DataError
+            If there is a register, a recipient is to have decoys, or an adversary has several resources.
+        HierarchyError
+            As ``with_missing_leaves`` raises.
+        """
+        if not names:
+            return self
+        _check_may_lack(names, request)
+        trees = with_missing_leaves(self.hierarchies, names)
+        table = self.table and self.table.over(trees)
+        population = None
+        if self.population is not None:
+            population, _ = distinct_tuples(self.population.codes, list(trees.values()), self.population.counts)
+        return replace(self, hierarchies=trees, population=population, table=table)
+
     def with_frame(self, frame: pd.DataFrame, request: ReleaseRequest) -> Prepared:
         """The microdata of a request, as ``read_microdata`` gives them, coded on these people.
 
         Raises
         ------
         DataError
-            If a quasi-identifier is missing or outside its hierarchy, or a column whose order counts has values
+            If a quasi-identifier is outside its hierarchy, or a column whose order counts has values
             without one.
         """
         persons, names = persons_of(frame, request), list(request.outbound)
@@ -91,10 +112,11 @@ class People:
         levels = {name: values for name, (_, values) in {**direct, **joined}.items()}
         found = {**axes, **{name: len(values) for name, values in levels.items()}}
         kept = {name: levels[name] for name in request.as_they_are}
+        population = self._population(tuples, request.policy.missing.quasi_identifiers)
         return Prepared(
             self.hierarchies,
             tuples,
-            self._population(tuples),
+            population,
             joined_records(parts, tuples),
             {name: found[name] for name in request.attributes if name in found},
             {name: numbered_column(request, name, *joined[name]) for name in coded_attributes(request)},
@@ -106,12 +128,47 @@ class People:
             ),
             withheld=dict(withheld_columns(request, direct)),
             listed=tuple(presences(kept, self.domains)),
+            left_out=max(self._listed - population.total, 0),
         )
 
-    def _population(self, data: Tuples) -> Tuples:
+    @property
+    def _listed(self) -> int:
+        """People of the table; 0 without one."""
+        table = self.population or (self.table and self.table.people)
+        return table.total if table else 0
+
+    def _population(self, data: Tuples, missing: MissingReading) -> Tuples:
         if self.population is not None:
-            return self.population
-        return data if self.table is None else self.table.with_file(data, self.hierarchies)
+            return people_beside_missing(self.population, data, list(self.hierarchies.values()), missing)
+        return data if self.table is None else self.table.with_file(data, self.hierarchies, missing)
+
+
+def _check_may_lack(names: Collection[str], request: ReleaseRequest) -> None:
+    """Refuse missing values of quasi-identifiers beside what rests on everybody's values."""
+    adversaries = (one.adversary for one in request.recipients if request.population.path is not None)
+    beside = {
+        "external_data": (
+            request.external_data is not None,
+            "nobody knows how many of the people who lack one a register lists",
+        ),
+        "decoys": (
+            any(one.decoys for one in request.recipients) or request.continues is not None,
+            "a decoy has all values, and links to people who have them",
+        ),
+        "adversary.resources": (
+            any(one is not None and one.resources for one in adversaries),
+            "resources list shares of groups, whose size is known from below alone",
+        ),
+    }
+    for term, (given, reason) in beside.items():
+        if given:
+            raise DataError(
+                f"quasi-identifiers have missing values, beside {term}",
+                where=f"{request.dataset.path}, columns {', '.join(names)}",
+                expected=f"a value in every record: {reason}",
+                got="records without one",
+                fix=f"complete the records, leave them out of the file, or release without {term}",
+            )
 
 
 def code_records(
@@ -138,10 +195,10 @@ def prepare(loaded: LoadedRequest, frame: pd.DataFrame) -> Prepared:
     Raises
     ------
     DataError, HierarchyError, PopulationError, WorkspaceError
-        If a file cannot be read, a quasi-identifier is missing or outside its hierarchy, or there are fewer people than
-        records.
+        If a file cannot be read, a quasi-identifier is outside its hierarchy, or there are fewer people than records.
     """
     people = read_people(loaded, lambda name: frame[name])
+    people = people.lacking(lacking_columns(loaded.request, lambda name: frame[name]), loaded.request)
     return _with_room(people.with_frame(frame, loaded.request), loaded)
 
 
@@ -176,11 +233,20 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
     people = read_people(loaded, column)
     coder = PartCoder(path.resolve(), request.outbound, coded_attributes(request), missing, people.hierarchies)
     counted = count_file(coder, cut, counting)
+    if counted is None and (lacking := lacking_columns(request, column)):
+        people = people.lacking(lacking, request)
+        coder = replace(coder, hierarchies=people.hierarchies)
+        counted = count_file(coder, cut, counting)
     if counted is None:
-        # Somewhere a value is missing or unknown; reading the whole file shows in which records.
+        # Somewhere a value is unknown; reading the whole file shows in which records.
         return _with_room(people.with_frame(read_microdata(path, request), request), loaded)
     direct = {name: pd.factorize(column(name)) for name in request.withheld}
     return _with_room(people.with_parts(*counted, direct, request), loaded)
+
+
+def lacking_columns(request: ReleaseRequest, column: Callable[[str], pd.Series]) -> tuple[str, ...]:
+    """Quasi-identifiers of which a record has no value; ``column`` gives a column of the microdata."""
+    return tuple(name for name in request.quasi_identifiers if column(name).isna().any())
 
 
 def _with_room(prepared: Prepared, loaded: LoadedRequest) -> Prepared:
@@ -284,6 +350,7 @@ def save(prepared: Prepared, path: Path) -> None:
         "columns": list(prepared.columns),
         "register": register and register.sha256,
         "numerals": prepared.numerals,
+        "left_out": prepared.left_out,
         "withheld": list(prepared.withheld),
         "listed": [asdict(one) for one in prepared.listed],
         "events": events
@@ -365,4 +432,5 @@ def load(path: Path) -> Prepared:
             withheld=withheld,
             listed=listed,
             events=events,
+            left_out=about["left_out"],
         )

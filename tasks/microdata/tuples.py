@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.core.errors import BadInput, DataError, row_positions
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 
 Counts = NDArray[np.int64]
 _KEY_LIMIT = 2**62
@@ -112,7 +112,7 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
     frame : DataFrame
         Text columns named as the hierarchies.
     hierarchies : mapping of str to Hierarchy
-        In the order of the codes wanted.
+        In the order of the codes wanted; one that has a leaf for missing values takes them.
     where : str
         Name of the file, for messages.
 
@@ -123,12 +123,13 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
     Raises
     ------
     DataError
-        If a cell is missing or its value is not in the hierarchy; names column and rows, not the value.
+        If a cell is missing without a leaf for it, or its value is not in the hierarchy; names column and rows, not the
+        value.
     """
     codes = np.empty((len(frame), len(hierarchies)), dtype=np.int32)
     for axis, (name, hierarchy) in enumerate(hierarchies.items()):
         missing = frame[name].isna().to_numpy()
-        if missing.any():
+        if missing.any() and hierarchy.missing_leaf < 0:
             raise DataError(
                 "a quasi-identifier has missing values",
                 where=f"{where}, column {name}, {row_positions(np.flatnonzero(missing))}",
@@ -138,8 +139,8 @@ def encode(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], where: str
             )
         levels, distinct = pd.factorize(frame[name])
         values = np.asarray(distinct, dtype=object)
-        leaves = hierarchy.encode(values)
-        codes[:, axis] = leaves[levels]
+        leaves = np.where(values == MISSING, -1, hierarchy.encode(values))
+        codes[:, axis] = np.append(leaves, hierarchy.missing_leaf)[levels]
         unknown = np.flatnonzero(codes[:, axis] < 0)
         if len(unknown):
             others = [str(value) for value in values[leaves < 0]]

@@ -91,7 +91,7 @@ def held_together(
     residual = risk_view(found.records, found.people, found.records, policy.risk_threshold, policy.small_cell)
     figures: dict[Measure, float] = {}
     for holder in holders:
-        follower = own_follower(today.request, holder, population.total)
+        follower = own_follower(today.request, holder, population.total, from_below=table.from_below)
         informed = transparent_risk(found.people, found.effective, found.records, follower)
         profile = derive_profile(holder, *densest(found.effective, found.listed)).profile
         planned = judged_belief(profile, groups(table, found.effective, found.listed, found.records, profile.prior))

@@ -20,12 +20,13 @@ from tasks.generalization.count_index import CountIndex
 from tasks.generalization.setting import count_index
 from tasks.microdata.build import from_prefixes
 from tasks.microdata.coded import Prepared
-from tasks.microdata.hierarchy import Codes, Hierarchy
+from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy, with_leaf_apart
+from tasks.microdata.missing_values import lacking_values, people_beside_missing
 from tasks.microdata.prepared import People, people_domains, read_register
 from tasks.microdata.read import read_population
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode, leaf_keys
 from tasks.request.load import LoadedRequest
-from tasks.request.model import PopulationBasis, ReleaseRequest
+from tasks.request.model import MissingReading, PopulationBasis, ReleaseRequest
 
 Flags = NDArray[np.bool_]
 
@@ -37,6 +38,9 @@ class TodaysPopulation(People):
     population: Tuples
     strangers: int
     """People left out since the hierarchies of the release do not have their values."""
+
+    def _population(self, data: Tuples, missing: MissingReading) -> Tuples:  # noqa: ARG002 - they are divided already
+        return self.population
 
 
 def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
@@ -54,7 +58,7 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
     hierarchies = {name: _extended(hierarchy, request, values) for name, hierarchy in kept.hierarchies.items()}
     known = counts > 0
     for name, hierarchy in hierarchies.items():
-        known &= values[name].isin(hierarchy.labels[0]).to_numpy(dtype=np.bool_)
+        known &= values[name].isin(set(hierarchy.labels[0]) - {MISSING}).to_numpy(dtype=np.bool_)
     strangers = int(counts[~known].sum())
     if not known.any():
         raise PopulationError(
@@ -66,9 +70,22 @@ def todays_population(loaded: LoadedRequest, kept: Kept) -> TodaysPopulation:
         )
     with raised_as(PopulationError):
         codes = encode(values[known], hierarchies, named)
-    population, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
+    found, _ = distinct_tuples(codes, list(hierarchies.values()), counts[known])
+    population = _beside_missing(found, hierarchies, kept, request.policy.missing.quasi_identifiers)
     register = read_register(loaded, hierarchies, population)
     return TodaysPopulation(hierarchies, population, register, people_domains(loaded), strangers)
+
+
+def _beside_missing(
+    people: Tuples, hierarchies: Mapping[str, Hierarchy], kept: Kept, reading: MissingReading
+) -> Tuples:
+    """Today's people, as many of them set aside for combinations with missing values as at the release."""
+    then, today = list(kept.hierarchies.values()), list(hierarchies.values())
+    lacking = lacking_values(kept.population.codes, then).any(axis=1)
+    leaves = (tree.encode(np.asarray(own.labels[0], dtype=object)) for own, tree in zip(then, today, strict=True))
+    codes = np.column_stack([leaf[code] for leaf, code in zip(leaves, kept.population.codes[lacking].T, strict=True)])
+    set_aside, _ = distinct_tuples(codes.astype(np.int32), today, kept.population.counts[lacking])
+    return people_beside_missing(people, set_aside, today, reading, shared=False)
 
 
 def table_of(ground: TodaysPopulation, request: ReleaseRequest) -> CountIndex:
@@ -146,7 +163,9 @@ def _extended(hierarchy: Hierarchy, request: ReleaseRequest, values: pd.DataFram
     if source is None or source.prefixes is None:
         return hierarchy
     now = (str(value) for value in values[hierarchy.name].dropna().unique())
+    stated = (label for label in hierarchy.labels[0] if label != MISSING)
     try:
-        return from_prefixes(hierarchy.name, source.prefixes, chain(hierarchy.labels[0], now))
+        extended = from_prefixes(hierarchy.name, source.prefixes, chain(stated, now))
+        return extended if hierarchy.missing_leaf < 0 else with_leaf_apart(extended, MISSING)
     except HierarchyError:
         return hierarchy

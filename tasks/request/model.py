@@ -46,6 +46,7 @@ from tasks.request.generalization_policy import (
     SharedRepresentation,
 )
 from tasks.request.longitudinal import is_identifier, longitudinal_rules, role_in_words
+from tasks.request.missing import MissingPolicy, MissingReading
 from tasks.request.part import (
     Cost,
     Identifier,

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from tasks.core.people import PERSON_ID, may_be_same_person
 from tasks.request.gate import DEFAULT_GATES, Gate, Measure, prosecutor_gate, records_for
 from tasks.request.generalization_policy import GeneralizationPolicy
+from tasks.request.missing import MissingPolicy
 from tasks.request.part import (
     EachOnce,
     Identifier,
@@ -279,6 +280,7 @@ class Policy(RequestPart):
     decoys: DecoyPolicy = DecoyPolicy()
     sensitivity: SensitivityPolicy = SensitivityPolicy()
     validation: ValidationPolicy = ValidationPolicy()
+    missing: MissingPolicy = MissingPolicy()
     presence: Literal["known", "unknown"] = Field(
         default="known",
         description="Whether others can know that a person is in the file, as a neighbour knows of a patient; where "

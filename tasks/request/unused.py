@@ -124,6 +124,15 @@ def _of_knowledge(request: ReleaseRequest) -> _Notes:
             f"known_probability ({_listed(partly)}) is not used; no column is sensitive, and what may be known with "
             "any probability is taken as known",
         ),
+        (
+            "sensitive" in request.policy.missing.model_fields_set and not secret,
+            "policy.missing.sensitive is not used; no column is sensitive",
+        ),
+        (
+            "quasi_identifiers" in request.policy.missing.model_fields_set and request.population.path is None,
+            "policy.missing.quasi_identifiers is not used; people are counted in the file, where a record without a "
+            "value is one of its own whoever knows of it",
+        ),
         (not secret and given, f"policy.combined ({_listed(given)}) is not used; no column is sensitive"),
         (
             "events" in request.policy.model_fields_set and not request.known_events,

@@ -26,7 +26,10 @@ from tasks.assessments.sequential.assessment import beliefs, is_attacked
 from tasks.candidate.groups import Groups, released_groups
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.microdata.missing_values import lacking_values, people_beside_missing, with_missing_leaves
+from tasks.microdata.tuples import distinct_tuples
 from tasks.request.load import load_request
+from tasks.request.model import MissingReading
 from tests.support import adult
 from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
 from tests.support.literal_risk import PAPER
@@ -206,3 +209,24 @@ def test_how_probable_it_is_that_uncertain_stakes_let_the_university_pass() -> N
     assert f"E[ln(c/2)]/ln 4 = {passing:.3f}" in told
     assert f"L accounts for {of_loss:.2f} of the variance by itself and {1 - of_cost:.2f} with c" in told
     assert f"c for {of_cost:.2f} and {1 - of_loss:.2f}" in told
+
+
+def test_people_counted_beside_missing_values() -> None:
+    """Values of Adult-TN removed at random, each with a probability."""
+    plain = adult.table()
+    trees = list(with_missing_leaves({tree.name: tree for tree in plain.hierarchies}, adult.NAMES).values())
+    people, _ = distinct_tuples(plain.population.codes, trees, plain.population.counts)
+    figures = []
+    for removed in (0.02, 0.1):
+        generator, rows = np.random.default_rng(1), np.repeat(plain.data.codes, plain.data.counts, axis=0)
+        for axis, tree in enumerate(trees):
+            rows[generator.random(len(rows)) < removed, axis] = tree.missing_leaf
+        data, _ = distinct_tuples(rows, trees)
+        own, either = (people_beside_missing(people, data, trees, one) for one in MissingReading)
+        assert either.total == people.total
+        lacking = lacking_values(either.codes, trees).any(axis=1)
+        figures += [1 - own.total / people.total, either.counts[lacking].sum() / people.total]
+    out, aside, more_out, more_aside = (f"{figure:.0%}".replace("%", " %") for figure in figures)
+    said = " ".join(METHODS.split())
+    assert f"{out} of the people are counted nowhere; with 10 %, {more_out}" in said
+    assert f"everybody is counted, {aside.removesuffix(' %')} and {more_aside} of them" in said

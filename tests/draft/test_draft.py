@@ -382,7 +382,9 @@ def test_attributes_that_split_alike_are_named() -> None:
 
 def test_missing_quasi_identifiers_are_pointed_out() -> None:
     data = frame({"id": NUMBERS, "sex": [None, *["b", "c", "d"] * 13]})
-    assert "must not be missing" in draft_request(data, "data.csv").text
+    text = " ".join(draft_request(data, "data.csv").text.replace("#", " ").split())
+    assert "2.5 % missing; text" in text
+    assert "Records without a value are a group of their own, which others are taken to know: policy.missing" in text
 
 
 def test_empty_cells_are_missing_in_data_and_population() -> None:

@@ -59,7 +59,6 @@ def test_check_says_what_is_masked_and_held(world: World, releasegate: Any) -> N
 @pytest.mark.parametrize(
     ("cells", "masking", "what"),
     [
-        ({3: ""}, SWAPPED, "a value that is to be masked is missing or no number"),
         (dict.fromkeys(range(RECORDS), CONSTANT), SWAPPED, "an attribute that is to be masked does not vary"),
         ({}, {"attributes": ["visits"], "method": "mdav", "k": 500}, "k"),
         ({}, {"attributes": ["visits"], "method": "rank-swapping", "p": 0.01}, "p"),

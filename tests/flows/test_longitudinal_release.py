@@ -18,6 +18,7 @@ import pytest
 from flows.gate import Outcome
 from flows.reassessing import reassess
 from flows.reassessing_copy import AS_ASKED
+from reports import numbers
 from reports.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.events.facts import EventsFact
@@ -548,7 +549,11 @@ def test_rows_that_too_few_people_match_are_withheld(tmp_path: Path, engine: Any
     assert 0 < fact.withheld_rows == int((rows["diagnosis"] == "").sum()) < len(rows)
     assert fact.known is not None
     assert fact.known.fewest == fewest_matching(rows, 2) >= 12
-    assert "because too few people match" in shown_of(record)
+    shown = shown_of(record)
+    assert "because too few people match" in shown
+    assert f"Withheld: diagnosis of {fact.withheld_rows:,} rows." in shown
+    assert f"with a probability of at most {numbers.risk(1 / fact.known.fewest)}" in shown
+    assert "except of any 2 rows of a person, whose diagnosis may be known" in shown
     bundle, root = world.workspace.bundle(outcome.release_id), world.workspace.root
     assert releasegate("verify", bundle, "--workspace", root).code == 0
     (again,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))

@@ -7,13 +7,14 @@ import pytest
 
 from tasks.core.errors import RequestError, StageFailed
 from tasks.generalization.constraints.closeness import TCloseness
+from tasks.generalization.constraints.constraint import ValueConstraint
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from tasks.generalization.constraints.k_map import KMap
 from tasks.generalization.generalize import generalize
 from tasks.generalization.kanonymity.metrics import Metric
 from tasks.generalization.setting import check_setting, game_table, payoffs_of, weights_of
-from tasks.request.model import Method, ReleaseRequest, Stakes
-from tests.support.tiny import Change, changed, tiny_prepared, tiny_request
+from tasks.request.model import Method, MissingReading, ReleaseRequest, Stakes
+from tests.support.tiny import DATA, Change, changed, tiny_prepared, tiny_request
 
 
 def test_the_gain_is_the_loss_where_the_request_does_not_say(tmp_path: Path) -> None:
@@ -115,6 +116,27 @@ def test_what_no_class_can_have_is_refused_before_a_game(
         generalize(
             game_table(loaded.request, prepared), Method.BASIC, payoffs_of(recipient), weights_of(loaded.request)
         )
+
+
+@pytest.mark.parametrize("reading", MissingReading)
+def test_missing_sensitive_values_are_read_as_the_policy_says(tmp_path: Path, reading: MissingReading) -> None:
+    """Values flu and cold, and one missing: three only where it is one of its own."""
+    data = DATA.replace("3,37010,89,M,flu", "3,37010,89,M,")
+    three = _demanding(
+        k=2, diversity=[{"attribute": "diagnosis", "l": 3}], closeness=[{"attribute": "diagnosis", "t": 0.5}]
+    )
+    loaded = tiny_request(tmp_path, three, changed("policy", "missing", "sensitive", to=reading), data=data)
+    prepared = tiny_prepared(loaded)
+    demands = game_table(loaded.request, prepared).demands
+    assert demands is not None
+    own = reading is MissingReading.OWN_GROUP
+    assert [one.missing for one in demands.constraints if isinstance(one, ValueConstraint)] == [None if own else 2] * 2
+    if own:
+        check_setting(loaded.request, prepared)
+        return
+    with pytest.raises(RequestError, match="so many sensitive values") as caught:
+        check_setting(loaded.request, prepared)
+    assert "at most the 2 distinct values" in caught.value.expected
 
 
 def test_as_much_as_a_class_can_have_passes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from tasks.core.errors import HierarchyError, RequestError
 from tasks.generalization.safe_harbor import SafeHarborAxis, safe_harbor_axis
 from tasks.generalization.zip3 import ZipTable
 from tasks.microdata.build import from_intervals
-from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tasks.microdata.hierarchy import MISSING, Hierarchy, hierarchy_from_rows, with_leaf_apart
 from tasks.request.model import IntervalLevels, SafeHarborRule
 from tests.support.silence import CANARY, assert_silent
 
@@ -102,3 +102,17 @@ def test_ages_that_are_no_numbers_are_refused_without_showing_them() -> None:
         safe_harbor_axis(ages, SafeHarborRule.AGE, TABLE)
     assert_silent(caught.value)
     assert "attributes.age.safe_harbor" in caught.value.where
+
+
+def test_a_missing_value_stays_as_it_is() -> None:
+    """It joins neither the restricted ZIP codes nor the oldest, and is no age that cannot be read."""
+    codes = with_leaf_apart(ZIP, MISSING)
+    axis = safe_harbor_axis(codes, SafeHarborRule.ZIP, TABLE)
+    plain = safe_harbor_axis(ZIP, SafeHarborRule.ZIP, TABLE)
+    assert shown(codes, axis) == shown(ZIP, plain) | {MISSING: MISSING}
+    assert axis.floor.tolist() == [*plain.floor.tolist(), 0]
+    ages = with_leaf_apart(from_intervals("age", IntervalLevels(minimum=88, maximum=93, widths=(2,))), MISSING)
+    oldest = safe_harbor_axis(ages, SafeHarborRule.AGE, TABLE)
+    assert shown(ages, oldest) == {"88": "88", "89": "89"} | dict.fromkeys(("90", "91", "92", "93"), "90+") | {
+        MISSING: MISSING
+    }

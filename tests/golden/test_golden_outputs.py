@@ -20,6 +20,16 @@ UNUSED: Mapping[str, str] = {
     **{f"PseudonymFormat={form}": _FLOWS for form in ("code", "integer", "uuid")},
     **{f"Population.{term}": _FLOWS for term in ("lacks", "sampling_fraction", "self", "size")},
     **{f"Measure=estimated.{name}": _FLOWS for name in ("maximum_risk", "mean_risk", "unique_share")},
+    **dict.fromkeys(("Attribute.date", "HierarchySource.dates", "Policy.dates", "Policy.missing"), _FLOWS),
+    **{f"DateTerms.{term}": _FLOWS for term in ("age", "days", "event", "event=birth", "event=death")},
+    **{f"DateTerms.{term}": _FLOWS for term in ("relative_to", "shift", "shift=person")},
+    **{f"DateLevels.{term}": _FLOWS for term in ("levels", "maximum", "minimum")},
+    **{f"DatePeriod={period}": _FLOWS for period in ("iso-week", "iso-year", "month", "quarter", "year")},
+    **{f"Measure=dates.{name}_share": _FLOWS for name in ("alone", "linked", "offset", "pattern")},
+    **{
+        f"{term}": _FLOWS
+        for term in ("DatesPolicy.known", "MissingPolicy.quasi_identifiers", "MissingPolicy.sensitive")
+    },
     "CollusionPolicy.recipients=all": "all of the request are named",
     "CollusionPolicy.who=everybody": _ANOTHER,
     "GeneralizationPolicy.adversary_belief=known group": _ANOTHER,

@@ -161,17 +161,53 @@ def test_a_column_is_written_record_by_record() -> None:
     assert columns.text("b").tolist() == ["0", "1e-07", "3"]
 
 
-@pytest.mark.parametrize("wrong", [None, CANARY, "inf", "nan", "1,5", ""])
-def test_a_cell_that_is_no_number_is_refused_by_column_and_rows(wrong: str | None, masked: Masked) -> None:
+@pytest.mark.parametrize("wrong", [CANARY, "inf", "nan", "1,5", ""])
+def test_a_cell_that_is_no_number_is_refused_by_column_and_rows(wrong: str, masked: Masked) -> None:
     frame = drawn(60)
     frame.loc[[3, 8], "dose"] = wrong
     with pytest.raises(DataError) as caught:
         masked(SWAP, frame=frame)
     assert_silent(caught.value)
     assert caught.value.where == "data.csv, column dose, rows 4, 9"
-    assert (caught.value.expected, caught.value.got) == ("a finite number in every record", "2 records without")
+    assert (caught.value.expected, caught.value.got) == ("a finite number, or nothing", "2 records with others")
     assert "take the attribute out of masking" in caught.value.fix
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("method", list(MaskingName))
+def test_a_missing_value_stays_missing_and_the_others_are_masked_without_it(
+    method: MaskingName, masked: Masked
+) -> None:
+    """As if the file had the records that have a value alone."""
+    frame, gone = drawn(60), [3, 8, 59]
+    whole = masked(terms_of(method, "dose"), frame=frame.drop(index=gone).reset_index(drop=True))
+    frame.loc[gone, "dose"] = None
+    columns = masked(terms_of(method, "dose"), frame=frame)
+    held = np.delete(np.arange(60), gone)
+    assert np.isnan(columns.masked[gone]).all()
+    assert columns.masked[held].tolist() == whole.masked.tolist()
+    text = columns.text("dose")
+    assert text[gone].isna().all()
+    assert pd.to_numeric(text[held]).tolist() == whole.masked[:, 0].tolist()
+
+
+def test_values_that_are_masked_together_are_missing_together(masked: Masked) -> None:
+    frame = drawn(60)
+    frame.loc[[3, 8], ["dose", "income"]] = None
+    columns = masked(masking("mdav", "dose", "income", k=5), frame=frame)
+    assert np.flatnonzero(np.isnan(columns.masked).any(axis=1)).tolist() == [3, 8]
+    frame.loc[4, "dose"] = None
+    with pytest.raises(DataError, match="some of the values that are masked together") as caught:
+        masked(masking("mdav", "dose", "income", k=5), frame=frame)
+    assert caught.value.where == "data.csv, columns dose, income (masking[0]), row 5"
+    assert "one by one" in caught.value.fix
+
+
+def test_a_column_without_values_is_refused(masked: Masked) -> None:
+    frame = drawn(60)
+    frame["dose"] = pd.Series([None] * 60, dtype="str")
+    with pytest.raises(DataError, match="does not vary"):
+        masked(SWAP, frame=frame)
 
 
 def test_a_column_that_does_not_vary_is_refused(masked: Masked) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tasks.core.errors import DataError, PopulationError, StageFailed
+from tasks.microdata.hierarchy import MISSING
 from tasks.microdata.prepared import Prepared, load, save
 from tests.support.silence import CANARY, assert_silent
 from tests.support.tiny import DATA, POPULATION, changed, tiny_prepared, tiny_request
@@ -73,10 +74,13 @@ def test_a_value_of_the_data_alone_is_in_no_hierarchy(tmp_path: Path) -> None:
     assert_silent(caught.value)
 
 
-def test_a_missing_quasi_identifier(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="missing values") as caught:
-        tiny_prepared(tiny_request(tmp_path, data=DATA.replace("5,37201,90,M", "5,37201,90,")))
-    assert caught.value.where == "data.csv, column sex, row 5"
+def test_a_missing_quasi_identifier_has_a_leaf_of_its_own_below_the_top(tmp_path: Path) -> None:
+    prepared = tiny_prepared(tiny_request(tmp_path, data=DATA.replace("5,37201,90,M", "5,37201,,M")))
+    assert [tree.missing_leaf for tree in prepared.hierarchies.values()] == [-1, 6, -1]
+    tree = prepared.hierarchies["age"]
+    assert [tree.labels[level][group] for level, group in enumerate(tree.groups[6])] == [MISSING, MISSING, "*"]
+    rows = decoded(prepared, prepared.data.codes[prepared.tuple_of_record])
+    assert rows[4] == ("37201", MISSING, "M")
 
 
 def test_saved_and_loaded_it_is_the_same(prepared: Prepared, tmp_path: Path) -> None:

@@ -34,10 +34,13 @@ def disclosed(
     columns: list[str],
     numeric: frozenset[str] = frozenset(),
     light: frozenset[Value] = frozenset(),
+    *,
+    own_group: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """For each column and record: whether its class discloses its value, is of one value, and the largest rise.
 
-    ``frame`` has the class of each record in ``class``; values in ``light`` are not judged.
+    ``frame`` has the class of each record in ``class``; values in ``light`` are not judged. Records without a value
+    count where these are a group of their own, ``own_group``; else what a class discloses is told of them too.
     """
     groups = frame.groupby("class")
     tests = groups.ngroups * sum(frame[name].dropna().nunique() for name in columns)
@@ -45,18 +48,23 @@ def disclosed(
     for name in columns:
         width = width_of(frame[name].dropna().tolist()) if name in numeric and frame[name].notna().any() else None
         rows = pd.DataFrame({"disclosed": False, "homogeneous": False, "rise": 0.0}, index=frame.index)
+        everybody = len(frame) if own_group else int(frame[name].notna().sum())
         for _, members in groups:
+            counted = len(members) if own_group else int(members[name].notna().sum())
             for value in members[name].dropna().unique():
                 if value in light:
                     continue
-                share = sum(near(value, other, width) for other in frame[name]) / len(frame)
+                share = sum(near(value, other, width) for other in frame[name]) / everybody
                 like = [near(value, other, width) for other in members[name]]
-                rise = sum(like) / len(members) - share
+                rise = sum(like) / counted - share
                 rows.loc[members.index, "rise"] = rows.loc[members.index, "rise"].clip(lower=rise)
-                if sum(like) == len(members) and share <= 0.5:
+                told = [
+                    one or (not own_group and pd.isna(other)) for one, other in zip(like, members[name], strict=True)
+                ]
+                if sum(like) == counted and share <= 0.5:
                     rows.loc[members.index, "homogeneous"] = True
-                if rise >= 0.5 - 1e-12 and tests * binomial_tail(len(members), share, sum(like)) <= 0.01:
-                    rows.loc[members.index[like], "disclosed"] = True
+                if rise >= 0.5 - 1e-12 and tests * binomial_tail(counted, share, sum(like)) <= 0.01:
+                    rows.loc[members.index[told], "disclosed"] = True
         found[name] = rows
     return found
 

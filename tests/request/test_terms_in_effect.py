@@ -167,6 +167,12 @@ SILENT: dict[str, tuple[Change, ...]] = {
     "policy.generalization.budget.attacked_share": (
         generalization(method="no-attack", budget={"attacked_share": 0.1}),
     ),
+    "policy.missing.quasi_identifiers": (
+        changed("population", to={"self": True, "source": "made up"}),
+        changed("policy", "presence", to="known"),
+        changed("policy", "missing", to={"quasi_identifiers": "any value"}),
+    ),
+    "policy.missing.sensitive": (no_secret, changed("policy", "missing", to={"sensitive": "own group"})),
     "policy.combined": (no_secret, changed("policy", "combined", to={"threshold": 0.5})),
     "policy.dates": (changed("policy", "dates", to={"known": 1}),),
     "policy.events": (changed("policy", "events", to={"known": 3}),),

@@ -27,7 +27,7 @@ from tasks.candidate.coalition import Coalition, worst
 from tasks.generalization.kanonymity.classes import fold
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.coded import CodedColumn, certain_columns, sensitivities
-from tasks.request.model import Measure, ReleaseRequest, ValueType
+from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueType
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,16 @@ class ValueCounts:
 
     @classmethod
     def of(
-        cls, seen: Ranks, known: Sequence[Ranks], columns: Mapping[str, CodedColumn], rows: NDArray[np.intp]
+        cls,
+        seen: Ranks,
+        known: Sequence[Ranks],
+        columns: Mapping[str, CodedColumn],
+        rows: NDArray[np.intp],
+        missing: MissingReading = MissingReading.ANY_VALUE,
     ) -> "ValueCounts":
         """The table of some records: ``seen`` numbers their cells, ``known`` are codes of what is known for certain."""
         classes, _ = fold(np.column_stack([np.unique(seen, return_inverse=True)[1], *known]))
-        values = {name: OrderedValues.of(column, rows) for name, column in columns.items()}
+        values = {name: OrderedValues.of(column, rows, missing) for name, column in columns.items()}
         return cls(classes.astype(np.int64), values)
 
     @cached_property
@@ -88,7 +93,9 @@ def class_table(candidate: Candidate, coalition: Coalition | None = None) -> Val
     )
     known = [coded[name].codes[rows].astype(np.int64) for name in certain_columns(request)]
     columns = {name: coded[name] for name in judged_columns(request)}
-    return ValueCounts.of(numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows)
+    return ValueCounts.of(
+        numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows, request.policy.missing.sensitive
+    )
 
 
 def _presence(

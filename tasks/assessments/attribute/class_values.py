@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from tasks.microdata.coded import CodedColumn
+from tasks.request.model import MissingReading
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -41,16 +42,20 @@ class OrderedValues:
     """Of each rank, whether its value is sensitive enough; shape (n_values,)."""
     width: float | None
     """Of the intervals; None where each value stands for itself."""
+    missing: MissingReading = MissingReading.ANY_VALUE
+    """Reading of missing values."""
 
     @classmethod
-    def of(cls, column: CodedColumn, rows: NDArray[np.intp]) -> "OrderedValues":
+    def of(
+        cls, column: CodedColumn, rows: NDArray[np.intp], missing: MissingReading = MissingReading.ANY_VALUE
+    ) -> "OrderedValues":
         """Values of some records of a column."""
         used, codes = np.unique(column.codes[rows], return_inverse=True)
         if len(used) and used[-1] == len(column.weights) - 1:
             used, codes = used[:-1], np.where(codes == len(used) - 1, -1, codes)
         weights = column.weights[used]
         if column.places is None:
-            return cls(codes.astype(np.int64), np.arange(1, len(used) + 1), weights >= LEAST_WEIGHT, None)
+            return cls(codes.astype(np.int64), np.arange(1, len(used) + 1), weights >= LEAST_WEIGHT, None, missing)
         order = np.argsort(column.places[used], kind="stable")
         ranks, places = np.append(np.argsort(order), -1)[codes], column.places[used][order]
         held = places[ranks[ranks >= 0]]
@@ -59,7 +64,7 @@ class OrderedValues:
         width = NARROW * float(high - low)
         ends = np.searchsorted(places, places + width + np.abs(places) * _ROUNDING, side="right")
         ends = np.where(np.isfinite(places), ends, np.arange(1, len(places) + 1))
-        return cls(ranks, ends, weights[order] >= LEAST_WEIGHT, width)
+        return cls(ranks, ends, weights[order] >= LEAST_WEIGHT, width, missing)
 
 
 @dataclass(frozen=True)
@@ -92,10 +97,13 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
     Notes
     -----
     Of a class of n records c have a value that a share p of the file has. The class discloses it if c/n ≥ p + 1/2 and
-    tests · P(B ≥ c) ≤ 0.01 with B binomial (n, p). A missing value is no value, but its record counts in n.
+    tests · P(B ≥ c) ≤ 0.01 with B binomial (n, p). Records without a value are left out of n and p where it may be any
+    value: what the others share is told of them too. Where a missing value is a group of its own they count in n and p,
+    and nothing is told of them.
     """
-    total, n_values = len(classes), len(values.ends)
-    sizes, stated = np.bincount(classes), values.ranks >= 0
+    n_values, stated, n_classes = len(values.ends), values.ranks >= 0, int(classes.max(initial=-1)) + 1
+    counted = stated if values.missing is MissingReading.ANY_VALUE else np.ones(len(classes), dtype=np.bool_)
+    sizes, total = np.bincount(classes[counted], minlength=n_classes), max(int(counted.sum()), 1)
     up_to = np.append(0, np.cumsum(np.bincount(values.ranks[stated], minlength=n_values)))
     shares = (up_to[values.ends] - up_to[:-1]) / total
     stride = n_values + 1
@@ -114,11 +122,13 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
     rises = np.zeros(len(sizes))
     np.maximum.at(rises, of_class, rise)
     return DisclosedValues(
-        disclosed=_covered(discloses, ends, pair_of, stated),
-        homogeneous=_covered(homogeneous, ends, pair_of, stated),
+        disclosed=_covered(discloses, ends, pair_of, stated) | told(classes, of_class[discloses], ~counted),
+        homogeneous=_covered(homogeneous, ends, pair_of, stated) | told(classes, of_class[homogeneous], ~counted),
         largest_share=float((within / size)[judged].max(initial=0.0)),
         rises=rises,
-        by_chance=_by_chance(sizes, shares, (up_to[values.ends] - up_to[1:]) / total, values.judged),
+        by_chance=_by_chance(
+            sizes, np.bincount(classes), shares, (up_to[values.ends] - up_to[1:]) / total, values.judged
+        ),
     )
 
 
@@ -130,9 +140,17 @@ def _covered(chosen: Bools, ends: Ranks, pair_of: NDArray[np.intp], stated: Bool
     return found
 
 
-def _by_chance(sizes: Ranks, shares: Floats, later: Floats, judged: Bools) -> float:
-    """Expected records in classes of one value: the least value of a class begins an interval that holds all others."""
+def told(classes: Ranks, telling: Ranks, unstated: Bools) -> Bools:
+    """Whether each record that states no value is in one of some classes."""
+    return unstated & np.isin(classes, telling)
+
+
+def _by_chance(sizes: Ranks, records: Ranks, shares: Floats, later: Floats, judged: Bools) -> float:
+    """Expected records in classes of one value: the least value of a class begins an interval that holds all others.
+
+    ``sizes`` are the records of each class that count, ``records`` all of them.
+    """
     begins = judged & (shares <= RISE)
-    each, classes = np.unique(sizes, return_counts=True)
+    each, of_size = np.unique(sizes, return_inverse=True)
     chances = np.array([(shares[begins] ** n - later[begins] ** n).sum() for n in each.tolist()])
-    return float((each * classes) @ chances)
+    return float(np.bincount(of_size, weights=records, minlength=len(each)) @ chances)

@@ -28,7 +28,9 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
     collected: dict[str, Codes] = {}
     for place, name in enumerate(masked.names):
         values, collected[name] = np.unique(masked.original[:, place], return_inverse=True)
-        released[name] = np.searchsorted((values[1:] + values[:-1]) / 2, masked.masked[:, place])
+        stated = values[~np.isnan(values)]
+        nearest = np.searchsorted((stated[1:] + stated[:-1]) / 2, masked.masked[:, place])
+        released[name] = np.where(np.isnan(masked.masked[:, place]), len(stated), nearest)
     return ColumnTable(released, collected, quasi, prepared.withheld, prepared.listed)
 
 

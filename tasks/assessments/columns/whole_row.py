@@ -228,6 +228,8 @@ def _heaviest(candidate: Candidate, left: PossibleValues) -> NDArray[np.float64]
     if given is None:
         return np.zeros(len(left.of_record))
     of_values = np.array([given.attribute * given.values.get(value, given.default) for value in hierarchy.labels[0]])
+    if hierarchy.missing_leaf >= 0:
+        of_values[hierarchy.missing_leaf] = 0.0
     of_set, value = left.held // left.leaves, left.held % left.leaves
     heaviest = np.zeros(int(of_set.max()) + 1)
     np.maximum.at(heaviest, of_set, of_values[value])

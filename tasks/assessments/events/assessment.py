@@ -26,7 +26,7 @@ from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.known_rows import KnownEvents, event_numbers, known_events
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.microdata.coded import CodedColumn, Events, sensitivities
-from tasks.request.model import Measure, ReleaseRequest, ValueType
+from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueType
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,23 @@ class EventValues:
     ) -> "EventValues":
         """Some persons and their rows; ``persons`` is −1 for rows of others, which are left out.
 
-        A missing value is one more value of what is known: it makes nobody match who might not.
+        A missing value is one more value of what is known: it makes nobody match who might not. Of what is withheld
+        where too few people match, an empty cell may be a withheld value, which is none of those that others share.
         """
         rows, names = np.flatnonzero(persons >= 0), request.known_events
-        known = request.policy.events.known
+        known, missing, own = (
+            request.policy.events.known,
+            request.policy.missing.sensitive,
+            MissingReading.OWN_GROUP,
+        )
+        withheld = names if request.policy.events.people is not None and known != "all" else ()
         return cls(
             classes,
             persons[rows],
-            {name: OrderedValues.of(columns[name], rows) for name in judged_events(request)},
+            {
+                name: OrderedValues.of(columns[name], rows, own if name in withheld else missing)
+                for name in judged_events(request)
+            },
             event_numbers([columns[name].codes[rows] for name in names]) if names else None,
             1 if known == "all" else known,
         )

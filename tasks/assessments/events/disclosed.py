@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tasks.assessments.attribute.class_values import CHANCE, RISE, Bools, Floats, OrderedValues, Ranks
+from tasks.assessments.attribute.class_values import CHANCE, RISE, Bools, Floats, OrderedValues, Ranks, told
 from tasks.microdata.persons import distinct_values
+from tasks.request.model import MissingReading
 
 _ROUNDING = 1e-12
 
@@ -51,15 +52,18 @@ def disclosed_events(
     Notes
     -----
     Counted by (class, value) without a table of both: a person adds one to each interval that begins after the person's
-    next smaller value and holds the person's own, which is a range of beginnings.
+    next smaller value and holds the person's own, which is a range of beginnings. A person none of whose rows states a
+    value is counted, and told of, as a record without one.
     """
-    stride, sizes = len(values.ends) + 1, np.bincount(classes)
-    stated = values.ranks >= 0
+    stride, stated = len(values.ends) + 1, values.ranks >= 0
+    counted = np.full(len(classes), values.missing is MissingReading.OWN_GROUP)
+    counted[persons[stated]] = True
+    sizes = np.bincount(classes[counted], minlength=int(classes.max(initial=-1)) + 1)
     person, rank = distinct_values(persons[stated], values.ranks[stated])
     same = np.diff(person, prepend=-1) == 0
     after = np.where(same, np.append(-1, rank[:-1])[: len(rank)] + 1, 0)
     first = np.maximum(after, np.searchsorted(values.ends, rank, side="right"))
-    shares = _covering(first, rank + 1, len(values.ends)) / max(len(classes), 1)
+    shares = _covering(first, rank + 1, len(values.ends)) / max(int(counted.sum()), 1)
     of_person = classes[person] * stride
     pairs, pair_of = np.unique(of_person + rank, return_inverse=True)
     begins = np.searchsorted(pairs, of_person + first)
@@ -74,8 +78,10 @@ def disclosed_events(
     rises = np.zeros(len(sizes))
     np.maximum.at(rises, of_class, rise)
     return DisclosedEvents(
-        disclosed=_persons(discloses, ends, pair_of, person, len(classes)),
-        homogeneous=_persons(homogeneous, ends, pair_of, person, len(classes)),
+        disclosed=_persons(discloses, ends, pair_of, person, len(classes))
+        | told(classes, of_class[discloses], ~counted),
+        homogeneous=_persons(homogeneous, ends, pair_of, person, len(classes))
+        | told(classes, of_class[homogeneous], ~counted),
         largest_share=float((within / size)[judged].max(initial=0.0)),
         rises=rises,
     )

@@ -37,6 +37,11 @@ class KnownRowsFact(Fact):
         description="People with too many sets of rows to be counted, taken as known by all their rows."
     )
 
+    @property
+    def rows_in_words(self) -> str:
+        """Rows that are known, in words."""
+        return {"all": "all rows", 1: "any row"}.get(self.known, f"any {self.known} rows")
+
 
 class EventsFact(Fact):
     """The rows of a copy: who is found by known ones, and what classes disclose of sensitive ones."""

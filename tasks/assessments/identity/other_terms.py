@@ -124,7 +124,7 @@ def frontier(
         A grid of 5 × 5 or 3 × 3 points. One under which no file can be released is there without figures.
     """
     people, stakes, rule = table.population.total, payoffs_of(recipient), FileRule.of(request, recipient)
-    game, own = follower_of(request, recipient, people), own_follower(request, recipient, people)
+    game, own = (one(request, recipient, people, from_below=table.from_below) for one in (follower_of, own_follower))
     depends = METHODS[rule.method].stakes
     free = depends == "none" or (depends == "loss" and table.demands is None and table.budget is None)
     steps = FINE if free and not METHODS[rule.method].remainders else COARSE
@@ -169,7 +169,7 @@ def penalties_fact(
     ParameterError
         If a plan cannot be solved in reasonable time.
     """
-    follower = planning_follower(request, recipient, table.population.total)
+    follower = planning_follower(request, recipient, table.population.total, from_below=table.from_below)
     return penalty_map(table, FileRule.of(request, recipient), follower, grid)
 
 

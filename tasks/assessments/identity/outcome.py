@@ -231,7 +231,7 @@ def sharing_fact(
     own: dict[str, float | None] = {}
     shared, apart = 0.0, list[float]()
     for one, weight in sharing:
-        follower = own_follower(request, one, table.population.total)
+        follower = own_follower(request, one, table.population.total, from_below=table.from_below)
         shared += weight * mean_payoff(table, played, follower)
         played_alone = played_if_possible(table, request, one, follower)
         own[one.id] = alone = None if played_alone is None else mean_payoff(table, played_alone, follower)

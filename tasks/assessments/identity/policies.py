@@ -183,12 +183,12 @@ class Comparison:
         asked = _planning(request) if policy.plans else request
         k, figures, because = None, None, ""
         try:
-            game = follower_of(asked, recipient, people)
+            game = follower_of(asked, recipient, people, from_below=self.table.from_below)
             table = self.table
             if policy.method is Method.K_ANONYMITY and table.demands is None:
                 k = self._safe_k(game)
                 table = self._demanding(k)
-            claims = own_follower(asked, recipient, people)
+            claims = own_follower(asked, recipient, people, from_below=self.table.from_below)
             figures = self._figures(table, policy.method, game, claims, recipient)
         except (StageFailed, BadInput) as error:
             because = _reason(error)
@@ -199,7 +199,7 @@ class Comparison:
         self, table: CountIndex, method: Method, game: Follower, claims: Follower, recipient: Recipient
     ) -> PolicyFigures:
         request, weights = self.request, weights_of(self.request)
-        payoffs = own_follower(request, recipient, table.population.total)
+        payoffs = own_follower(request, recipient, table.population.total, from_below=table.from_below)
         played, seconds = self._played(table, method, game, weights)
         kept = released_tuples(table, played, request.policy.generalization.minimum_class_size)
         records, total = table.data.counts, table.data.total

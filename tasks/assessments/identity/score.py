@@ -172,7 +172,9 @@ def score(
         If nothing is left to release, or a copy goes without more than a budget or k-anonymity allows.
     """
     policy, weights, people = request.policy, weights_of(request), table.population.total
-    payoffs, game = own_follower(request, recipient, people), follower_of(request, recipient, people)
+    payoffs, game = (
+        one(request, recipient, people, from_below=table.from_below) for one in (own_follower, follower_of)
+    )
     kept = released_tuples(table, played, policy.generalization.minimum_class_size)
     residual = residual_risk(table, played, kept, payoffs, policy.risk_threshold, small_cell=policy.small_cell)
     coalitions = coalitions_of(table, played, kept, request, recipient)
@@ -330,6 +332,8 @@ def _treatment(attribute: Attribute, played: Generalization, masked_by: str | No
         return f"generalized ({played.method.value}{after}{', along levels that cross' if crossing else ''})"
     if masked_by:
         return f"masked ({masked_by})"
+    if attribute.level:
+        return f"released at level {attribute.level} of its hierarchy"
     return "released as collected"
 
 

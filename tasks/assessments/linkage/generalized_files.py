@@ -67,12 +67,17 @@ def axis_groups(hierarchy: Hierarchy, extra: SafeHarborAxis | None = None, numbe
 
 
 def leaf_numbers(hierarchy: Hierarchy) -> Floats | None:
-    """The number that each leaf of an attribute of amounts is written as, shape (n_leaves,); None where one is none."""
+    """The number that each leaf of an attribute of amounts is written as, shape (n_leaves,); None where one is none.
+
+    NaN for missing values.
+    """
+    stated = [leaf for leaf in range(hierarchy.n_leaves) if leaf != hierarchy.missing_leaf]
+    numbers = np.full(hierarchy.n_leaves, np.nan)
     try:
-        numbers = np.array([float(label) for label in hierarchy.labels[0]])
+        numbers[stated] = [float(hierarchy.labels[0][leaf]) for leaf in stated]
     except ValueError:
         return None
-    return numbers if np.isfinite(numbers).all() else None
+    return numbers if np.isfinite(numbers[stated]).all() else None
 
 
 def index_groups(index: CountIndex, numbers: Sequence[Floats | None] | None = None) -> tuple[AxisGroups, ...]:
@@ -113,9 +118,11 @@ def _common_group(groups: AxisGroups, leaves: Codes, positions: Codes) -> Floats
 def _mean_difference(groups: AxisGroups, numbers: Floats, leaves: Codes, positions: Codes) -> Floats:
     """Mean |leaf − y| over the numbers y of the group, over the range of the domain.
 
-    Between single values, the distance of ordinal and numeric values of Domingo-Ferrer and Torra 2002.
+    Between single values, the distance of ordinal and numeric values of Domingo-Ferrer and Torra 2002. A missing value
+    is as far from any other as the range.
     """
-    spread = np.ptp(numbers)
+    missing = np.isnan(numbers)
+    spread = np.ptp(numbers[~missing]) if not missing.all() else 0.0
     table = np.empty((len(leaves), len(positions)))
     step = max(1, _BLOCK_ENTRIES // groups.n_leaves)
     for number, layer in enumerate(groups.layers.T):
@@ -129,6 +136,9 @@ def _mean_difference(groups: AxisGroups, numbers: Floats, leaves: Codes, positio
         for start in range(0, len(leaves), step):
             part = slice(start, start + step)
             apart = np.abs(numbers[leaves[part], None] - numbers[order])
+            if missing.any():
+                unlike = missing[leaves[part], None] != missing[order]
+                apart = np.where(np.isnan(apart), unlike * (spread if spread > 0 else 1.0), apart)
             table[part, columns] = np.add.reduceat(apart, first, axis=1)[:, column] / groups.sizes[positions[columns]]
     return table / (spread if spread > 0 else 1.0)
 

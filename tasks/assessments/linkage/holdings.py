@@ -204,7 +204,7 @@ class Holdings:
             if known and known != part.names and known not in self.narrowed:
                 places = [part.names.index(name) for name in known]
                 values = part.original[:, places], part.masked[:, places]
-                self.narrowed[known] = MaskedPart(part.masking, *values, complete=False, names=known)
+                self.narrowed[known] = MaskedPart(part.masking, *values, False, names=known, stated=part.stated)
             if known:
                 parts.append(part if known == part.names else self.narrowed[known])
         own = tuple(name for name in self.names if name in names)
@@ -223,19 +223,24 @@ def holdings_of(candidate: Candidate) -> Holdings:
         places = [
             place
             for place in columns.columns([name for name in masking.attributes if name in names])
-            if all(np.ptp(side[candidate.rows, place]) > 0 for side in (columns.masked, columns.original))
+            if all(_varies(side[candidate.rows, place]) for side in (columns.masked, columns.original))
         ]
         if places:
             complete = len(places) == len(masking.attributes)
             known = tuple(columns.names[place] for place in places)
-            parts.append(
-                MaskedPart(masking, columns.original[:, places], columns.masked[:, places], complete, names=known)
-            )
+            values = columns.original[:, places], columns.masked[:, places]
+            parts.append(MaskedPart.of(masking, *values, complete=complete, names=known))
     amounts = [
         leaf_numbers(hierarchy) if request.attributes[name].type in (ValueType.INTEGER, ValueType.NUMBER) else None
         for name, hierarchy in zip(request.quasi_identifiers, candidate.index.hierarchies, strict=True)
     ]
     return Holdings(candidate, names, tuple(parts), index_groups(candidate.index, amounts))
+
+
+def _varies(values: NDArray[np.float64]) -> bool:
+    """Whether the values that are not missing differ."""
+    stated = values[~np.isnan(values)]
+    return len(stated) > 0 and bool(np.ptp(stated) > 0)
 
 
 def linkable_release(candidate: Candidate, groups: tuple[AxisGroups, ...] | None = None) -> LinkableRelease:

@@ -65,7 +65,7 @@ def _bounded(part: MaskedPart, p_at_most: float) -> MaskedPart:
     if part.masking.method is not MaskingName.RANK_SWAPPING:
         return part
     masking = part.masking.model_copy(update={"p": p_at_most})
-    return MaskedPart(masking, part.original, part.masked, part.complete, names=part.names)
+    return MaskedPart(masking, part.original, part.masked, part.complete, names=part.names, stated=part.stated)
 
 
 def other_schema_linkage(files: Files) -> Linkage:

@@ -177,17 +177,61 @@ _SMOOTHED_SHARE = 50
 _UNSEEN = 0.01
 _LEAST = 1e-300
 _LEAST_EIGENVALUE = 1e-10
+_BEYOND = 3.0
+"""Standard deviations beyond the largest value at which a missing one is written."""
+_NEVER = 1e12
+"""Score of a pair that is nobody's."""
 
 
 @dataclass(frozen=True)
 class MaskedPart:
-    """The known attributes of one masking, of all records, (n_records, n_known); ``complete`` if these are all."""
+    """The known attributes of one masking, of all records, (n_records, n_known); ``complete`` if these are all.
+
+    A missing value stays missing, and the intruder knows whose it is. It is written as a number beyond all others, the
+    same before and after: only records without a value are candidates of a person without one.
+    """
 
     masking: Masking
     original: Floats
     masked: Floats
     complete: bool
     names: tuple[str, ...] = ()
+    stated: Flags | None = None
+    """Whether each record has these values, shape (n_records,); None where every one has."""
+
+    @classmethod
+    def of(
+        cls, masking: Masking, original: Floats, masked: Floats, *, complete: bool, names: tuple[str, ...] = ()
+    ) -> "MaskedPart":
+        """A part of values that are NaN where they are missing, in all attributes of a record."""
+        stated = ~np.isnan(original[:, 0])
+        if stated.all():
+            return cls(masking, original, masked, complete, names)
+        both = np.concatenate([original[stated], masked[stated]])
+        beyond = both.max(axis=0) + _BEYOND * np.maximum(both.std(axis=0), np.spacing(np.abs(both).max(axis=0)))
+        before, after = (np.where(stated[:, None], side, beyond) for side in (original, masked))
+        return cls(masking, before, after, complete, names, stated)
+
+    @cached_property
+    def _whole(self) -> "MaskedPart":
+        """The records that have these values alone, which were masked together."""
+        held = self.stated
+        return MaskedPart(self.masking, self.original[held], self.masked[held], self.complete, self.names)
+
+    def _of_whole(self, score: PairScore) -> PairScore:
+        """A score of pairs of records that have values, as one of all records: no other two of a pair are alike."""
+        if self.stated is None:
+            return score
+        stated, place = self.stated, np.cumsum(self.stated) - 1
+
+        def found(records: Positions, candidates: Positions) -> Floats:
+            before, after = stated[records], stated[candidates]
+            scores = np.where(before == after, 0.0, _NEVER)
+            both = before & after
+            scores[both] = score(place[records[both]], place[candidates[both]])
+            return scores
+
+        return found
 
     @property
     def files(self) -> Files:
@@ -203,6 +247,11 @@ class MaskedPart:
     @cached_property
     def bounds(self) -> MaskedRange:
         """Bounds of every record of the file; ParameterError if the masked file is not one that the method makes."""
+        if self.stated is not None:
+            own, held = self._whole.bounds, self.stated
+            low, high = self.original.copy(), self.original.copy()
+            low[held], high[held] = own.low, np.minimum(own.high, np.nextafter(self.original[~held][0], -np.inf))
+            return MaskedRange(low, high)
         anything = np.full_like(self.original, np.inf)
         found = self.method.bounds(self.original, self.masked, complete=self.complete)
         return found or MaskedRange(-anything, anything)
@@ -219,6 +268,8 @@ class MaskedPart:
     @cached_property
     def likelihood(self) -> PairScore:
         """Minus the log-likelihood of a pair, where the method gives one; else half the squared distance."""
+        if self.stated is not None:
+            return self._of_whole(self._whole.likelihood)
         effect = self.method.effect
         if self.displacement is not None:
             return displacement_score(self.files, self.displacement)
@@ -230,6 +281,13 @@ class MaskedPart:
     @cached_property
     def near(self) -> tuple[Floats, Floats]:
         """Coordinates of the originals and the masked values, (n_records, n), in which likely pairs are near."""
+        if self.stated is not None:
+            own = self._whole.near
+            beyond = 1.0 + max(float(side.max()) for side in own) + float(np.ptp(np.concatenate(own)))
+            found = tuple(np.full((len(self.stated), own[0].shape[1]), beyond) for _ in own)
+            for side, values in zip(found, own, strict=True):
+                side[self.stated] = values
+            return found[0], found[1]
         effect, files = self.method.effect, self.files
         if effect in (Effect.NOISE, Effect.JOINT_NOISE):
             joint = effect is Effect.JOINT_NOISE and self.complete
@@ -245,11 +303,15 @@ class MaskedPart:
     @property
     def bounded(self) -> bool:
         """Whether the method bounds some masked value of somebody."""
+        if self.stated is not None:
+            return self._whole.bounded
         return not (np.isinf(self.bounds.low).all() and np.isinf(self.bounds.high).all())
 
     @cached_property
     def inside(self) -> PairScore:
         """Criterion among candidates: the distance where bounds leave few, as in the literature; else likelihood."""
+        if self.stated is not None:
+            return self._of_whole(self._whole.inside)
         if np.isinf(self.bounds.low).all():
             return self.likelihood
         return half_squared(*common_scale(self.files))

@@ -46,9 +46,13 @@ class UtilityAssessment(Assessment[UtilityFact]):
             suppressed=loss.suppressed,
             file=loss.file,
             attributes=loss.attributes,
-            numeric=tuple(map(numeric_change, columns.names, before.T, after.T)),
+            numeric=tuple(
+                numeric_change(name, *(side[~np.isnan(old)] for side in (old, new)))
+                for name, old, new in zip(columns.names, before.T, after.T, strict=True)
+                if not np.isnan(old).all()
+            ),
             associations=(
-                *correlation_changes(columns.names, before, after),
+                *correlation_changes(columns.names, *(side[~np.isnan(before).any(axis=1)] for side in (before, after))),
                 *association_changes(
                     request.quasi_identifiers,
                     candidate.index.data.codes,

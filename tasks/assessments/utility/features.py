@@ -88,6 +88,8 @@ def both_versions(
 ) -> tuple[Features, Features]:
     """Some records as features, original and released: groups and values as categories, numbers as they are.
 
+    Where a masked number is missing it is the mean of the others, and whether it is missing a category.
+
     Raises
     ------
     ParameterError
@@ -103,6 +105,11 @@ def both_versions(
         if name in columns.names:
             place = columns.names.index(name)
             numbers[name] = columns.original[rows, place], columns.masked[rows, place]
+            absent = np.isnan(numbers[name][0])
+            if absent.any():
+                before, after = (np.where(absent, _mean(side[~absent]), side) for side in numbers[name])
+                numbers[name] = before, after
+                codes[f"{name} is missing"] = absent.astype(np.int64), absent.astype(np.int64)
         elif name in request.quasi_identifiers:
             axis = request.quasi_identifiers.index(name)
             codes[name] = candidate.prepared.data.codes[tuples, axis], candidate.generalization.cells[tuples, axis]
@@ -115,11 +122,16 @@ def both_versions(
                     continue
             found = pd.factorize(text)[0].astype(np.int64) + 1
             codes[name] = found, found
-    before, after = ({name: pair[side] for name, pair in numbers.items()} for side in (0, 1))
+    first, second = ({name: pair[side] for name, pair in numbers.items()} for side in (0, 1))
     return (
-        features(before, {name: pair[0] for name, pair in codes.items()}),
-        features(after, {name: pair[1] for name, pair in codes.items()}, scaled_as=before),
+        features(first, {name: pair[0] for name, pair in codes.items()}),
+        features(second, {name: pair[1] for name, pair in codes.items()}, scaled_as=first),
     )
+
+
+def _mean(values: Floats) -> float:
+    """Mean of some values; 0 of none."""
+    return float(values.mean()) if len(values) else 0.0
 
 
 def sample(n_records: int, at_most: int, generator: np.random.Generator) -> NDArray[np.intp]:

@@ -20,11 +20,12 @@ _RECORDS = 1000
 
 
 def masking_curves(candidate: Candidate, generator: np.random.Generator) -> Iterator[MaskingCurve]:
-    """The curve of each masking whose attributes all vary in a sample of the released records."""
+    """The curve of each masking whose attributes all vary in a sample of the released records that have them."""
     drawn = candidate.rows[sample(len(candidate.rows), _RECORDS, generator)]
     for masking in candidate.request.masking:
         values = candidate.masked.original[drawn][:, candidate.masked.columns(masking.attributes)]
-        if (values.min(axis=0) < values.max(axis=0)).all():
+        values = values[~np.isnan(values).any(axis=1)]
+        if len(values) and (values.min(axis=0) < values.max(axis=0)).all():
             yield masking_curve(masking, values, generator)
 
 

@@ -41,7 +41,7 @@ def check_squarable(name: str, column: Floats) -> None:
 
 def varies(column: Floats) -> bool:
     """Whether a column has a standard deviation: two values that differ, and by enough for a double to square."""
-    return bool(column.min() < column.max() and column.std() > 0)
+    return len(column) > 0 and bool(column.min() < column.max() and column.std() > 0)
 
 
 def numeric_change(name: str, before: Floats, after: Floats) -> NumericChangeFact:
@@ -80,7 +80,10 @@ def numeric_change(name: str, before: Floats, after: Floats) -> NumericChangeFac
 
 
 def correlation_changes(names: Sequence[str], before: Floats, after: Floats) -> Iterator[AssociationFact]:
-    """Pearson's correlation of every two attributes, before and after; shape (n_records, n_attributes) both."""
+    """Pearson's correlation of every two attributes, before and after; shape (n_records, n_attributes) both.
+
+    None where an attribute does not vary.
+    """
     first, second = _correlations(before), _correlations(after)
     for i, j in combinations(range(len(names)), 2):
         yield AssociationFact(

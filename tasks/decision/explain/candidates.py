@@ -232,7 +232,7 @@ class Candidates:
         return self._deterring[key]
 
     def _generalization(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool) -> Generalization:
-        follower = follower_of(request, recipient, self.index.population.total)
+        follower = follower_of(request, recipient, self.index.population.total, from_below=self.index.from_below)
         alike, key = self._game_keys(request, recipient, follower)
         if not exact and self._alike.get(alike) in self._games:
             key = self._alike[alike]

@@ -10,7 +10,7 @@ A file's distribution of values counts all its records, suppressed ones included
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from tasks.microdata.coded import Prepared
 from tasks.microdata.cube import DenseCube, SparseCube
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.tuples import Counts
+from tasks.request.model import MissingReading
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -62,12 +63,18 @@ class ValueConstraint:
 
     sensitive: ArrayLike
     """Code of each record's sensitive value, from 0; shape (n_records,)."""
+    missing: int | None = field(default=None, kw_only=True)
+    """Code of a missing value that may be any of the others; None where none is, or where it is a value of its own."""
     name: ClassVar[str] = "constraint on sensitive values"
     """For messages."""
     firm: ClassVar[bool] = False
 
+    def stated(self, counts: Floats) -> Floats:
+        """Counts without those of missing values that may be any of the others; shape (n_classes, n_stated)."""
+        return counts if self.missing is None else np.delete(counts, self.missing, axis=-1)
+
     def met(self, counts: Floats, whole: Floats) -> Bools:
-        """Whether each class satisfies the constraint.
+        """Whether each class satisfies the constraint, whatever its missing values are.
 
         ``counts`` has the records with each sensitive value in each class, shape (n_classes, n_values), at least one a
         class; ``whole`` those of the file, shape (n_values,).
@@ -92,8 +99,9 @@ class PrivacyModel:
     """Constraints that the term's value sets on each class."""
     words: Callable[[Any], Sequence[str]]
     """Requirements on each class, one clause each, as reports print them."""
-    check: Callable[[Any, str, Prepared], None] = lambda _terms, _where, _prepared: None
-    """Refuses terms that no class can meet, not even one of the whole file, given where they stand."""
+    check: Callable[[Any, str, Prepared, MissingReading], None] = lambda _terms, _where, _prepared, _missing: None
+    """Refuses terms that no class can meet, not even one of the whole file, given where they stand and how missing
+    sensitive values are read."""
     sources: tuple[str, ...] = ()
     """Papers that a report cites."""
 
@@ -106,3 +114,9 @@ def refused(what: str, where: str, expected: str, got: str, fix: str = "correct 
 def coded(prepared: Prepared, attribute: str) -> NDArray[np.int64]:
     """Code of each record's value of a sensitive attribute, from 0."""
     return prepared.columns[attribute].codes.astype(np.int64)
+
+
+def missing(prepared: Prepared, attribute: str) -> int | None:
+    """Code of a missing value of a sensitive attribute; None where no record lacks one."""
+    column = prepared.columns[attribute]
+    return column.missing if column.lacks else None

@@ -1,4 +1,8 @@
-"""ℓ-diversity (Machanavajjhala et al. 2007): each class has many values of a sensitive attribute."""
+"""ℓ-diversity (Machanavajjhala et al. 2007): each class has many values of a sensitive attribute.
+
+Missing values that may be any value are taken to be the most frequent one of their class. Every other way to complete a
+class is majorized by that one: it has as many values at least, no less entropy, and no rarer tail.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +17,11 @@ from tasks.generalization.constraints.constraint import (
     PrivacyModel,
     ValueConstraint,
     coded,
+    missing,
     refused,
 )
 from tasks.microdata.coded import Prepared
-from tasks.request.model import Diversity
+from tasks.request.model import Diversity, MissingReading
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class DistinctDiversity(_Diversity):
 
     def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
         """Whether each class has enough sensitive values."""
-        return _enough_values(counts, self.l)
+        return _enough_values(self.stated(counts), self.l)
 
 
 @dataclass(frozen=True)
@@ -49,13 +54,14 @@ class EntropyDiversity(_Diversity):
 
     def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
         """Whether the entropy of each class is large enough."""
+        counts = _completed(self, counts)
         shares = counts / counts.sum(axis=1, keepdims=True)
         entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)), axis=1)
         return np.asarray(entropy >= np.log(self.l) - ROUNDING, dtype=np.bool_)
 
     def relaxed(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
         """Enough sensitive values for that entropy."""
-        return _enough_values(counts, self.l - 1e-9)
+        return _enough_values(self.stated(counts), self.l - 1e-9)
 
 
 @dataclass(frozen=True)
@@ -73,13 +79,20 @@ class RecursiveDiversity(ValueConstraint):
 
     def met(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
         """Whether the most frequent value of each class is rare enough."""
-        falling = -np.sort(-counts, axis=1)
+        falling = -np.sort(-_completed(self, counts), axis=1)
         tail = self.c * falling[:, self.l - 1 :].sum(axis=1)
         return np.asarray(falling[:, 0] < tail * (1 - ROUNDING), dtype=np.bool_)
 
     def relaxed(self, counts: Floats, whole: Floats) -> Bools:  # noqa: ARG002
         """Enough sensitive values for a tail."""
-        return _enough_values(counts, self.l)
+        return _enough_values(self.stated(counts), self.l)
+
+
+def _completed(constraint: ValueConstraint, counts: Floats) -> Floats:
+    """Counts of values with the missing ones as the most frequent value of their class."""
+    stated = constraint.stated(counts).copy()
+    stated[np.arange(len(stated)), stated.argmax(axis=1)] += counts.sum(axis=1) - stated.sum(axis=1)
+    return stated
 
 
 def _enough_values(counts: Floats, least: float) -> Bools:
@@ -87,10 +100,11 @@ def _enough_values(counts: Floats, least: float) -> Bools:
 
 
 def _constraint(terms: Diversity, prepared: Prepared) -> ValueConstraint:
-    codes = coded(prepared, terms.attribute)
+    codes, code = coded(prepared, terms.attribute), missing(prepared, terms.attribute)
     if terms.c is not None:
-        return RecursiveDiversity(codes, terms.c, int(terms.l))
-    return EntropyDiversity(codes, terms.l) if terms.kind == "entropy" else DistinctDiversity(codes, terms.l)
+        return RecursiveDiversity(codes, terms.c, int(terms.l), missing=code)
+    kind = EntropyDiversity if terms.kind == "entropy" else DistinctDiversity
+    return kind(codes, terms.l, missing=code)
 
 
 def _words(terms: Diversity) -> str:
@@ -101,9 +115,10 @@ def _words(terms: Diversity) -> str:
     return f"recursive ({terms.c:g}, {terms.l:g})-diversity of {terms.attribute}"
 
 
-def _check(demanded: Sequence[Diversity], where: str, prepared: Prepared) -> None:
+def _check(demanded: Sequence[Diversity], where: str, prepared: Prepared, reading: MissingReading) -> None:
     for place, terms in enumerate(demanded):
         n_values = len(np.unique(coded(prepared, terms.attribute)))
+        n_values -= reading is MissingReading.ANY_VALUE and missing(prepared, terms.attribute) is not None
         if terms.l > n_values:
             raise RequestError(
                 "no class can have so many sensitive values",

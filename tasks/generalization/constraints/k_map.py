@@ -8,6 +8,7 @@ from tasks.core.errors import RequestError
 from tasks.generalization.constraints.constraint import Bools, Floats, PeopleConstraint, PrivacyModel, refused
 from tasks.microdata.coded import Prepared
 from tasks.microdata.tuples import Counts
+from tasks.request.model import MissingReading
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class KMap(PeopleConstraint):
         return np.asarray(people >= self.k)
 
 
-def _check(people: int, where: str, prepared: Prepared) -> None:
+def _check(people: int, where: str, prepared: Prepared, _missing: MissingReading) -> None:
     everybody = prepared.population.total
     if people > everybody:
         raise RequestError(

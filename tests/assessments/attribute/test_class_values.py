@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 from tasks.assessments.attribute.assessment import ValueCounts
 from tasks.assessments.attribute.class_values import CHANCE, OrderedValues, disclosed_values
 from tasks.microdata.coded import code_column
-from tasks.request.model import SensitivityWeights, ValueType
+from tasks.request.model import MissingReading, SensitivityWeights, ValueType
 from tests.reference.plain_disclosure import disclosed, expected_homogeneous
 
 WEIGHED = SensitivityWeights()
 
 
-def table(classes: list[int], columns: dict[str, list[str | None]], **given: SensitivityWeights) -> ValueCounts:
+def table(
+    classes: list[int],
+    columns: dict[str, list[str | None]],
+    missing: MissingReading = MissingReading.ANY_VALUE,
+    **given: SensitivityWeights,
+) -> ValueCounts:
     coded = {
         name: code_column(
             pd.Series(values, dtype="str"),
@@ -24,7 +29,7 @@ def table(classes: list[int], columns: dict[str, list[str | None]], **given: Sen
         )
         for name, values in columns.items()
     }
-    return ValueCounts.of(np.array(classes, dtype=np.int64), [], coded, np.arange(len(classes)))
+    return ValueCounts.of(np.array(classes, dtype=np.int64), [], coded, np.arange(len(classes)), missing)
 
 
 def test_a_class_of_one_rare_value_by_hand() -> None:
@@ -67,15 +72,30 @@ def test_the_bound_on_chance_is_that_of_all_classes_and_values() -> None:
     assert more.disclosed.sum() == 16
 
 
-def test_a_missing_value_is_none_and_its_record_counts() -> None:
+def test_a_missing_value_hides_nothing() -> None:
+    """Five of ten have the rare value and nothing is known of the others: what the class discloses is told of all."""
     classes = [place // 10 for place in range(200)]
-    found = table(classes, {"illness": [None] * 10 + ["hiv"] * 9 + [None] + ["flu"] * 180}).found["illness"]
+    values = [None] * 10 + ["hiv"] * 5 + [None] * 5 + ["flu"] * 180
+    found = table(classes, {"illness": values}).found["illness"]
+    assert found.disclosed.tolist() == [False] * 10 + [True] * 10 + [False] * 180
+    assert found.homogeneous.tolist() == found.disclosed.tolist()
+    assert found.rises[:2].tolist() == [0.0, pytest.approx(1 - 5 / 185)]
+    assert found.by_chance == pytest.approx(180 * (5 / 185) ** 10 + 10 * (5 / 185) ** 5)
+    diluted = table(classes, {"illness": values}, MissingReading.OWN_GROUP).found["illness"]
+    assert diluted.rises[1] == pytest.approx(5 / 10 - 5 / 200)
+    assert not diluted.disclosed.any()
+
+
+def test_a_missing_value_in_a_group_of_its_own_is_none_and_its_record_counts() -> None:
+    classes, own = [place // 10 for place in range(200)], MissingReading.OWN_GROUP
+    found = table(classes, {"illness": [None] * 10 + ["hiv"] * 9 + [None] + ["flu"] * 180}, own).found["illness"]
     assert not found.disclosed[:10].any()
     assert found.disclosed[10:19].all()
     assert not found.homogeneous[:20].any()
     assert found.largest_share == 1.0
-    empty = table([0, 0, 1], {"illness": [None] * 3}).found["illness"]
-    assert (empty.largest_share, empty.disclosed.any(), empty.by_chance) == (0.0, False, 0.0)
+    for missing in MissingReading:
+        empty = table([0, 0, 1], {"illness": [None] * 3}, missing).found["illness"]
+        assert (empty.largest_share, empty.disclosed.any(), empty.by_chance) == (0.0, False, 0.0)
 
 
 def test_numbers_near_each_other_are_one_value() -> None:
@@ -119,19 +139,20 @@ tables = st.integers(1, 60).flatmap(
 
 
 @settings(max_examples=150, deadline=None)
-@given(tables)
+@given(tables, st.sampled_from(MissingReading))
 def test_the_definition_gives_the_same(
-    drawn: tuple[list[int], list[str | None], list[int | None], frozenset[str]],
+    drawn: tuple[list[int], list[str | None], list[int | None], frozenset[str]], missing: MissingReading
 ) -> None:
     classes, texts, whole, light = drawn
     # Every draw three times, so that classes grow large enough to disclose something.
     classes, texts, whole = classes * 3, texts * 3, whole * 3
     weights = SensitivityWeights(values=dict.fromkeys(light, 0.0))
     numbers = [None if value is None else str(value) for value in whole]
-    found = table(classes, {"text": texts, "number": numbers}, text=weights).found
+    found = table(classes, {"text": texts, "number": numbers}, missing, text=weights).found
+    own = missing is MissingReading.OWN_GROUP
     frame = pd.DataFrame({"class": classes, "text": pd.Series(texts, dtype=object)})
     frame["number"] = pd.Series(whole, dtype="float64")
-    plain = disclosed(frame, ["text", "number"], frozenset({"number"}), light)
+    plain = disclosed(frame, ["text", "number"], frozenset({"number"}), light, own_group=own)
     numbered = np.unique(classes, return_inverse=True)[1]
     for name, expected in plain.items():
         assert found[name].disclosed.tolist() == expected["disclosed"].tolist()

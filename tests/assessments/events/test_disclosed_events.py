@@ -10,20 +10,29 @@ from scipy.stats import binom
 from tasks.assessments.attribute.class_values import OrderedValues, disclosed_values
 from tasks.assessments.events.disclosed import DisclosedEvents, disclosed_events
 from tasks.microdata.coded import code_column
-from tasks.request.model import SensitivityWeights, ValueType
+from tasks.request.model import MissingReading, SensitivityWeights, ValueType
 from tests.reference.plain_disclosure import near, width_of
 
 TESTS = 40
 
 
-def ordered(values: list[str | None], kind: ValueType = ValueType.TEXT) -> OrderedValues:
+def ordered(
+    values: list[str | None],
+    kind: ValueType = ValueType.TEXT,
+    missing: MissingReading = MissingReading.ANY_VALUE,
+) -> OrderedValues:
     column = code_column(pd.Series(values, dtype="str"), SensitivityWeights(), kind)
-    return OrderedValues.of(column, np.arange(len(values)))
+    return OrderedValues.of(column, np.arange(len(values)), missing)
 
 
-def found(classes: list[int], rows: list[tuple[int, str | None]], kind: ValueType = ValueType.TEXT) -> DisclosedEvents:
+def found(
+    classes: list[int],
+    rows: list[tuple[int, str | None]],
+    kind: ValueType = ValueType.TEXT,
+    missing: MissingReading = MissingReading.ANY_VALUE,
+) -> DisclosedEvents:
     persons = np.array([person for person, _ in rows])
-    return disclosed_events(np.array(classes), persons, ordered([value for _, value in rows], kind), TESTS)
+    return disclosed_events(np.array(classes), persons, ordered([value for _, value in rows], kind, missing), TESTS)
 
 
 def test_a_diagnosis_that_a_whole_class_has_at_some_visit() -> None:
@@ -47,10 +56,15 @@ def test_many_rows_of_one_person_are_one_person() -> None:
     assert made.rises[0] == pytest.approx(1 / 10 - 1 / 200)
 
 
-def test_people_without_a_value_count_in_their_class() -> None:
-    made = found([0, 0, 0, 1], [(0, "hiv"), (1, None)])
-    assert made.largest_share == pytest.approx(1 / 3)
-    assert made.rises.tolist() == pytest.approx([1 / 3 - 1 / 4, 0.0])
+def test_people_without_a_value_hide_nothing_unless_these_are_a_group() -> None:
+    rows: list[tuple[int, str | None]] = [(0, "hiv"), (1, None), (3, "flu"), (3, None)]
+    made = found([0, 0, 0, 1], rows)
+    assert made.largest_share == 1.0
+    assert made.rises.tolist() == pytest.approx([1 - 1 / 2, 1 - 1 / 2])
+    assert made.homogeneous.tolist() == [True] * 4
+    made = found([0, 0, 0, 1], rows, missing=MissingReading.OWN_GROUP)
+    assert made.rises.tolist() == pytest.approx([1 / 3 - 1 / 4, 1 - 1 / 4])
+    assert made.homogeneous.tolist() == [False, False, False, True]
 
 
 def test_near_numbers_of_one_person_count_once() -> None:
@@ -70,27 +84,31 @@ people = st.integers(1, 12).flatmap(
 )
 
 
-@given(people, st.sampled_from([ValueType.TEXT, ValueType.NUMBER]))
-def test_as_the_definition_says(made: tuple[list[int], list[tuple[int, str | None]]], kind: ValueType) -> None:
+@given(people, st.sampled_from([ValueType.TEXT, ValueType.NUMBER]), st.sampled_from(MissingReading))
+def test_as_the_definition_says(
+    made: tuple[list[int], list[tuple[int, str | None]]], kind: ValueType, missing: MissingReading
+) -> None:
     classes, rows = np.unique(made[0], return_inverse=True)[1].tolist(), made[1]
-    told = found(classes, rows, kind)
+    told = found(classes, rows, kind, missing)
     numeric = kind is ValueType.NUMBER
     read = [(person, value if value is None or not numeric else float(value)) for person, value in rows]
     stated = [value for _, value in read if value is not None]
     width = width_of(stated) if numeric and stated else None
+    own = missing is MissingReading.OWN_GROUP
+    counted = {person for person, value in read if value is not None} | (set(range(len(classes))) if own else set())
     disclosed, homogeneous = [False] * len(classes), [False] * len(classes)
     rises, largest = [0.0] * (max(classes) + 1), 0.0
     for one in range(max(classes) + 1):
         members = {person for person, of in enumerate(classes) if of == one}
         for start in {value for person, value in read if person in members and value is not None}:
             having = {person for person, value in read if value is not None and near(start, value, width)}
-            share, inside = len(having) / len(classes), having & members
-            rise = len(inside) / len(members) - share
-            rises[one], largest = max(rises[one], rise), max(largest, len(inside) / len(members))
-            for person in inside:
-                chance = binom.sf(len(inside) - 1, len(members), share) * TESTS
+            share, inside, judged = len(having) / len(counted), having & members, members & counted
+            rise = len(inside) / len(judged) - share
+            rises[one], largest = max(rises[one], rise), max(largest, len(inside) / len(judged))
+            for person in inside | (members - counted):
+                chance = binom.sf(len(inside) - 1, len(judged), share) * TESTS
                 disclosed[person] |= rise >= 0.5 - 1e-12 and chance <= 0.01
-                homogeneous[person] |= inside == members and share <= 0.5
+                homogeneous[person] |= inside == judged and share <= 0.5
     assert told.disclosed.tolist() == disclosed
     assert told.homogeneous.tolist() == homogeneous
     assert told.rises.tolist() == pytest.approx(rises)
@@ -100,10 +118,13 @@ def test_as_the_definition_says(made: tuple[list[int], list[tuple[int, str | Non
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, "1", "2", "3", "30"])), min_size=1, max_size=40),
     st.sampled_from([ValueType.TEXT, ValueType.NUMBER]),
+    st.sampled_from(MissingReading),
 )
-def test_one_row_a_person_is_an_attribute_of_people(records: list[tuple[int, str | None]], kind: ValueType) -> None:
+def test_one_row_a_person_is_an_attribute_of_people(
+    records: list[tuple[int, str | None]], kind: ValueType, missing: MissingReading
+) -> None:
     classes = np.unique([one for one, _ in records], return_inverse=True)[1]
-    values = ordered([value for _, value in records], kind)
+    values = ordered([value for _, value in records], kind, missing)
     before, now = (
         disclosed_values(classes, values, TESTS),
         disclosed_events(classes, np.arange(len(classes)), values, TESTS),

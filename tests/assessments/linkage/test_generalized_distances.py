@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from tasks.assessments.linkage.generalized_files import AxisGroups, axis_groups, distance_table, leaf_numbers
 from tasks.core.errors import ParameterError
-from tasks.microdata.hierarchy import hierarchy_from_rows
+from tasks.microdata.hierarchy import MISSING, hierarchy_from_rows, with_leaf_apart
 from tests.support.examples import examples
 from tests.support.generalized import GeneralizedFile, generalized_files, group_at, grouping_of, slow_distance
 
@@ -97,3 +97,17 @@ def test_blocks_of_amounts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     whole = whole_table(groups)
     monkeypatch.setattr("tasks.assessments.linkage.generalized_files._BLOCK_ENTRIES", 1)
     np.testing.assert_array_equal(whole_table(groups), whole)
+
+
+def test_a_missing_amount_is_as_far_from_any_other_as_the_range() -> None:
+    """Between the others nothing changes; a group below the top has no missing value, the top has one in all."""
+    lacking = with_leaf_apart(AGES, MISSING)
+    numbers = leaf_numbers(lacking)
+    assert numbers is not None
+    assert np.isnan(numbers).tolist() == [False] * AGES.n_leaves + [True]
+    table, plain = (whole_table(axis_groups(tree, numbers=leaf_numbers(tree))) for tree in (lacking, AGES))
+    own = [*range(AGES.n_leaves), AGES.n_leaves]
+    assert table[:-1, own[:-1]] == pytest.approx(plain[:, own[:-1]])
+    assert table[-1, own].tolist() == [1.0] * AGES.n_leaves + [0.0]
+    top = lacking.axis_length - 1
+    assert table[-1, top] == pytest.approx(AGES.n_leaves / lacking.n_leaves)

@@ -237,7 +237,9 @@ class UncertainRelease:
             found = dict.fromkeys(self.measures, np.nan)
             if GAME & found.keys():
                 with suppress(ParameterError):
-                    follower = own_follower(self.request, recipient, file.table.population.total)
+                    follower = own_follower(
+                        self.request, recipient, file.table.population.total, from_below=file.table.from_below
+                    )
                     if isinstance(follower, SequentialFollower):
                         follower = replace(follower, profile=_ranged(follower.profile, reach))
                     found |= file.game_figures(follower)

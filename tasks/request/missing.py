@@ -1,0 +1,31 @@
+"""How missing values are read: as a value of their own, or as any value."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from tasks.request.part import RequestPart
+
+
+class MissingReading(StrEnum):
+    """Reading of the missing values of a column."""
+
+    OWN_GROUP = "own group"
+    """A missing value is one more value: others know who has none."""
+    ANY_VALUE = "any value"
+    """A missing value may be any of the others: nobody knows who has none."""
+
+
+class MissingPolicy(RequestPart):
+    """Readings of missing values; where not given, those under which the risk is highest."""
+
+    quasi_identifiers: MissingReading = Field(
+        default=MissingReading.OWN_GROUP,
+        description="Whom a record without a value of a quasi-identifier may be: one of those without a value (own "
+        "group), or anybody with its other values (any value).",
+    )
+    sensitive: MissingReading = Field(
+        default=MissingReading.ANY_VALUE,
+        description="Whether a missing sensitive value is one more value of its class (own group) or may be the one "
+        "that discloses most (any value).",
+    )
