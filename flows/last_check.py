@@ -1,7 +1,7 @@
 """The last check of all files that a run would deliver, in the process that records the release.
 
-The microdata are read from their private copy once more, and masked once more. What is published later is compared by
-hash with the records, and so with the bytes that are checked here.
+The microdata are read from their private copy once more, and masked and redacted once more. What is published later is
+compared by hash with the records, and so with the bytes that are checked here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +25,7 @@ from tasks.delivery.pseudonym_columns import pseudonyms_of_copy
 from tasks.delivery.stage import RecipientFiles, no_file
 from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
+from tasks.redaction.recall import redacted
 
 
 def check_copies(
@@ -41,6 +42,7 @@ def check_copies(
     bench = Workbench(run)
     frame = bench.frame()
     masked = mask_columns(bench.request, frame, partial(masking_generator, run.key))
+    anew = redacted(frame, bench.request) if bench.request.texts else None
 
     def with_groups(files: RecipientFiles) -> RecipientFiles:
         record, who = files.record, files.record.recipient.id
@@ -51,7 +53,12 @@ def check_copies(
             raise no_file(files)
         clear = unpacked(open_members(files.kept, kept_key(run.key, record.release_id, who))).clear
         decoys, order = decoys_and_order(run.key, record.release_id, who, record.decoys)
-        copy = replace(bench.candidate(who, parts), source=lambda: frame, masked=masked)
+        copy = replace(
+            bench.candidate(who, parts),
+            source=lambda: frame,
+            masked=masked,
+            redacted=None if anew is None else lambda: anew,
+        )
         content = pa.py_buffer(files.released.read_bytes() if clear is None else clear)
         scope = PseudonymScope(run.key, record.release_id, who)
         pseudonyms = pseudonyms_of_copy(copy, decoys, scope)

@@ -29,6 +29,7 @@ from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
+from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, ReleaseRequest
 
 
@@ -98,7 +99,12 @@ def _explained(
     say("reading data and population")
     frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
     prepared = prepare(recalled.loaded, frame)
-    candidates = Candidates(game_table(request, prepared), prepared, _masked_for(recalled, frame, place))
+    candidates = Candidates(
+        game_table(request, prepared),
+        prepared,
+        _masked_for(recalled, frame, place),
+        redacted=cache(partial(redacted, frame, request)),
+    )
 
     def explained(record: DecisionRecord) -> Explained:
         who = record.recipient.id

@@ -1,9 +1,9 @@
 """The last check of a copy's bytes, before the ledger records it: every cell follows from the private copies of inputs.
 
 The stages before check what they hand on; this reads the bytes that leave, and the microdata, once more. It knows the
-columns and rows that the record states, the cell that each record is generalized to, the masked values and pseudonyms,
-made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and ledger: it is given
-bytes.
+columns and rows that the record states, the cell that each record is generalized to, the masked values, redacted texts
+and pseudonyms, made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and ledger:
+it is given bytes.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ Flags = NDArray[np.bool_]
 class LastCheck:
     """A clear file, and everything that it is to follow from.
 
-    `copy` has the microdata read anew, with masked values made anew from them.
+    `copy` has the microdata read anew, with masked values and redacted texts made anew from them.
     """
 
     content: pa.Buffer
@@ -93,7 +93,7 @@ class LastCheck:
             yield "rows that are neither records nor the sealed decoys"
         strange = [name for name in names if not self._follows(name).all()]
         yield from (f"cells of {name}" for name in strange)
-        released = self.copy.request.released
+        released = (*self.copy.request.released, *self.copy.request.texts)
         for name in released if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
             if self._identifying(name):
                 yield f"what looks like an identifier in {name}"
@@ -121,11 +121,12 @@ class LastCheck:
             return _equal(self._as_written(name, expected), self._found[name].combine_chunks())
         found = self._found[name].combine_chunks().filter(pa.array(self._real))
         if name in copy.masked.names:
-            values, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
+            numbers, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
             records = places if events is None else events.of_row[places]
-            same: Flags = values == copy.masked.masked[records, copy.masked.names.index(name)]
+            same: Flags = numbers == copy.masked.masked[records, copy.masked.names.index(name)]
             return same
-        collected = pa.array(copy.rows_as_text[name].array.take(places), type=pa.large_string())
+        values = copy.rows_as_text[name] if name not in copy.request.texts else copy.redacted_text(name)
+        collected = pa.array(values.array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)
         return _equal(self._as_written(name, collected), found)

@@ -54,6 +54,8 @@ class Measure(StrEnum):
     ATTRIBUTE_HOMOGENEOUS = "attribute.homogeneous_share"
     ATTRIBUTE_RISE = "attribute.maximum_rise"
     COLUMNS_UNPLACED = "columns.unplaced"
+    TEXT_MISSED = "text.missed"
+    TEXT_RESIDUAL = "text.residual"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
 
@@ -74,6 +76,7 @@ _SHARES = frozenset(Measure) - {
     Measure.SEQUENTIAL_EXPECTED,
     Measure.SEQUENTIAL_LOSS,
     Measure.COLUMNS_UNPLACED,
+    Measure.TEXT_RESIDUAL,
     Measure.COMBINED_MAXIMUM,
     Measure.COMBINED_QUANTILE,
 }

@@ -35,10 +35,11 @@ from tasks.assessments.registry import (
     LINKAGE,
     SEQUENTIAL,
     SINGLING_OUT,
+    TEXT,
     UTILITY,
 )
 from tasks.assessments.sequential.assessment import deterrents
-from tasks.candidate.candidate import Candidate
+from tasks.candidate.candidate import Candidate, Redaction
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.decision.explain.estimates import Estimates, is_closed, pooled_key
@@ -90,9 +91,10 @@ class Candidates:
         prepared: Prepared,
         masked_for: Callable[[ReleaseRequest], MaskedColumns] = lambda _request: NOTHING_MASKED,
         *,
+        redacted: Callable[[], Redaction] | None = None,
         memory: int = 256 * 2**20,
     ) -> None:
-        self.index, self.prepared, self.masked_for = index, prepared, masked_for
+        self.index, self.prepared, self.masked_for, self.redacted = index, prepared, masked_for, redacted
         self.estimates = Estimates()
         self.games_solved = 0
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
@@ -119,6 +121,7 @@ class Candidates:
             index=table_under(self.index, request),
             generalization=self._generalization(request, recipient, exact=exact),
             masked=self.masked_for(request),
+            redacted=self.redacted,
         )
         pooled = pooled_key(made)
         if pooled:
@@ -155,6 +158,10 @@ class Candidates:
                 yield Measured(found)
         if Measure.COLUMNS_UNPLACED in judged:
             found = {Measure.COLUMNS_UNPLACED: float(len(columns.unplaced))}
+            figures |= found
+            yield Measured(found)
+        if judged & TEXT.gate_measures:
+            found = dict(TEXT.measures(candidate))
             figures |= found
             yield Measured(found)
         if Measure.PASSING_PROBABILITY in judged:
