@@ -15,6 +15,7 @@ from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.assessments.singling_out.facts import SinglingOutFact
+from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
@@ -149,6 +150,12 @@ class RecordView(FileView):
         """Rows of people who can have several; None where each row is a record, or the stage did not finish."""
         fact = self.record.further.get("events")
         return None if fact is None else EventsFact.model_validate(fact)
+
+    @cached_property
+    def text(self) -> TextFact | None:
+        """Free text that leaves; None where there is none, or the stage did not finish."""
+        fact = self.record.further.get("text")
+        return None if fact is None else TextFact.model_validate(fact)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

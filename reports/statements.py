@@ -6,6 +6,7 @@ from reports import numbers
 from reports.document import VerdictBox, kept
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
 from tasks.ledger.enrolment import EnrolmentFact
+from tasks.request.model import Role
 
 
 def verdict_box(record: DecisionRecord) -> VerdictBox:
@@ -49,6 +50,7 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         "nobody looked whether other columns tell the quasi-identifiers",
     ),
     "events": ("Rows of people", ("rows of people",), "what the rows of a person tell was not counted"),
+    "text": ("Text", ("text",), "what released text tells of people was not measured"),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -66,9 +68,14 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "attribute": record.further.get("attribute"),
         "columns": record.further.get("columns"),
         "events": record.further.get("events") or record.dataset.rows is None,
+        "text": record.further.get("text") or not _has_text(record),
         "utility": record.utility,
         "decoys": record.decoys,
     }
+
+
+def _has_text(record: DecisionRecord) -> bool:
+    return any(field.role == Role.TEXT for field in record.fields)
 
 
 def tested(record: DecisionRecord) -> str:
@@ -96,6 +103,9 @@ def tested(record: DecisionRecord) -> str:
         if record.further.get("events")
         else None,
         "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
+        "replaced identifiers in text, and measured how well they are found"
+        if _has_text(record) and record.further.get("text")
+        else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,
     )

@@ -25,11 +25,13 @@ from reports.sections import (
     sequential,
     singling_out,
     summary,
+    text,
     threats,
     utility,
     validation,
 )
 from reports.statements import missing_reasons
+from tasks.request.model import Role
 
 Writer = Callable[[RecordView], Iterable[Block]]
 _Fact = TypeVar("_Fact")
@@ -97,6 +99,8 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
     )
     if view.record.dataset.rows is not None:
         risks += (("events", "Rows of people", _part("events", view.events, events.events)),)
+    if view.fields(Role.TEXT):
+        risks += (("text", "Released text", _part("text", view.text, text.text)),)
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     attacks = (
         ("transparency", "Transparency", identity.transparency),

@@ -126,6 +126,7 @@ def loss(view: RecordView) -> Iterator[Block]:
         masked,
         f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
         f"Pseudonyms stand in place of the values of {view.names(Role.PSEUDONYM)}." if view.record.pseudonyms else None,
+        f"The text of {view.names(Role.TEXT)} leaves redacted." if view.fields(Role.TEXT) else None,
         "All other columns leave as they were collected. Section E13 compares analyses of both files.",
     )
 

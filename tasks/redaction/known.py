@@ -8,8 +8,9 @@ sought                          where
 direct identifier, pseudonym    of several words: in every text; of one: in every text, an ordinary word (a list) or
                                 one of two letters only with a capital, a number from five digits, a code of letters
                                 and digits from four characters
-a word of several               in every text with a capital, if it has three letters or more, is no ordinary one and
-                                is in the identifiers of at most 5 % of the people, or of three
+a word of several               in every text, if it has three letters or more, is no ordinary one and is in the
+                                identifiers of at most 5 % of the people, or of three; in small letters only if no
+                                more texts have it so than there are people who bear it
 any word of these               in the texts of the same person, if it has two characters or more
 day and month of a date         in the texts of the same person, in digits, in either order
 quasi-identifier of words       in every text, so that its absence tells nothing, if it has three letters or more
@@ -26,6 +27,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tasks.microdata.persons import distinct_values
 from tasks.redaction.entities import ENTITIES, Entity
 from tasks.redaction.tokens import Kinds
 from tasks.request.model import ReleaseRequest, Role, ValueType
@@ -49,6 +51,8 @@ class KnownValues:
     """Kind that each word stands for by itself, where it is sought: it is a value, or a telling word of one."""
     capital: Flags
     """Whether each counts only where it has a capital."""
+    bearers: Integers
+    """Of each of these, the most texts that may have it in small letters where it counts there too; 0 for none."""
     whole: Flags
     """Whether each is a whole value that is sought."""
     own: Integers
@@ -67,7 +71,9 @@ class KnownValues:
         if not size:
             return FoundValues(kinds, 0)
         known = place >= 0
-        alone = known & (self.kinds[place] > 0) & (words.capital | ~self.capital[place])
+        _, word = distinct_values(words.text[known & ~words.capital], place[known & ~words.capital])
+        seldom = (self.bearers > 0) & (np.bincount(word, minlength=size) <= self.bearers)
+        alone = known & (self.kinds[place] > 0) & (words.capital | ~self.capital[place] | seldom[place])
         values = len(np.unique(place[alone & self.whole[place]]))
         own = known & _among(persons[words.text] * size + place, self.own)
         start = np.flatnonzero(known)
@@ -120,6 +126,7 @@ NOTHING_KNOWN = KnownValues(
     words=pa.array([], pa.large_string()),
     kinds=np.zeros(0, dtype=np.uint8),
     capital=np.zeros(0, dtype=np.bool_),
+    bearers=np.zeros(0, dtype=np.int64),
     whole=np.zeros(0, dtype=np.bool_),
     own=np.zeros(0, dtype=np.int64),
     levels=(),
@@ -139,7 +146,7 @@ def known_values(frame: pd.DataFrame, request: ReleaseRequest, persons: Integers
     ordinary = is_listed(vocabulary, "ordinary-words")
     long_enough = lengths >= np.where(number, _NUMBER, np.where(mixed, _CODE, 2))
     kinds, whole = np.zeros(size, dtype=np.uint8), np.zeros(size, dtype=np.bool_)
-    telling = np.zeros(size, dtype=np.bool_)
+    telling, bearers = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64)
     owned, sequences = [np.zeros(0, dtype=np.int64)], []
     for column in columns:
         place = pc.index_in(column.words.vocabulary, value_set=vocabulary).to_numpy().astype(np.int64)
@@ -150,6 +157,7 @@ def known_values(frame: pd.DataFrame, request: ReleaseRequest, persons: Integers
             kinds[single], whole[single] = plain[single], True
             own = column.spread(code, persons, size)
             bearing = np.bincount(own % max(size, 1), minlength=size)
+            bearers = np.maximum(bearers, bearing)
             few = (bearing > 0) & (bearing <= max(_FEW_PEOPLE, _FEW * people))
             telling |= few & ~ordinary & (lengths >= np.where(mixed, _NUMBER, _WORD))
             owned.append(own[lengths[own % max(size, 1)] > 1])
@@ -164,6 +172,7 @@ def known_values(frame: pd.DataFrame, request: ReleaseRequest, persons: Integers
         words=vocabulary,
         kinds=kinds,
         capital=capital,
+        bearers=np.where(telling & ~whole, bearers, 0),
         whole=whole,
         own=np.unique(np.concatenate(owned)),
         levels=_tree(sequences, plain, lengths, size),

@@ -10,8 +10,8 @@ _WORDS = {
     "en": "a an the this that these those he she it they we you his her its their our your him them us who which what "
     "when where how and or but if then than so as of to in on at by for from with without into over under after before "
     "between during since until up down out off not no nor all any both each few more most other some such only own "
-    "same too very can could shall should would might must do does did done has have had having be been being am is are "
-    "was were there here also patient pt",
+    "same too very can could shall should would might must do does did done has have had having be been being am is "
+    "are was were there here also patient pt",
     "de": "der die das und mit von zu im ist nicht ein eine keine bei nach dem den wurde patientin sich auf seit",
     "fr": "le les et avec des du une est pas dans pour par sur aux au qui sans depuis elle ses cette",
     "es": "el los las y con una del es por para se que su sin al desde fue esta paciente como",

@@ -65,8 +65,7 @@ class RedactedTexts:
     tokens: Tokens
     kinds: Kinds
     residual: int
-    """Words left that are in a list of names and have a capital, other than ordinary ones at the beginning of a
-    sentence, and numbers of five digits or more."""
+    """Words left that have a capital and are in a list of names, and numbers of five digits or more."""
     values: int
     """Distinct known values found."""
 
@@ -162,7 +161,7 @@ def redact_texts(
     few = people < np.where(known_form, small_cell, max(small_cell, _FEW * len(np.unique(persons))))
     _fill(kinds, token, np.where(plain & letters & few, _RARE, 0))
     number = found(words.vocabulary, "[0-9]{5}")[words.code]
-    left = (kinds[token] == 0) & ((words.capital & is_listed & ~(ordinary & begins)) | number)
+    left = (kinds[token] == 0) & ((plain & is_listed) | number)
     return RedactedTexts(tokens, kinds, int(np.count_nonzero(left)), values.values)
 
 

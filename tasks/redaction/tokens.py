@@ -16,7 +16,7 @@ from tasks.validation.words import Flags, Integers, Words, split
 Kinds = NDArray[np.uint8]
 """Kind of each token: 0 for none, else the place in ``ENTITIES`` from 1."""
 
-_BEGIN, _END, _BLANK, _LINE = "\x02", "\x03", "\x04", "\x1e"
+_BEGIN, _END, _BLANK, _LINE = "\x02", "\x03", "\x04", "\x05"
 _CONTROL = r"[\x{0000}-\x{0009}\x{000B}-\x{001F}\x{007F}\x{0085}\x{2028}\x{2029}]+"
 
 
@@ -39,8 +39,9 @@ class Tokens:
         written, text = _flat(lists)
         breaks = pc.equal(written, _LINE).to_numpy(zero_copy_only=False)
         kept = ~breaks & (pc.utf8_length(written).to_numpy() > 0)
-        line = np.append(False, breaks)[:-1][kept]
-        return cls(written.filter(pa.array(kept)), text[kept], line, len(values))
+        line, text = np.append(False, breaks)[:-1][kept], text[kept]
+        line &= np.append(-1, text)[:-1] == text
+        return cls(written.filter(pa.array(kept)), text, line, len(values))
 
     @cached_property
     def joined(self) -> pa.Array:

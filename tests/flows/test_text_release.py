@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import flows.last_check as last_check
+from flows import last_check
 from flows.gate import Outcome
 from reports.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
@@ -70,8 +70,8 @@ def test_each_copy_has_the_redacted_text_of_its_rows(made: tuple[World, Outcome]
     for name in ("university", "registry"):
         notes = delivered(made[1], name)["note"].tolist()
         assert len(notes) == len(drawn_rows())
-        assert "[NAME] was seen on [DATE] for a cough.\nCall [PHONE] or [ID]." in notes
-        assert "The roommate of [NAME] is well and has no fever." in notes
+        assert "[NAME] was seen on [DATE] for a cough.\n[PHONE] or [ID]." in notes
+        assert "The roommate of [NAME], is well and has no fever." in notes
         assert notes.count("") == 1
         assert sum(one.endswith("has no complaint.") for one in notes) == len(drawn_rows()) - 3
 
@@ -110,26 +110,26 @@ def test_no_report_or_record_has_a_word_of_a_text(made: tuple[World, Outcome]) -
         assert "recall" in shown
 
 
-@pytest.mark.parametrize(("measure", "threshold"), [("text.missed", 0.001), ("text.residual", 0.0)])
+@pytest.mark.parametrize(("measure", "threshold"), [("text.missed", 0.001), ("text.residual", 0.4)])
 def test_a_gate_on_text_blocks(measure: str, threshold: float, engine: Any, tmp_path: Path) -> None:
+    """“Grant”, a name at the beginning of a sentence and a verb elsewhere, is left in each other note, 120 of 240."""
     world = make_world(tmp_path / "world")
-    gates = [{**one, "at_most": threshold} if one["measure"] == measure else one for one in GATES]
-    ask(world, gates, lambda record_id, number: f"{note(record_id, number)} It is a day in May, or the May of 2020.")
+    gates = [GATES[0], {**GATES[1], "measure": measure, "at_most": threshold}]
+    gates += [{**GATES[1], "measure": one, "at_most": 1} for one in ("text.missed", "text.residual") if one != measure]
+    ask(world, gates, lambda _id, number: "Grant of leave." if number % 2 else "The team will grant it at noon.")
+    (record,) = world.run(engine).records
+    assert record.decision is Verdict.BLOCKED
+    (closed,) = [gate for gate in record.gates if not gate.passed]
+    assert closed.id == measure
     if measure == "text.residual":
-        ask(world, gates, lambda record_id, number: f"{note(record_id, number)} I saw it, says the Rose of it.")
-    outcome = world.run(engine)
-    (record,) = outcome.records
-    closed = [gate.id for gate in record.gates if not gate.passed]
-    if measure == "text.residual":
-        assert closed == [], "each listed name with a capital is replaced"
-    else:
-        assert closed == [measure]
-        assert record.decision is Verdict.BLOCKED
+        assert closed.measured == 0.5
 
 
 def test_text_of_another_language_than_stated_is_refused(engine: Any, tmp_path: Path) -> None:
     world = make_world(tmp_path / "world")
-    ask(world, note_of=lambda _id, number: f"Der Patient ist mit dem Auto im Bett und hat {number} Tage nicht bei sich.")
+    ask(
+        world, note_of=lambda _id, number: f"Der Patient ist mit dem Auto im Bett und hat {number} Tage nicht bei sich."
+    )
     with pytest.raises((DataError, StageFailed)) as refused:
         world.run(engine)
     assert "column note" in refused.value.in_one_line()
