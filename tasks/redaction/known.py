@@ -5,9 +5,9 @@ A value is a sequence of words, compared in small letters and without accents, w
 ==============================  ==================================================================================
 sought                          where
 ==============================  ==================================================================================
-direct identifier, pseudonym    of several words: in every text; of one: in every text, an ordinary word (a list) or
-                                one of two letters only with a capital, a number from five digits, a code of letters
-                                and digits from four characters
+direct identifier, pseudonym    of several words: in every text, from four characters; of one: in every text, an
+                                ordinary word (a list) or one of two letters only with a capital, a number from five
+                                digits, a code of letters and digits from four characters
 a word of several               in every text, if it has three letters or more, is no ordinary one and is in the
                                 identifiers of at most 5 % of the people, or of three; in small letters only if no
                                 more texts have it so than there are people who bear it
@@ -224,7 +224,7 @@ def _tree(
     size: int,
 ) -> tuple[tuple[Integers, Kinds], ...]:
     """Values of several words as ``KnownValues.levels``; those of few characters are left out."""
-    sequences = [(codes[lengths[codes].sum(axis=1) >= _NUMBER], kind) for codes, kind in sequences]
+    sequences = [(codes[lengths[codes].sum(axis=1) >= _CODE], kind) for codes, kind in sequences]
     nodes = [np.zeros(len(codes), dtype=np.int64) for codes, _ in sequences]
     levels = []
     for depth in range(max((codes.shape[1] for codes, _ in sequences), default=0)):

@@ -143,11 +143,11 @@ def redact_texts(
         np.bincount(words.code[~words.capital & (kinds[token] == 0)], minlength=len(words.vocabulary))[words.code] > 0
     )
     begins = tokens.sentences[token] & (np.append(-1, token)[:-1] != token)
-    plain = words.capital & (words.length > 1)
+    plain = words.capital & (words.length > 1) & ~common
     named |= plain & is_listed & ~(ordinary & begins & small)
     named |= is_listed & ~ordinary & (words.length >= _LEAST_LETTERS) & (people < small_cell)
     _fill(kinds, token, np.where(named, NAME, 0))
-    goes_on = words.capital & letters & (is_listed | ~small | (words.length == 1))
+    goes_on = words.capital & letters & ((words.length == 1) | (~common & (is_listed | ~small)))
     led = np.append(False, words.among(_LEADS))[:-1] & np.append(False, words.next_in_text & ~words.clause)[:-1]
     _fill(kinds, token, np.where(goes_on & led & (words.length > 1), NAME, 0))
     for kind in (NAME, _ADDRESS):

@@ -14,6 +14,8 @@ _FLOWS = "releases of such files are tested in tests/flows, and change no golden
 UNUSED: Mapping[str, str] = {
     **dict.fromkeys(("Attribute.of", "Attribute.of=row", "Dataset.person"), _FLOWS),
     **dict.fromkeys(("Attribute.pseudonym", "Role=pseudonym"), _FLOWS),
+    **dict.fromkeys(("Attribute.text", "Role=text", "TextTerms.language"), _FLOWS),
+    **{f"Measure=text.{name}": _FLOWS for name in ("missed", "residual")},
     **{f"PseudonymTerms.{term}": _FLOWS for term in ("format", "identifier", "project")},
     **{f"PseudonymFormat={form}": _FLOWS for form in ("code", "integer", "uuid")},
     **{f"Population.{term}": _FLOWS for term in ("lacks", "sampling_fraction", "self", "size")},

@@ -30,6 +30,7 @@ ALWAYS = {
     "attributes.of": "makes it one of rows; refused without dataset.person",
     "attributes.hierarchy": "read; one of a column that has none is refused",
     "attributes.pseudonym": "makes pseudonyms; refused of other roles",
+    "attributes.text": "states the language of text; refused of other roles",
     "attributes.safe_harbor": "decides Safe Harbor's table",
     "attributes.sensitivity": "weighs; refused of other roles",
     "attributes.allowed_values": "validated",
