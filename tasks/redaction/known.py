@@ -36,6 +36,8 @@ from tasks.validation.values import EncodedColumn, encode, read_days
 from tasks.validation.words import Flags, Integers, Words, is_listed, split
 
 _MOST_WORDS = 12
+_DIGITS = "[0-9]|^$"
+"""In a word; one of zeros alone is empty as it is compared."""
 _NUMBER, _CODE, _WORD = 5, 4, 3
 _FEW_PEOPLE, _FEW = 3, 0.05
 NAME, ID, VALUE, DATE = (ENTITIES.index(one) + 1 for one in (Entity.NAME, Entity.ID, Entity.VALUE, Entity.DATE))
@@ -94,7 +96,7 @@ class KnownValues:
         rest = kinds == 0
         kinds[rest & alone] = self.kinds[place[rest & alone]]
         rest &= ~alone & own
-        number = found(self.words, "[0-9]")
+        number = found(self.words, _DIGITS)
         kinds[rest] = np.where(number[place[rest]], ID, NAME)
         return FoundValues(kinds, values)
 
@@ -141,7 +143,7 @@ def known_values(frame: pd.DataFrame, request: ReleaseRequest, persons: Integers
     vocabulary = pc.unique(lists)
     size, people = len(vocabulary), int(persons.max(initial=0)) + 1
     lengths = pc.utf8_length(vocabulary).to_numpy().astype(np.int64)
-    number, mixed = found(vocabulary, "^[0-9]+$"), found(vocabulary, "[0-9]")
+    number, mixed = found(vocabulary, "^[0-9]*$"), found(vocabulary, _DIGITS)
     plain = np.where(mixed, ID, NAME).astype(np.uint8)
     ordinary = is_listed(vocabulary, "ordinary-words")
     long_enough = lengths >= np.where(number, _NUMBER, np.where(mixed, _CODE, 2))

@@ -8,12 +8,16 @@ import pytest
 
 from flows import last_check
 from flows.gate import Outcome
+from flows.reassessing import reassess
+from flows.reassessing_copy import TodaysFiles
 from reports.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.text.facts import TextFact
 from tasks.candidate.candidate import Redaction
 from tasks.core.errors import DataError, StageFailed
 from tasks.decision.record import Verdict
+from tasks.reassessment.record import TodaysVerdict
+from tests.support.longitudinal_world import ask_for_visits, make_visits, visit_rows
 from tests.support.search import files_holding
 from tests.support.world import World, drawn_rows, make_world, recipient, write_table
 
@@ -111,14 +115,20 @@ def test_no_report_or_record_has_a_word_of_a_text(made: tuple[World, Outcome]) -
 
 
 @pytest.mark.parametrize(("measure", "threshold"), [("text.missed", 0.001), ("text.residual", 0.4)])
-def test_a_gate_on_text_blocks(measure: str, threshold: float, engine: Any, tmp_path: Path) -> None:
+def test_a_gate_on_text_blocks(measure: str, threshold: float, engine: Any, tmp_path: Path, releasegate: Any) -> None:
     """“Grant”, a name at the beginning of a sentence and a verb elsewhere, is left in each other note, 120 of 240."""
     world = make_world(tmp_path / "world")
     gates = [GATES[0], {**GATES[1], "measure": measure, "at_most": threshold}]
     gates += [{**GATES[1], "measure": one, "at_most": 1} for one in ("text.missed", "text.residual") if one != measure]
     ask(world, gates, lambda _id, number: "Grant of leave." if number % 2 else "The team will grant it at noon.")
-    (record,) = world.run(engine).records
+    told = releasegate("check", world.request, "--workspace", world.workspace.root, "--json")
+    assert any(f"the gate on {measure} would close on the text of note" in one for one in told.document["notes"])
+    outcome = world.run(engine)
+    (record,) = outcome.records
     assert record.decision is Verdict.BLOCKED
+    explained = releasegate("explain", outcome.release_id, "--workspace", world.workspace.root)
+    assert explained.code == 0, explained.err
+    assert measure in explained.out
     (closed,) = [gate for gate in record.gates if not gate.passed]
     assert closed.id == measure
     if measure == "text.residual":
@@ -153,3 +163,34 @@ def test_text_that_was_not_redacted_as_stated_does_not_leave(
     with pytest.raises(StageFailed) as refused:
         world.run(engine)
     assert "cells of note" in str(refused.value.got)
+
+
+def test_notes_of_rows_leave_with_their_rows(engine: Any, tmp_path: Path) -> None:
+    """In the texts of all rows of a person the identifiers of each of them are sought, in any letters."""
+    world = make_visits(tmp_path / "visits")
+    rows = [
+        dict(row) | {"note": f"the visit of {row['patient'].lower()} was for {number % 5} days"}
+        for number, row in enumerate(visit_rows())
+    ]
+    write_table(world.data, rows, tuple(rows[0]))
+    gates = [*GATES, {"measure": "columns.unplaced", "at_most": 9, "because": "a test of text"}]
+    ask_for_visits(
+        world, attributes={"note": {**TEXT, "of": "row"}}, policy={"gates": gates}, delivery_format="parquet"
+    )
+    outcome = world.run(engine)
+    assert outcome.records[0].decision is Verdict.APPROVED, outcome.records[0].reasons
+    notes = pd.read_parquet(outcome.bundle / "delivery" / "university" / "data.parquet")["note"]
+    assert len(notes) == len(rows)
+    assert set(notes) == {f"the visit of [ID] was for {days} days" for days in range(5)}
+
+
+def test_a_release_with_text_is_assessed_again(made: tuple[World, Outcome]) -> None:
+    """The text is redacted anew, and its gates judge the same figures."""
+    world, outcome = made
+    for copy in reassess(outcome.release_id, world.workspace, TodaysFiles()):
+        assert copy.verdict is TodaysVerdict.HOLDS
+        assert copy.record is not None
+        gates = {gate.id: gate for gate in copy.record.gates}
+        for name in ("text.missed", "text.residual"):
+            assert gates[name].measured is not None
+            assert gates[name].measured == gates[name].measured_then
