@@ -137,7 +137,7 @@ _WITHOUT = (
 )
 
 
-class Planted(NamedTuple):
+class LabelledIdentifier(NamedTuple):
     """An identifier in a note."""
 
     entity: Entity
@@ -152,7 +152,7 @@ class LabelledNotes:
     texts: tuple[str, ...]
     language: str
     tokens: int
-    planted: tuple[Planted, ...]
+    planted: tuple[LabelledIdentifier, ...]
 
 
 def labelled_notes(count: int = NOTES, seed: int = SEED) -> LabelledNotes:
@@ -173,7 +173,7 @@ def labelled_notes(count: int = NOTES, seed: int = SEED) -> LabelledNotes:
                 first = position + len(before.split()) - (bool(before) and not before[-1].isspace())
                 filled = make(chance)
                 parts.append(filled)
-                planted.append(Planted(entity, tuple(range(first, first + len(filled.split())))))
+                planted.append(LabelledIdentifier(entity, tuple(range(first, first + len(filled.split())))))
             parts.append(" ")
         text = "".join(parts).strip()
         texts.append(text)

@@ -4,7 +4,7 @@ import pytest
 
 from tasks.assessments.linkage.figure import wilson
 from tasks.redaction.entities import Entity
-from tasks.redaction.notes import LabelledNotes, Planted, labelled_notes
+from tasks.redaction.notes import LabelledIdentifier, LabelledNotes, labelled_notes
 from tasks.redaction.recall import measure, measured_scanner
 
 COMMON = "the patient is well and was seen in the clinic"
@@ -17,9 +17,9 @@ def test_figures_by_hand() -> None:
         "en",
         8 + 10 + 2 + 10,
         (
-            Planted(Entity.NAME, (0, 1)),
-            Planted(Entity.DATE, (4,)),
-            Planted(Entity.DATE, (6, 7)),
+            LabelledIdentifier(Entity.NAME, (0, 1)),
+            LabelledIdentifier(Entity.DATE, (4,)),
+            LabelledIdentifier(Entity.DATE, (6, 7)),
         ),
     )
     fact = {one.kind: one for one in measure(notes, 1).scanner}
