@@ -30,6 +30,7 @@ def assumptions(record: DecisionRecord) -> tuple[Assumption, ...]:
 
 def _of_data(view: RecordView) -> Iterator[Assumption]:
     population, columns = view.record.population, [one.name for one in view.fields(Role.SENSITIVE, Role.INSENSITIVE)]
+    rows = view.events.known if view.events else None
     scored = [name for name in columns if view.combined and view.combined.known_probabilities.get(name, 0.0)]
     held = [name for name in columns if view.linkage and name in view.linkage.known]
     counted = [name for name in columns if view.singling_out and name in view.singling_out.known]
@@ -40,6 +41,9 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         f"in the record linkage, whose intruder holds {_these(held, columns)}" if held else "",
         f"in the search for records that a few columns single out, which counts {_these(counted, columns)} as known"
         if counted
+        else "",
+        f"of {rows.rows_in_words} of a person, whose {_these([*rows.attributes], columns)} may be known"
+        if rows
         else "",
     ]
     but = ", and ".join(one for one in exceptions if one)

@@ -25,7 +25,7 @@ from flows.cli.randomness import NOT_THE_RELEASES_OWN, generator_of_its_own
 from flows.policies import PolicyShelf
 from reports.document import Block, Heading, Paragraph, findings
 from reports.record_view import FileView
-from reports.sections import attribute, combined, linkage, sequential, singling_out, utility
+from reports.sections import attribute, combined, events, linkage, sequential, singling_out, utility
 from reports.sections.method import masking
 from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
@@ -35,7 +35,7 @@ from tasks.assessments.identity.record_game import record_game
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.linkage.families import learn_family
 from tasks.assessments.linkage.holdings import holdings_of
-from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, EVENTS, LINKAGE, SEQUENTIAL, SINGLING_OUT, UTILITY
 from tasks.assessments.sequential.solvers import solve_plans
 from tasks.assessments.singling_out.assessment import special_records
 from tasks.candidate.candidate import Candidate, CandidateSource
@@ -60,6 +60,7 @@ class AssessedMethod(StrEnum):
     LINKAGE = "linkage"
     SINGLING_OUT = "singling-out"
     ATTRIBUTE = "attribute"
+    EVENTS = "events"
     UTILITY = "utility"
     DECOYS = "decoys"
 
@@ -136,6 +137,9 @@ def assess(
     estimated.
 
     ``attribute`` shows what the records of a class share: values that are disclosed without any record being found.
+
+    ``events``, of a file with several rows a person, counts the people who match rows that others know, and shows what
+    classes disclose of rows.
 
     ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
     associations, clusters, classifiers, and risk against utility of each masking.
@@ -218,7 +222,15 @@ def _assessed(
 
 
 def _alone(candidate: Candidate, assessment: Assessment[Any], title: str, section: _Section) -> Assessed:
-    """Finding of the gate by one assessment."""
+    """Finding of the gate by one assessment; raises ``BadInput`` if the file needs none."""
+    if not assessment.applies(candidate.request):
+        raise BadInput(
+            "the file has one row a person",
+            where="dataset.person",
+            expected="the column that names the person of each row",
+            got="none",
+            fix="assess another method, or name the column in the request",
+        )
     found = assessment.assess(candidate)
     return _document(candidate, found), (*_shown(candidate, title, section, found.fact), *_masked(candidate))
 
@@ -320,5 +332,6 @@ _SECTIONS: dict[AssessedMethod, tuple[Assessment[Any], str, _Section]] = {
     AssessedMethod.FMDP: (SEQUENTIAL, "a sequential adversary", sequential.sequential),
     AssessedMethod.LINKAGE: (LINKAGE, "an intruder links known values to the release", linkage.linkage),
     AssessedMethod.ATTRIBUTE: (ATTRIBUTE, "what classes disclose of their records", attribute.attribute),
+    AssessedMethod.EVENTS: (EVENTS, "rows of people", events.events),
     AssessedMethod.UTILITY: (UTILITY, "what the file is good for", partial(utility.measured, associations=10)),
 }

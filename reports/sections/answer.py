@@ -4,6 +4,7 @@ from reports import numbers
 from reports.document import Paragraph, said
 from reports.population import rests_on
 from reports.record_view import RecordView
+from tasks.assessments.events.facts import KnownRowsFact
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Role
 
@@ -70,6 +71,18 @@ def _who(view: RecordView) -> str:
         f"attempt with a probability of at most {write(informed)}.",
         repeated,
         presence,
+        _of_rows(view.events.known if view.events else None),
+    )
+
+
+def _of_rows(known: KnownRowsFact | None) -> str | None:
+    """Sentence on whoever knows rows of a person."""
+    if known is None:
+        return None
+    held = f"{', '.join(known.attributes)} of {known.rows_in_words} of a person"
+    return (
+        f"Whoever also knows {held}, and that the person is in the file, finds the person with a probability of at "
+        f"most {numbers.risk(1 / known.fewest)}."
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from reports import numbers
 from reports.document import DASH, Block, Paragraph, Row, Table, said
 from reports.record_view import FileView
-from tasks.assessments.events.facts import EventColumnFact, EventsFact
+from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 
 
 def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
@@ -16,11 +16,12 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
         f"The {rows} rows of the file are of {cells.count(fact.people_in)} people, named by {fact.person}.",
         "Every figure of this document counts people, not rows; an attacker is taken to see which rows are of one "
         "person.",
-        f"Attributes of rows that are released: {', '.join(fact.attributes) or 'none'}. The request states that nobody "
-        "outside knows their values."
-        if fact.attributes
-        else "No attribute of rows is released.",
+        f"Attributes of rows that are released: {', '.join(_released(fact))}." if fact.attributes else None,
+        "The request states that nobody outside knows their values." if fact.attributes and not fact.known else None,
+        "No attribute of rows is released." if not fact.attributes else None,
     )
+    if fact.known:
+        yield from _known(view, fact, fact.known)
     if not fact.columns:
         return
     yield said(
@@ -44,6 +45,40 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
             f"Numbers count as one value where they are near each other: {', '.join(narrow)}." if narrow else None,
         ),
         "note",
+    )
+
+
+def _released(fact: EventsFact) -> list[str]:
+    levels = fact.levels
+    return [f"{name} at level {levels[name]}" if levels.get(name) else name for name in fact.attributes]
+
+
+def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[Block]:
+    cells, total = view.cells, fact.people
+    some = known.rows_in_words
+    yield said(
+        f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
+        "that the person is in the file. No table of the population tells of rows, so the people who match are counted "
+        "in the file. Gates judge the worse of these figures and of those of people.",
+        f"What may be known of {cells.count(fact.withheld_rows)} rows is withheld, because too few people match."
+        if fact.withheld_rows
+        else None,
+        f"{cells.count(known.long_histories)} people have so many rows that all of them count as known."
+        if known.long_histories
+        else None,
+    )
+    yield Table(
+        "People who match what is known of a person's rows",
+        "Known 26 | Fewest people 18r | Mean risk 18r | People singled out 18r | By all their rows 20r",
+        [
+            (
+                f"{some} of a person",
+                cells.count(known.fewest),
+                numbers.risk(known.mean_risk),
+                cells.share(known.unique_people / total, total),
+                cells.share(known.unique_by_all / total, total),
+            )
+        ],
     )
 
 

@@ -79,6 +79,9 @@ def _highest_risks(view: RecordView) -> Table:
     if risk.coalitions:
         worst = max(one.maximum_risk for one in risk.coalitions)
         rows.append(("the same, in a coalition", journalist, worst, informed))
+    if view.events and view.events.known:
+        known = view.events.known
+        rows.append((f"the same, who also knows {known.rows_in_words} of a person", 1.0, 1 / known.fewest, informed))
     if risk.sequential:
         first, second = (
             risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
@@ -127,7 +130,21 @@ def loss(view: RecordView) -> Iterator[Block]:
         f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
         f"Pseudonyms stand in place of the values of {view.names(Role.PSEUDONYM)}." if view.record.pseudonyms else None,
         f"The text of {view.names(Role.TEXT)} leaves redacted." if view.fields(Role.TEXT) else None,
+        _of_rows(view),
         "All other columns leave as they were collected. Section E13 compares analyses of both files.",
+    )
+
+
+def _of_rows(view: RecordView) -> str | None:
+    """Sentence on what is generalized or withheld of rows."""
+    fact = view.events
+    if fact is None:
+        return None
+    levels = [f"{name} at level {level}" for name, level in fact.levels.items() if level]
+    emptied = f"{', '.join(fact.known.attributes)} of {view.cells.count(fact.withheld_rows)} rows" if fact.known else ""
+    return said(
+        f"Of rows leave: {', '.join(levels)} of the hierarchy." if levels else None,
+        f"Withheld: {emptied}." if fact.withheld_rows else None,
     )
 
 

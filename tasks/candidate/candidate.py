@@ -15,11 +15,12 @@ from tasks.candidate.groups import Groups, recipient_profile, released_groups, r
 from tasks.core.fact import Fact
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
+from tasks.generalization.known_rows import event_numbers, withheld_rows
 from tasks.generalization.setting import follower_of, game_table, generalized_against, own_follower, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns, mask_columns, with_masked
-from tasks.microdata.coded import Prepared
+from tasks.microdata.coded import Events, Prepared, certain_columns
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.persons import records_of
 from tasks.request.model import Recipient, ReleaseRequest
@@ -148,6 +149,46 @@ class Candidate:
     def as_masked(self) -> Prepared:
         """The coded records with the values of masked columns as they leave."""
         return with_masked(self.prepared, self.request, self.masked)
+
+    @cached_property
+    def withheld_rows(self) -> Flags | None:
+        """Rows of the file whose known attributes are withheld; None where the policy asks for no people who match."""
+        events, terms, names = self.prepared.events, self.request.policy.events, self.request.known_events
+        if events is None or terms.people is None or terms.known == "all" or not names:
+            return None
+        record = np.full(len(self.prepared.tuple_of_record), -1, dtype=np.int64)
+        record[self.rows] = np.arange(len(self.rows))
+        cells = cell_numbers(self.generalization.cells, self.index.axis_sizes)[self.prepared.tuple_of_record[self.rows]]
+        known = [self.as_masked.columns[name].codes[self.rows] for name in certain_columns(self.request)]
+        rows = np.flatnonzero(record[events.of_row] >= 0)
+        columns = [events.columns[name] for name in names]
+        number = event_numbers([np.append(one.codes[rows], one.missing) for one in columns])
+        classes, persons = event_numbers([cells, *known]), record[events.of_row[rows]]
+        withheld = np.zeros(len(events.of_row), dtype=np.bool_)
+        counts = {"known": terms.known, "least": terms.people, "nothing": int(number[-1])}
+        withheld[rows] = withheld_rows(classes, persons, number[:-1], **counts)
+        return withheld
+
+    @cached_property
+    def released_events(self) -> Events | None:
+        """The rows of persons as they leave: known attributes of withheld rows are missing."""
+        events, withheld = self.prepared.events, self.withheld_rows
+        if events is None or withheld is None:
+            return events
+        columns = {
+            name: replace(one, codes=np.where(withheld, one.missing, one.codes).astype(one.codes.dtype))
+            if name in self.request.known_events
+            else one
+            for name, one in events.columns.items()
+        }
+        return replace(events, columns=columns)
+
+    def event_text(self, name: str) -> pd.Series:
+        """A column of the microdata as text, withheld cells of rows as NA; errors as of ``rows_as_text``."""
+        cells: pd.Series = self.rows_as_text[name]
+        if self.withheld_rows is None or name not in self.request.known_events:
+            return cells
+        return cells.mask(self.withheld_rows)
 
     def presence(self, people: NDArray[np.int64], coalition: Coalition | None = None) -> Floats:
         """Of each released record, the share in the file of the people whom its class could be, given by tuple.

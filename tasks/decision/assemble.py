@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from tasks.assessments.assessment import Assessment, Finding
+from tasks.assessments.events.facts import as_written
 from tasks.assessments.identity.assessment import IdentityFact
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.registry import (
@@ -350,7 +351,7 @@ def _rescored(findings: Findings) -> GateResult:
             singled_out=alone.as_released,
             disclosed=classes.disclosed_records,
             expected=risk.combined.expected,
-            events=None if events is None else events.disclosed_people,
+            events={} if events is None else as_written(events.disclosed_people, events.known),
         )
     output = findings.output
     return rescored_gate(recorded, output.figures if output else None, output.sha256 if output else None)

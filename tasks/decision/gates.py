@@ -6,6 +6,7 @@ Every gate fails closed: a figure that is missing, not a number or impossible do
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 from typing import Any
 
 from tasks.assessments.combined.facts import ScoreFigure
@@ -235,13 +236,13 @@ def flat_figures(
     singled_out: int,
     disclosed: int,
     expected: float | None,
-    events: int | None = None,
+    events: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, float]:
     """Every number of a scoring by a name of its own.
 
     ``attacked`` are the rows that are as linkage attacked them, ``singled_out`` those that a few columns single out,
-    ``disclosed`` those whose class discloses a value, ``events`` those of whose rows it does (None where each row is a
-    record); ``expected`` is the highest expected disclosure of a record.
+    ``disclosed`` those whose class discloses a value, ``events`` figures of the rows of people who have several;
+    ``expected`` is the highest expected disclosure of a record.
     """
     document: dict[str, Any] = {
         "residual": residual.model_dump(),
@@ -251,7 +252,7 @@ def flat_figures(
         "rows as attacked": attacked,
         "rows singled out": singled_out,
         "rows disclosed": disclosed,
-        "people with disclosed events": events,
+        "rows of people": dict(events),
         "expected disclosure": expected,
     }
     return dict(_numbers(document, ()))

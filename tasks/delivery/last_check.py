@@ -125,7 +125,7 @@ class LastCheck:
             records = places if events is None else events.of_row[places]
             same: Flags = numbers == copy.masked.masked[records, copy.masked.names.index(name)]
             return same
-        values = copy.rows_as_text[name] if name not in copy.request.texts else copy.redacted_text(name)
+        values = copy.redacted_text(name) if name in copy.request.texts else copy.event_text(name)
         collected = pa.array(values.array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)

@@ -105,7 +105,7 @@ def delivered_table(
             labels = pa.array(candidate.index.axis_labels[axis_of[name]])
             column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
         else:
-            texts, places = (masked.text(name), records) if name in masked.names else (frame[name], rows)
+            texts, places = (masked.text(name), records) if name in masked.names else (candidate.event_text(name), rows)
             if name in request.texts:
                 texts = candidate.redacted_text(name)
             column = pa.array(texts.array.take(places), type=pa.large_string())

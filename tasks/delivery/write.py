@@ -19,7 +19,8 @@ from tasks.assessments.combined.assessment import ScoreTable, score_figure, scor
 from tasks.assessments.combined.expected import expected_names, expected_of_rows
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.combined.known_sets import Floats
-from tasks.assessments.events.assessment import EventValues, judged_events
+from tasks.assessments.events.assessment import EventValues, known_rows, read_events
+from tasks.assessments.events.facts import as_written
 from tasks.assessments.identity.outcome import risk_view, transparent_risk
 from tasks.assessments.sequential.assessment import beliefs
 from tasks.assessments.singling_out.assessment import KnownTable, sampling_fraction
@@ -214,20 +215,21 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
 
 def events_again(
     path: Source, candidate: Candidate, classes: Counts, rows: NDArray[np.intp], records: NDArray[np.intp]
-) -> int | None:
-    """People of a released file whose class discloses a value of their rows; None where each row is a record.
+) -> dict[str, int]:
+    """Figures of the rows of a released file, as ``as_written`` gives them; none where each row is a record.
 
     `classes` are those of the persons, in the order of their first rows in the file; `rows` has the position in the
     microdata of each row, `records` as ``first_of_persons``. StageFailed says that the file cannot be read.
     """
     events = candidate.prepared.events
     if events is None:
-        return None
-    persons = records[records >= 0]
+        return {}
+    persons, request = records[records >= 0], candidate.request
     place = np.empty(len(events.persons), dtype=np.int64)
     place[persons] = np.arange(len(persons))
-    columns = columns_of_file(path, candidate.request, judged_events(candidate.request), None)
-    return int(EventValues.of(classes, place[events.of_row[rows]], columns).disclosed.sum())
+    columns = columns_of_file(path, request, read_events(request), None)
+    found = EventValues.of(classes, place[events.of_row[rows]], columns, request)
+    return as_written(int(found.disclosed.sum()), known_rows(request, found))
 
 
 def columns_of_file(

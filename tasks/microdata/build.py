@@ -14,7 +14,7 @@ import pandas as pd
 from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.load import LoadedRequest
-from tasks.request.model import GroupLevels, IntervalLevels, PrefixLevels
+from tasks.request.model import GroupLevels, HierarchySource, IntervalLevels, PrefixLevels
 
 DELIMITER = ";"
 
@@ -128,14 +128,22 @@ def build_hierarchies(
         if source.file is not None:
             path = loaded.resolve(source.file, f"attributes.{name}.hierarchy.file")
             hierarchies[name] = read_arx(name, path, levels_may_cross=source.levels_may_cross)
-        elif source.intervals is not None:
-            hierarchies[name] = from_intervals(name, source.intervals, levels_may_cross=source.levels_may_cross)
-        elif source.prefixes is not None:
-            values = population[name].dropna().unique()
-            hierarchies[name] = from_prefixes(name, source.prefixes, (str(value) for value in values))
-        elif source.groups is not None:
-            hierarchies[name] = from_groups(name, source.groups, levels_may_cross=source.levels_may_cross)
+        else:
+            hierarchies[name] = written_out(name, source, population)
     return hierarchies
+
+
+def written_out(name: str, source: HierarchySource, values: pd.DataFrame | Mapping[str, pd.Series]) -> Hierarchy:
+    """Build a hierarchy that the request writes out; errors as of ``build_hierarchies``.
+
+    The values of the attribute make up the domain of a hierarchy by prefixes.
+    """
+    if source.intervals is not None:
+        return from_intervals(name, source.intervals, levels_may_cross=source.levels_may_cross)
+    if source.groups is not None:
+        return from_groups(name, source.groups, levels_may_cross=source.levels_may_cross)
+    prefixes = source.prefixes or PrefixLevels(keep=())
+    return from_prefixes(name, prefixes, (str(value) for value in values[name].dropna().unique()))
 
 
 def arx_file(name: str) -> str:

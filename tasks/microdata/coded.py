@@ -39,6 +39,11 @@ class CodedColumn:
     places: NDArray[np.float64] | None = None
     """Each value as a number or instant, NaN where it is none; None for text; shape (n_values − 1,)."""
 
+    @property
+    def missing(self) -> int:
+        """The code of a missing value."""
+        return len(self.weights) - 1
+
 
 @dataclass(frozen=True)
 class Register:

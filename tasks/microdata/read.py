@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
+from tasks.microdata.event_levels import at_released_levels
 from tasks.microdata.parquet import read_parquet, too_large
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 
@@ -25,6 +26,8 @@ _TEXT = pd.StringDtype("pyarrow")
 def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     """Read the microdata of a request, CSV, ``.gz`` of one, or Parquet, its columns in the order of the request.
 
+    Attributes of rows are at the levels at which they are released.
+
     Returns
     -------
     DataFrame of shape (n_records, n_columns)
@@ -33,13 +36,17 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If the file cannot be read, has no records, or its columns are not those of the request.
+        If the file cannot be read, has no records, its columns are not those of the request, or an attribute of rows
+        has a value outside its hierarchy.
+    HierarchyError
+        If a hierarchy of an attribute of rows is none.
     """
     table = _read_table(path, request.dataset.delimiter, request.dataset.encoding)
     check_columns(table.column_names, request, path)
     if table.num_rows == 0:
         raise no_records(path)
-    return text_frame(table, path, tuple(request.attributes), request.dataset.missing)
+    frame = text_frame(table, path, tuple(request.attributes), request.dataset.missing)
+    return at_released_levels(frame, request)
 
 
 def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
@@ -63,7 +70,7 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
             expected="columns of text, numbers or dates, each of one type",
             fix="convert columns of mixed types to text",
         ) from None
-    return text_frame(table, place, tuple(request.attributes), request.dataset.missing)
+    return at_released_levels(text_frame(table, place, tuple(request.attributes), request.dataset.missing), request)
 
 
 def text_frame(table: pa.Table, path: Path, names: Sequence[str], missing: Sequence[str] = ()) -> pd.DataFrame:

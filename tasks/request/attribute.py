@@ -268,6 +268,16 @@ class Attribute(RequestPart):
         "(where dataset.person is given).",
     )
     hierarchy: HierarchySource | None = None
+    level: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None,
+        description="Level of the hierarchy at which values of an attribute of rows are released, in every copy; 0 for "
+        "the values themselves.",
+    )
+    least_people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
+        default=None,
+        description="People of the file who must have a value of an attribute of rows, at its level; rarer ones are "
+        "withheld as the top of the hierarchy.",
+    )
     weight: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = Field(
         default=1.0, description="Weight of the attribute in the information loss (quasi-identifiers)."
     )
@@ -291,6 +301,11 @@ class Attribute(RequestPart):
     excused: PersonalReason | None = Field(
         default=None, description="Who lets the column leave although it tells of people, and why."
     )
+
+    @property
+    def is_event(self) -> bool:
+        """Whether values of rows are released: no quasi-identifier, which is of people."""
+        return self.of == "row" and not self.role.withheld and self.role is not Role.QUASI
 
     @property
     def tells(self) -> bool:
@@ -382,11 +397,46 @@ class Attribute(RequestPart):
             fix="add “hierarchy:” with file, intervals, prefixes or groups, or change the role",
         ),
         Rule(
-            "only a quasi-identifier has a hierarchy",
-            lambda one: one.role is not Role.QUASI and one.hierarchy is not None,
+            "only a quasi-identifier or a released attribute of rows has a hierarchy",
+            lambda one: one.role is not Role.QUASI and one.hierarchy is not None and not one.is_event,
             "hierarchy",
             got=lambda one: f"a hierarchy for the role “{one.role.value}”",
             fix="remove the hierarchy, or make the attribute a quasi-identifier",
+        ),
+        Rule(
+            "an attribute of rows that has a hierarchy states the level at which it is released",
+            lambda one: one.is_event and (one.hierarchy is None) != (one.level is None),
+            "level",
+            got=lambda one: "a hierarchy without level" if one.level is None else "a level without hierarchy",
+            fix="add “level: 1” for the first level above the values, or remove both",
+        ),
+        Rule(
+            "level and least_people are of attributes of rows whose hierarchy the request writes out",
+            lambda one: next(
+                (
+                    key
+                    for key, given in (("level", one.level), ("least_people", one.least_people))
+                    if given is not None
+                    and not (one.is_event and one.hierarchy is not None and one.hierarchy.file is None)
+                ),
+                None,
+            ),
+            got="another attribute, or a hierarchy file",
+            fix="remove it; or add “of: row” and a hierarchy by intervals, prefixes or groups",
+        ),
+        Rule(
+            "an attribute of rows with a hierarchy is released as text",
+            lambda one: one.is_event and one.hierarchy is not None and one.type is not ValueType.TEXT,
+            "type",
+            got=lambda one: f"type: {one.type.value}",
+            fix="leave the type out; the hierarchy says which values there are",
+        ),
+        Rule(
+            "the hierarchy of an attribute of rows says which values there are",
+            lambda one: one.is_event and one.hierarchy is not None and one.allowed_values is not None,
+            "allowed_values",
+            got="allowed_values beside a hierarchy",
+            fix="remove allowed_values",
         ),
         Rule(
             "only a sensitive attribute or a quasi-identifier has sensitivity weights",

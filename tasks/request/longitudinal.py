@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING
 from tasks.request.attribute import Role
 from tasks.request.gate import Measure
 from tasks.request.part import Rule
+from tasks.request.population_rules import resources_of
 
 if TYPE_CHECKING:
     from tasks.request.model import ReleaseRequest
 
+_JUDGED = frozenset(
+    {
+        Measure.TRANSPARENT_MAXIMUM,
+        Measure.PROSECUTOR_MAXIMUM,
+        Measure.JOURNALIST_MAXIMUM,
+        Measure.SEQUENTIAL_MAXIMUM,
+        Measure.SMALLEST_CLASS,
+    }
+)
 _SCORES = (Measure.COMBINED_MAXIMUM, Measure.COMBINED_QUANTILE, Measure.COMBINED_ABOVE)
 
 
@@ -61,19 +71,33 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             lambda one: _first(
                 one, lambda name: name in one.of_rows and one.attributes[name].role is Role.QUASI, "role"
             ),
-            got="a quasi-identifier of rows, for which no risk can be measured",
-            fix="withhold the column, or derive an attribute of people from it, such as the year of the first visit",
+            got="a quasi-identifier of rows",
+            fix="make it sensitive or insensitive; what others may know of rows counts as known unless the request "
+            "states “known_probability: 0”",
         ),
         Rule(
-            "an attribute of rows is released only if nobody can know its values",
+            "an attribute of rows is known or not: policy.events says how many rows of a person are",
             lambda one: _first(
                 one,
-                lambda name: name in one.events and one.attributes[name].known_probability != 0,
+                lambda name: name in one.events and one.attributes[name].known_probability not in {None, 0, 1},
                 "known_probability",
             ),
-            got="an attribute of rows that somebody may know, and that would lead to the person's other rows",
-            fix="state “known_probability: 0” if nobody outside can know a value, or withhold the column (role: direct "
-            "identifier)",
+            got="a probability between 0 and 1",
+            fix="leave it out if somebody outside may know a value; state 0 if nobody can",
+        ),
+        Rule(
+            "where rows may be known, a gate judges the greatest risk of a person",
+            lambda one: bool(one.known_events) and not _JUDGED & {gate.measure for gate in one.policy.gates},
+            "policy.gates",
+            got="no such gate",
+            fix=f"add a gate on {Measure.TRANSPARENT_MAXIMUM.value}",
+        ),
+        Rule(
+            "where rows may be known, an adversary's external data list a share of people by the prior",
+            lambda one: resources_of(one) if one.known_events else None,
+            got="resources that list shares of groups whose size is not known",
+            fix="remove the resources and state a prior; or state “known_probability: 0” of attributes of rows that "
+            "nobody outside can know",
         ),
         Rule(
             "masking, policy.linkage, policy.utility and k_anonymity name attributes of people",

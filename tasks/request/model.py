@@ -556,6 +556,11 @@ class ReleaseRequest(RequestPart):
         return tuple(name for name, one in self.attributes.items() if one.of == "row" and not one.role.withheld)
 
     @property
+    def known_events(self) -> tuple[str, ...]:
+        """Names of the attributes of rows whose values others may know."""
+        return tuple(name for name in self.events if self.attributes[name].known_probability != 0)
+
+    @property
     def released(self) -> tuple[str, ...]:
         """Names of all columns whose values may leave, of people and of rows, in the order of the request."""
         return tuple(name for name, one in self.attributes.items() if not one.role.withheld)

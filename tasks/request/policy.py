@@ -80,6 +80,30 @@ class SinglingOutPolicy(RequestPart):
     )
 
 
+class EventsPolicy(RequestPart):
+    """Rows of a person that others are taken to know, where a person can have several."""
+
+    known: Annotated[int, Field(ge=1, le=5)] | Literal["all"] = Field(
+        default=2,
+        description="Most rows of a person that are known together; all: every row, and that there are no others.",
+    )
+    people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
+        default=None,
+        description="People of a class who are to match any known rows: what may be known of rows that fewer match is "
+        "withheld. Nothing is withheld where not given.",
+    )
+
+    rules: ClassVar[tuple[Rule["EventsPolicy"], ...]] = (
+        Rule(
+            "policy.events.people is of some known rows, not of all",
+            lambda one: one.people is not None and one.known == "all",
+            "people",
+            got="known: all",
+            fix="state how many rows are known, or remove it",
+        ),
+    )
+
+
 class UtilityPolicy(RequestPart):
     """Analyses that the utility of the released file is measured by."""
 
@@ -239,6 +263,7 @@ class Policy(RequestPart):
     combined: CombinedPolicy = CombinedPolicy()
     linkage: LinkagePolicy = LinkagePolicy()
     singling_out: SinglingOutPolicy = SinglingOutPolicy()
+    events: EventsPolicy = EventsPolicy()
     utility: UtilityPolicy = UtilityPolicy()
     decoys: DecoyPolicy = DecoyPolicy()
     sensitivity: SensitivityPolicy = SensitivityPolicy()

@@ -17,7 +17,7 @@ def decoys_asked(request: Any) -> str | None:
     return next((f"recipients.{place}.decoys" for place in places), None)
 
 
-def _resources(request: Any) -> str | None:
+def resources_of(request: Any) -> str | None:
     """Place of the first recipient's resources; None without one."""
     with_some = (place for place, who in enumerate(request.recipients) if who.adversary and who.adversary.resources)
     return next((f"recipients.{place}.adversary.resources" for place in with_some), None)
@@ -54,7 +54,7 @@ POPULATION_RULES: tuple[Rule[Any], ...] = (
     ),
     Rule(
         "where people are counted from below, an adversary's external data list a share of them by the prior",
-        lambda one: _resources(one) if one.population.from_below else None,
+        lambda one: resources_of(one) if one.population.from_below else None,
         got="resources that list shares of groups whose size is not known",
         fix="remove the resources and state a prior, or name a population table with all quasi-identifiers",
     ),

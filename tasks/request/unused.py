@@ -125,6 +125,10 @@ def _of_knowledge(request: ReleaseRequest) -> _Notes:
             "any probability is taken as known",
         ),
         (not secret and given, f"policy.combined ({_listed(given)}) is not used; no column is sensitive"),
+        (
+            "events" in request.policy.model_fields_set and not request.known_events,
+            "policy.events is not used; no attribute of rows is released that others may know",
+        ),
     ]
 
 

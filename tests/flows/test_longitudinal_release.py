@@ -5,6 +5,7 @@ import json
 import shutil
 from collections import Counter
 from datetime import timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from flows.gate import Outcome
 from flows.reassessing import reassess
 from flows.reassessing_copy import AS_ASKED
+from reports import numbers
 from reports.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
 from tasks.assessments.events.facts import EventsFact
@@ -298,7 +300,9 @@ def test_an_attribute_of_rows_that_tells_a_quasi_identifier_blocks_until_it_is_e
     assert row_figures["transparent.maximum_risk"] > (record.risk.transparent.maximum_risk if record.risk else 1)
 
 
-@pytest.mark.parametrize("method", ["fmdp", "combined", "linkage", "singling-out", "attribute", "utility", "game"])
+@pytest.mark.parametrize(
+    "method", ["fmdp", "combined", "linkage", "singling-out", "attribute", "events", "utility", "game"]
+)
 def test_people_are_assessed_by_every_command(method: str, made: tuple[World, Outcome], releasegate: Any) -> None:
     told = releasegate("assess", method, made[0].request, "--json")
     assert told.code == 0, told.err
@@ -459,3 +463,137 @@ def test_a_pseudonym_of_the_person_joins_the_rows(tmp_path: Path, engine: Any) -
     dictionary = json.loads((outcome.bundle / "delivery" / "university" / "dictionary.json").read_text())
     assert "which have the same patient" in dictionary["rows"]
     assert files_holding(world.workspace.root, ID_MARK) == []
+
+
+KINDS = {"groups": {"levels": [{"acute": ["influenza", "fracture"], "chronic": ["migraine", "asthma"]}]}}
+"""A level above the world's diagnoses."""
+
+
+def fewest_matching(rows: pd.DataFrame, known: int) -> int:
+    """By definition, from a delivered file whose column patient tells the people: who has all of some known rows."""
+    people = [(key, Counter(one["diagnosis"])) for key, one in rows.groupby(["age", "sex", "zip", "patient"])]
+    return min(
+        sum(Counter(chosen) <= held for (*place, _), held in people if place == cell)
+        for (*cell, _), own in people
+        for chosen in combinations(own.elements(), min(known, own.total()))
+    )
+
+
+@pytest.mark.parametrize("known", [1, 2])
+def test_known_rows_are_judged_by_the_people_who_match(
+    tmp_path: Path, engine: Any, releasegate: Any, known: int
+) -> None:
+    """Two known diagnoses single somebody out of a class of the generalized file; their kinds do not."""
+    world = make_visits(tmp_path / "world")
+    of_patient = {"patient": {"role": "pseudonym", "excused": {"by": "a", "because": "rows are joined"}}}
+    diagnosis = {"of": "row", "known_probability": None}
+    dear = recipient("university", stakes={"benefit": 1200, "loss": 300, "cost": 30})
+    terms = merged(K_ANONYMOUS, {"recipients": [dear], "policy": {"events": {"known": known}}})
+    ask_for_visits(world, **merged(terms, {"attributes": {**of_patient, "diagnosis": diagnosis}}))
+    (blocked,) = world.run(engine).records
+    fact = EventsFact.model_validate(blocked.further["events"])
+    assert fact.known is not None
+    assert blocked.decision is Verdict.BLOCKED
+    gate = next(one for one in blocked.gates if one.id == "transparent.maximum_risk")
+    assert gate.measured == pytest.approx(1 / fact.known.fewest)
+    assert "attributes of rows" in gate.because
+    shown = shown_of(blocked)
+    assert "An attacker is taken to know diagnosis of" in shown
+
+    ask_for_visits(
+        world,
+        **merged(
+            terms,
+            {
+                "attributes": {**of_patient, "diagnosis": {**diagnosis, "hierarchy": KINDS, "level": 1}},
+                "policy": {"generalization": {"k_anonymity": {"k": 40}}},
+            },
+        ),
+    )
+    outcome = world.run(engine)
+    (record,) = outcome.records
+    fact = EventsFact.model_validate(record.further["events"])
+    assert record.decision is Verdict.APPROVED, record.reasons
+    rows = delivered(outcome)
+    assert set(rows["diagnosis"]) == {"acute", "chronic"}
+    assert fact.known is not None
+    assert fact.known.fewest == fewest_matching(rows, known) >= 12
+    assert fact.levels == {"diagnosis": 1}
+    assert "diagnosis at level 1" in shown_of(record)
+    bundle, root = world.workspace.bundle(outcome.release_id), world.workspace.root
+    assert releasegate("verify", bundle, "--workspace", root).code == 0
+    (again,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))
+    assert again.verdict is TodaysVerdict.HOLDS, again.because
+    told = releasegate("assess", "events", world.request, "--json")
+    assert told.document["recipients"]["university"]["known"]["fewest"] == fact.known.fewest
+
+
+def test_rows_that_too_few_people_match_are_withheld(tmp_path: Path, engine: Any, releasegate: Any) -> None:
+    """Diagnoses leave as they are wherever twelve people of a class match any two; else the cell is empty."""
+    world = make_visits(tmp_path / "world")
+    of_patient = {"patient": {"role": "pseudonym", "excused": {"by": "a", "because": "rows are joined"}}}
+    dear = recipient("university", stakes={"benefit": 1200, "loss": 300, "cost": 30})
+    ask_for_visits(
+        world,
+        recipients=[dear],
+        attributes={**of_patient, "diagnosis": {"of": "row", "known_probability": None}},
+        policy={
+            "events": {"known": 2, "people": 12},
+            "generalization": {"method": "k-anonymity", "k_anonymity": {"k": 40, "suppression_limit": 0.1}},
+        },
+    )
+    outcome = world.run(engine)
+    (record,) = outcome.records
+    assert record.decision is Verdict.APPROVED, record.reasons
+    rows, fact = delivered(outcome), EventsFact.model_validate(record.further["events"])
+    assert 0 < fact.withheld_rows == int((rows["diagnosis"] == "").sum()) < len(rows)
+    assert fact.known is not None
+    assert fact.known.fewest == fewest_matching(rows, 2) >= 12
+    shown = shown_of(record)
+    assert "because too few people match" in shown
+    assert f"Withheld: diagnosis of {fact.withheld_rows:,} rows." in shown
+    assert f"with a probability of at most {numbers.risk(1 / fact.known.fewest)}" in shown
+    assert "except of any 2 rows of a person, whose diagnosis may be known" in shown
+    bundle, root = world.workspace.bundle(outcome.release_id), world.workspace.root
+    assert releasegate("verify", bundle, "--workspace", root).code == 0
+    (again,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))
+    assert again.verdict is TodaysVerdict.HOLDS, again.because
+    world.data.rename(world.data.with_suffix(".aside"))
+    (bare,) = reassess(outcome.release_id, world.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=31))
+    assert bare.record is not None
+    today = {gate.id: gate.measured for gate in bare.record.gates if gate.measured is not None}
+    assert today["transparent.maximum_risk"] == pytest.approx(1 / fact.known.fewest)
+
+
+def test_all_rows_known_are_those_who_have_exactly_the_same(tmp_path: Path, engine: Any) -> None:
+    world = make_visits(tmp_path / "world")
+    diagnosis = {"of": "row", "known_probability": None}
+    ask_for_visits(world, attributes={"diagnosis": diagnosis}, policy={"events": {"known": "all"}})
+    (record,) = world.run(engine).records
+    assert record.decision is Verdict.BLOCKED
+    known = EventsFact.model_validate(record.further["events"]).known
+    assert known is not None
+    assert (known.known, known.unique_people) == ("all", known.unique_by_all)
+    assert "all rows of a person" in shown_of(record)
+
+
+def test_a_coalition_finds_people_by_known_rows_of_the_finer_classes(tmp_path: Path, engine: Any) -> None:
+    world = make_visits(tmp_path / "world")
+    ask_for_visits(
+        world,
+        attributes={"diagnosis": {"of": "row", "known_probability": None}},
+        recipients=[recipient("university", method="k-anonymity"), recipient("archive", method="no-attack-partition")],
+        policy={"generalization": {"collusion": {"recipients": "all"}, "k_anonymity": {"k": 30}}},
+    )
+    coarse, fine = (EventsFact.model_validate(one.further["events"]) for one in world.run(engine).records)
+    assert coarse.known is not None
+    assert fine.known is not None
+    for fact in (coarse, fine):
+        assert fact.known is not None
+        assert fact.figures["transparent.maximum_risk"] >= 1 / min(coarse.known.fewest, fine.known.fewest)
+
+
+def test_a_file_with_one_row_a_person_has_no_events(world: World, releasegate: Any) -> None:
+    told = releasegate("assess", "events", world.request)
+    assert told.code == 2
+    assert "dataset.person" in told.err

@@ -13,6 +13,8 @@ _ANOTHER = "a policy has one value, and another case costs seconds; tests of the
 _FLOWS = "releases of such files are tested in tests/flows, and change no golden request"
 UNUSED: Mapping[str, str] = {
     **dict.fromkeys(("Attribute.of", "Attribute.of=row", "Dataset.person"), _FLOWS),
+    **dict.fromkeys(("Attribute.level", "Attribute.least_people", "Policy.events"), _FLOWS),
+    **dict.fromkeys(("EventsPolicy.known", "EventsPolicy.known=all", "EventsPolicy.people"), _FLOWS),
     **dict.fromkeys(("Attribute.pseudonym", "Role=pseudonym"), _FLOWS),
     **dict.fromkeys(("Attribute.text", "Role=text", "TextTerms.language"), _FLOWS),
     **{f"Measure=text.{name}": _FLOWS for name in ("missed", "residual")},

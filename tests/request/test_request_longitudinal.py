@@ -71,7 +71,32 @@ REFUSALS = {
         "zip:\n    of: row\n    role: quasi-identifier",
         "attributes",
     ),
-    "values of rows that may be known": ("of: row, known_probability: 0}", "of: row}", "attributes"),
+    "a hierarchy of rows without a level": (
+        "type: number, of: row, known_probability: 0}",
+        "of: row, hierarchy: {prefixes: {keep: [1]}}}",
+        "attributes.lab.level",
+    ),
+    "a level of people": ("stay:\n    role: insensitive", "stay:\n    level: 1\n    role: insensitive", "level"),
+    "a level of a hierarchy file": (
+        "type: number, of: row, known_probability: 0}",
+        "of: row, hierarchy: {file: x.csv}, level: 1}",
+        "attributes.lab.level",
+    ),
+    "rare rows without a hierarchy": (
+        "of: row, known_probability: 0}",
+        "of: row, known_probability: 0, least_people: 5}",
+        "attributes.lab.least_people",
+    ),
+    "numbers of rows with a hierarchy": (
+        "type: number, of: row, known_probability: 0}",
+        "type: number, of: row, hierarchy: {prefixes: {keep: [1]}}, level: 1}",
+        "attributes.lab.type",
+    ),
+    "a domain beside a hierarchy of rows": (
+        "type: number, of: row, known_probability: 0}",
+        "of: row, hierarchy: {prefixes: {keep: [1]}}, level: 1, allowed_values: [a]}",
+        "attributes.lab.allowed_values",
+    ),
     "values of rows that are known now and then": (
         "of: row, known_probability: 0}",
         "of: row, known_probability: 0.1}",
@@ -110,3 +135,26 @@ def test_what_cannot_be_right_for_rows_is_refused(
     error = refused(visits.replace(old, new, 1))
     assert place in error.where
     assert error.fix
+
+
+def test_rows_count_as_known_unless_the_request_states_that_they_are_not(tmp_path: Path, visits: str) -> None:
+    assert loaded(tmp_path, visits).known_events == ()
+    known = loaded(tmp_path, visits.replace("of: row, known_probability: 0}", "of: row}"))
+    assert known.known_events == ("lab",)
+    assert known.policy.events.known == 2
+
+
+def test_known_rows_need_a_gate_on_the_greatest_risk(refused: Refused, visits: str) -> None:
+    known = visits.replace("of: row, known_probability: 0}", "of: row}")
+    error = refused(known.replace("transparent.maximum_risk", "transparent.mean_risk"))
+    assert error.where.endswith("policy.gates")
+    assert "transparent.maximum_risk" in error.fix
+
+
+def test_known_rows_are_refused_beside_resources(refused: Refused, visits: str) -> None:
+    known = visits.replace("of: row, known_probability: 0}", "of: row}")
+    stakes = "stakes: {benefit: 1200, loss: 300, cost: 4}"
+    resources = "adversary: {resources: [{source: A list, candidates: [{people: 0.6}]}]}"
+    assert stakes in known
+    error = refused(known.replace(stakes, f"{stakes}\n    {resources}"))
+    assert "resources" in error.where

@@ -1,10 +1,11 @@
-"""Sensitive values of rows that the classes of their persons disclose, to whoever knows that a person is in the file.
+"""Rows of people: who is found by rows that others know, and what classes disclose of sensitive ones.
 
-The recipient is taken to see which rows are of one person.
+The recipient is taken to see which rows are of one person, and to know that a person is in the file. The people who
+match known rows are counted in the file, from below: no table of the population tells of them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,10 +15,16 @@ from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.attribute.assessment import class_table, informed_presence
 from tasks.assessments.attribute.class_values import Bools, Floats, OrderedValues, Ranks
 from tasks.assessments.events.disclosed import DisclosedEvents, disclosed_events
-from tasks.assessments.events.facts import EventColumnFact, EventsFact
+from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
+from tasks.assessments.identity.outcome import risk_view, transparent_risk
+from tasks.assessments.identity.score import risk_figures
+from tasks.assessments.sequential.assessment import gate_figures, judged_belief
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
-from tasks.core.errors import StageFailed
+from tasks.candidate.groups import groups
+from tasks.core.errors import ParameterError, StageFailed
+from tasks.generalization.known_rows import KnownEvents, event_numbers, known_events
+from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.microdata.coded import CodedColumn, Events, sensitivities
 from tasks.request.model import Measure, ReleaseRequest, ValueType
 
@@ -31,12 +38,39 @@ class EventValues:
     persons: NDArray[np.int64]
     """Person of each row, shape (n_rows,)."""
     columns: Mapping[str, OrderedValues]
+    events: NDArray[np.int64] | None
+    """Number of what others may know of each row; None where nothing may be known."""
+    known: int
+    """Most rows of a person that are known together."""
 
     @classmethod
-    def of(cls, classes: Ranks, persons: NDArray[np.int64], columns: Mapping[str, CodedColumn]) -> "EventValues":
-        """Some persons and their rows; `persons` is −1 for rows of others, which are left out."""
-        rows = np.flatnonzero(persons >= 0)
-        return cls(classes, persons[rows], {name: OrderedValues.of(one, rows) for name, one in columns.items()})
+    def of(
+        cls,
+        classes: Ranks,
+        persons: NDArray[np.int64],
+        columns: Mapping[str, CodedColumn],
+        request: ReleaseRequest,
+    ) -> "EventValues":
+        """Some persons and their rows; ``persons`` is −1 for rows of others, which are left out.
+
+        A missing value is one more value of what is known: it makes nobody match who might not.
+        """
+        rows, names = np.flatnonzero(persons >= 0), request.known_events
+        known = request.policy.events.known
+        return cls(
+            classes,
+            persons[rows],
+            {name: OrderedValues.of(columns[name], rows) for name in judged_events(request)},
+            event_numbers([columns[name].codes[rows] for name in names]) if names else None,
+            1 if known == "all" else known,
+        )
+
+    @cached_property
+    def matched(self) -> KnownEvents | None:
+        """People who match each person by the rows that are known; None where nothing may be known."""
+        if self.events is None:
+            return None
+        return known_events(self.classes, self.persons, self.events, self.known)
 
     @cached_property
     def found(self) -> dict[str, DisclosedEvents]:
@@ -70,6 +104,11 @@ def judged_events(request: ReleaseRequest) -> tuple[str, ...]:
     return tuple(name for name in request.events if name in weights and weights[name].attribute > 0)
 
 
+def read_events(request: ReleaseRequest) -> tuple[str, ...]:
+    """Released attributes of rows that are judged: those that are sensitive or that others may know."""
+    return tuple(dict.fromkeys((*judged_events(request), *request.known_events)))
+
+
 def events_of(candidate: Candidate) -> Events:
     """The rows of a candidate's persons; StageFailed where each row is a record."""
     if candidate.prepared.events is None:
@@ -79,16 +118,47 @@ def events_of(candidate: Candidate) -> Events:
 
 def event_values(candidate: Candidate, coalition: Coalition | None = None) -> tuple[EventValues, Floats]:
     """The persons of a copy alone, or as a coalition sees them, and their rows; and the presence of each class."""
-    events, table = events_of(candidate), class_table(candidate, coalition)
+    table, events = class_table(candidate, coalition), events_of(candidate)
+    if coalition is None and candidate.released_events is not None:  # another copy may show what this one withholds
+        events = candidate.released_events
     place = np.full(len(candidate.prepared.tuple_of_record), -1, dtype=np.int64)
     place[candidate.rows] = np.arange(len(candidate.rows))
-    columns = {name: events.columns[name] for name in judged_events(candidate.request)}
-    found = EventValues.of(table.classes, place[events.of_row], columns)
+    found = EventValues.of(table.classes, place[events.of_row], events.columns, candidate.request)
     return found, informed_presence(candidate, table, coalition)
 
 
+def people_matched(request: ReleaseRequest, matched: KnownEvents) -> NDArray[np.int64]:
+    """The people who match each person by as many rows as the policy takes to be known."""
+    return matched.all if request.policy.events.known == "all" else matched.some
+
+
+def known_figures(candidate: Candidate, people: NDArray[np.int64]) -> dict[Measure, float]:
+    """Figures of gates on identity where each person is one of so many people at least, shape (n_persons,).
+
+    Raises
+    ------
+    StageFailed
+        If the recipient's plan cannot be solved.
+    """
+    sizes, persons = np.unique(people, return_counts=True)
+    policy, payoffs = candidate.request.policy, candidate.payoffs
+    if isinstance(payoffs, SequentialFollower):
+        payoffs = replace(payoffs, from_below=True)
+    risk = risk_view(sizes, sizes, persons, policy.risk_threshold, policy.small_cell)
+    try:
+        profile = candidate.adversary.profile
+        index = replace(candidate.index, from_below=True)
+        belief = judged_belief(profile, groups(index, sizes, None, persons, profile.prior))
+        return {
+            **risk_figures(risk, transparent_risk(sizes, sizes, persons, payoffs)),
+            **gate_figures((belief,), candidate.recipient.stakes.loss),
+        }
+    except ParameterError as error:
+        raise StageFailed(**error.fields()) from None
+
+
 class EventsAssessment(Assessment[EventsFact]):
-    """Values of rows that classes disclose; gates on attribute.* judge them as they judge those of people."""
+    """Known rows and values of rows that classes disclose; gates judge the worse of people's figures and these."""
 
     id = "events"
     stage = "rows of people"
@@ -102,7 +172,7 @@ class EventsAssessment(Assessment[EventsFact]):
         """Judge a candidate; the counts are of the copy alone."""
         request, events = candidate.request, events_of(candidate)
         found, presence = event_values(candidate)
-        figures = worst(found.figures(presence), self._pooled(candidate))
+        figures = worst(_figures(candidate, found, presence), self._pooled(candidate))
         fact = EventsFact(
             person=str(request.dataset.person),
             people_in=len(candidate.prepared.tuple_of_record),
@@ -110,6 +180,9 @@ class EventsAssessment(Assessment[EventsFact]):
             people=len(found.classes),
             rows=len(found.persons),
             attributes=request.events,
+            levels={name: one.level for name in request.events if (one := request.attributes[name]).level is not None},
+            known=known_rows(request, found),
+            withheld_rows=int(candidate.withheld_rows.sum()) if candidate.withheld_rows is not None else 0,
             columns=tuple(_column(request, name, found, presence) for name in found.columns),
             disclosed_people=int(found.disclosed.sum()),
             figures={measure.value: figure for measure, figure in figures.items()},
@@ -117,15 +190,37 @@ class EventsAssessment(Assessment[EventsFact]):
         return Finding(fact, {})
 
     def figures(self, candidate: Candidate) -> dict[Measure, float]:
-        """Figures that gates on attributes of people judge too, the worst of the copy alone and in any coalition."""
+        """Figures that gates on people judge too, the worst of the copy alone and in any coalition."""
         found, presence = event_values(candidate)
-        return worst(found.figures(presence), self._pooled(candidate))
+        return worst(_figures(candidate, found, presence), self._pooled(candidate))
 
     def _pooled(self, candidate: Candidate) -> Iterator[dict[Measure, float]]:
         """The figures as each coalition sees the copy."""
         for coalition in candidate.coalitions:
             found, presence = event_values(candidate, coalition)
-            yield found.figures(presence)
+            yield _figures(candidate, found, presence)
+
+
+def _figures(candidate: Candidate, found: EventValues, presence: Floats) -> dict[Measure, float]:
+    known = {} if found.matched is None else known_figures(candidate, people_matched(candidate.request, found.matched))
+    return {**found.figures(presence), **known}
+
+
+def known_rows(request: ReleaseRequest, found: EventValues) -> KnownRowsFact | None:
+    """People who match known rows; None where nothing may be known."""
+    matched = found.matched
+    if matched is None:
+        return None
+    people = people_matched(request, matched)
+    return KnownRowsFact(
+        attributes=request.known_events,
+        known=request.policy.events.known,
+        fewest=int(people.min()),
+        unique_people=int((people == 1).sum()),
+        mean_risk=float((1.0 / people).mean()),
+        unique_by_all=int((matched.all == 1).sum()),
+        long_histories=int(matched.long.sum()),
+    )
 
 
 def _column(request: ReleaseRequest, name: str, found: EventValues, presence: Floats) -> EventColumnFact:

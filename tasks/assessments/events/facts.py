@@ -1,5 +1,7 @@
 """Facts of the rows of a file where a person has several."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from tasks.core.fact import Fact
@@ -22,8 +24,27 @@ class EventColumnFact(Fact):
     disclosed_people: int = Field(description="People whose class discloses a value that they have.")
 
 
+class KnownRowsFact(Fact):
+    """The people of a class who match the rows of a person that others know, counted in the file."""
+
+    attributes: tuple[str, ...] = Field(description="Attributes of rows that others may know.")
+    known: int | Literal["all"] = Field(description="Most rows of a person that are known together.")
+    fewest: int = Field(description="Fewest people who match a person's known rows.")
+    unique_people: int = Field(description="People whom some of their known rows single out.")
+    mean_risk: float = Field(description="Mean of 1 over the people who match, 0 to 1.")
+    unique_by_all: int = Field(description="People who alone in their class have exactly their rows.")
+    long_histories: int = Field(
+        description="People with too many sets of rows to be counted, taken as known by all their rows."
+    )
+
+    @property
+    def rows_in_words(self) -> str:
+        """Rows that are known, in words."""
+        return {"all": "all rows", 1: "any row"}.get(self.known, f"any {self.known} rows")
+
+
 class EventsFact(Fact):
-    """The rows of a copy, and what classes disclose of their sensitive attributes."""
+    """The rows of a copy: who is found by known ones, and what classes disclose of sensitive ones."""
 
     person: str = Field(description="Column that names the person of each row.")
     people_in: int
@@ -31,8 +52,17 @@ class EventsFact(Fact):
     people: int = Field(description="People released.")
     rows: int = Field(description="Rows of these people.")
     attributes: tuple[str, ...] = Field(description="Released attributes of rows, in the order of the request.")
+    levels: dict[str, int] = Field(description="Level of the hierarchy of those that are generalized.")
+    withheld_rows: int = Field(description="Released rows whose known attributes are withheld.")
+    known: KnownRowsFact | None = Field(description="None where nobody outside knows a value of a row.")
     columns: tuple[EventColumnFact, ...] = Field(description="The sensitive ones of them.")
     disclosed_people: int = Field(description="People whose class discloses a value of any of these.")
     figures: dict[str, float] = Field(
-        description="Figures of gates on attribute.* by the attributes of rows; gates judge the worse of both."
+        description="Figures of gates by the attributes of rows; gates judge the worse of these and those of people."
     )
+
+
+def as_written(disclosed: int, known: KnownRowsFact | None) -> dict[str, int]:
+    """Figures that the written file must have again: people whose class discloses a value, and those of known rows."""
+    counts = ("fewest", "unique_people", "unique_by_all")
+    return {"disclosed_people": disclosed, **({name: getattr(known, name) for name in counts} if known else {})}

@@ -327,6 +327,8 @@ def _treatment(attribute: Attribute, played: Generalization, masked_by: str | No
         return f"generalized ({played.method.value}{after}{', along levels that cross' if crossing else ''})"
     if masked_by:
         return f"masked ({masked_by})"
+    if attribute.level:
+        return f"released at level {attribute.level} of its hierarchy"
     return "released as collected"
 
 

@@ -1,0 +1,67 @@
+"""Attributes of rows at the levels at which a request releases them: done once, when the microdata are read.
+
+All that is counted, assessed and written afterwards is what is released. Values that few people of the file have, and
+values above the hierarchy's last level but one, are the top, which tells nothing.
+"""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tasks.core.errors import DataError, HierarchyError, row_positions
+from tasks.microdata.build import written_out
+from tasks.microdata.hierarchy import Hierarchy
+from tasks.request.model import Attribute, ReleaseRequest
+
+
+def at_released_levels(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
+    """Microdata as text, attributes of rows at their levels; missing cells stay missing.
+
+    Raises
+    ------
+    DataError
+        If a value is not in the hierarchy of its attribute.
+    HierarchyError
+        If a hierarchy is none, or has no such level.
+    """
+    changed = {}
+    for name in request.events:
+        attribute = request.attributes[name]
+        if attribute.hierarchy is not None and attribute.level is not None:
+            tree = written_out(name, attribute.hierarchy, frame)
+            persons = pd.factorize(frame[request.person_id])[0]
+            changed[name] = _released(frame[name], persons, tree, attribute, request.dataset.path)
+    return frame.assign(**changed) if changed else frame
+
+
+def _released(
+    cells: pd.Series, persons: NDArray[np.intp], tree: Hierarchy, attribute: Attribute, where: str
+) -> pd.Series:
+    level, least = attribute.level or 0, attribute.least_people or 0
+    if level >= tree.n_levels:
+        raise HierarchyError(
+            "the hierarchy has no such level",
+            where=f"attributes.{tree.name}.level",
+            expected=f"a level from 0 to {tree.n_levels - 1}, which withholds the value",
+            got=str(level),
+            fix="choose one of these",
+        )
+    code, values = pd.factorize(cells)
+    leaf = tree.encode(values.to_numpy())
+    rows = np.flatnonzero(np.append(leaf, 0)[code] < 0)
+    if len(rows):
+        raise DataError(
+            "values are not in the hierarchy",
+            where=f"{where}, column {tree.name}, {row_positions(rows)}",
+            expected=f"one of the {tree.n_leaves} values of the hierarchy, or none",
+            got=f"{len(rows)} rows with other values",
+            fix="correct the data, or add the values to the hierarchy",
+        )
+    stated = np.flatnonzero(code >= 0)
+    group = tree.groups[leaf[code[stated]], level]
+    pairs = np.unique(np.column_stack([group, persons[stated]]), axis=0)
+    people = np.bincount(pairs[:, 0], minlength=len(tree.labels[level]))
+    labels = np.where(people >= least, np.array(tree.labels[level], dtype=object), tree.labels[-1][0])
+    released = pd.Series(pd.NA, index=cells.index, dtype=cells.dtype)
+    released.iloc[stated] = labels[group]
+    return released
