@@ -1,7 +1,7 @@
 """The last check of all files that a run would deliver, in the process that records the release.
 
-The microdata are read from their private copy once more, masked, and their dates shifted. What is
-published later is compared by hash with the records, and so with the bytes that are checked here.
+The microdata are read from their private copy once more, masked, redacted, and their dates shifted. What is published
+later is compared by hash with the records, and so with the bytes that are checked here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,6 +27,7 @@ from tasks.delivery.pseudonym_columns import pseudonyms_of_copy
 from tasks.delivery.stage import RecipientFiles, no_file
 from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
+from tasks.redaction.recall import redacted
 
 
 def check_copies(
@@ -43,6 +44,7 @@ def check_copies(
     bench = Workbench(run)
     frame = bench.frame()
     masked = mask_columns(bench.request, frame, partial(masking_generator, run.key))
+    anew = redacted(frame, bench.request) if bench.request.texts else None
 
     def with_groups(files: RecipientFiles) -> RecipientFiles:
         record, who = files.record, files.record.recipient.id
@@ -54,7 +56,13 @@ def check_copies(
         clear = unpacked(open_members(files.kept, kept_key(run.key, record.release_id, who))).clear
         decoys, order = decoys_and_order(run.key, record.release_id, who, record.decoys)
         dates = released_dates(bench.request, frame, offset_key(run.key, bench.request, who))
-        copy = replace(bench.candidate(who, parts), source=lambda: frame, masked=masked, dates=dates)
+        copy = replace(
+            bench.candidate(who, parts),
+            source=lambda: frame,
+            masked=masked,
+            dates=dates,
+            redacted=None if anew is None else lambda: anew,
+        )
         content = pa.py_buffer(files.released.read_bytes() if clear is None else clear)
         scope = PseudonymScope(run.key, record.release_id, who)
         pseudonyms = pseudonyms_of_copy(copy, decoys, scope)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import frame_as_text
+from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Recipient, ReleaseRequest
 
@@ -74,6 +76,7 @@ def assess(
         whom = _recipient(loaded.request, recipient)
         text = frame_as_text(frame, loaded.request)
         source = CandidateSource(loaded.request, prepare(loaded, text), text, randomness)
+        source.redacted = cache(partial(redacted, text, loaded.request))
         effort = Effort.FULL if compare else Effort.OWN
         candidate = source.candidate(whom)
         needed = (one for one in ASSESSMENTS if one.applies(loaded.request))

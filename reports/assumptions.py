@@ -72,6 +72,8 @@ def _of_data(view: RecordView) -> Iterator[Assumption]:
         )
     if view.dates and view.dates.found:
         yield "Dates", _known_dates(view.dates)
+    if view.fields(Role.TEXT):
+        yield "Released text", _text(view)
     yield TITLES[population.basis], f"{assumed(population)}{_unfit(population)}"
 
 
@@ -117,6 +119,21 @@ def _known_dates(fact: DatesFact) -> str:
         "agreements must forbid it."
         if fact.shifted
         else None,
+    )
+
+
+def _text(view: RecordView) -> str:
+    measured = ""
+    if view.text is not None:
+        measured = (
+            f" On {numbers.integer(view.text.notes)} labelled notes it missed at most "
+            f"{numbers.percent(view.text.missed)} of the identifiers of any kind (upper end of a 95 % interval); the "
+            "text of this file is taken to be like them."
+        )
+    return (
+        f"The text of {view.names(Role.TEXT)} is redacted by a scanner.{measured} It seeks neither towns and employers "
+        "that many texts name, nor what is said in other words, such as sex by a pronoun, a rare event or a kinship. "
+        "No figure of risk counts what a text tells of a person, and whoever knows a passage finds its record."
     )
 
 

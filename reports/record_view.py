@@ -16,6 +16,7 @@ from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.linkage.facts import LinkageFact
 from tasks.assessments.sequential.facts import SequentialFact
 from tasks.assessments.singling_out.facts import SinglingOutFact
+from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
 from tasks.decision.gates import DECOYS_DETECTABLE
@@ -166,6 +167,12 @@ class RecordView(FileView):
     def moves_dates(self) -> bool:
         """Whether the release needed a measurement of shifted or relative dates, finished or not."""
         return self.dates is not None or any(one.stage == STAGE for one in self.record.not_assessed)
+
+    @cached_property
+    def text(self) -> TextFact | None:
+        """Free text that leaves; None where there is none, or the stage did not finish."""
+        fact = self.record.further.get("text")
+        return None if fact is None else TextFact.model_validate(fact)
 
     @cached_property
     def overridden(self) -> tuple[GateResult, ...]:

@@ -7,6 +7,7 @@ from reports.document import VerdictBox, kept
 from tasks.assessments.dates.facts import STAGE
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
 from tasks.ledger.enrolment import EnrolmentFact
+from tasks.request.model import Role
 
 
 def verdict_box(record: DecisionRecord) -> VerdictBox:
@@ -55,6 +56,7 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         (STAGE,),
         "whom known dates find was not counted",
     ),
+    "text": ("Text", ("text",), "what released text tells of people was not measured"),
     "utility": ("Utility", ("utility",), "no utility was measured but the information kept"),
     "decoys": ("Decoys", ("decoy",), "none were placed, and no leak can be traced by them"),
 }
@@ -73,9 +75,14 @@ def _results(record: DecisionRecord) -> dict[str, object]:
         "columns": record.further.get("columns"),
         "events": record.further.get("events") or record.dataset.rows is None,
         "dates": record.further.get("dates") or all(one.stage != STAGE for one in record.not_assessed),
+        "text": record.further.get("text") or not _has_text(record),
         "utility": record.utility,
         "decoys": record.decoys,
     }
+
+
+def _has_text(record: DecisionRecord) -> bool:
+    return any(field.role == Role.TEXT for field in record.fields)
 
 
 def tested(record: DecisionRecord) -> str:
@@ -104,6 +111,9 @@ def tested(record: DecisionRecord) -> str:
         else None,
         "counted whom known dates find among those that leave" if record.further.get("dates") else None,
         "judged what every released column tells of the quasi-identifiers" if found["columns"] else None,
+        "replaced identifiers in text, and measured how well they are found"
+        if _has_text(record) and record.further.get("text")
+        else None,
         placed if decoys else None,
         "measured the utility of the file" if found["utility"] else None,
     )

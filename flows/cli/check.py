@@ -15,6 +15,7 @@ from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.linkage.holdings import known_attributes
+from tasks.assessments.text.facts import TextFact
 from tasks.core.errors import ParameterError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
@@ -26,6 +27,7 @@ from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.microdata.repeated_people import repeated_people
+from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import (
     DIVISIONS,
@@ -120,6 +122,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
         notes = (
             *_people_notes(frame, loaded.request),
             *_unreviewed_notes(loaded.request),
+            *_text_notes(frame, loaded.request),
             *unused_terms(loaded.request),
             *absent_values(frame, loaded.request),
             *_numeral_notes(prepared),
@@ -146,6 +149,21 @@ def _unreviewed(request: ReleaseRequest) -> tuple[str, ...]:
 def _unreviewed_notes(request: ReleaseRequest) -> Iterator[str]:
     if unreviewed := _unreviewed(request):
         yield f"withheld, because nobody has reviewed them: {', '.join(unreviewed)}; give each a role to release it"
+
+
+def _text_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:
+    """Gates on text that would close; raises DataError where a text is not in the language stated."""
+    if not request.texts:
+        return
+    fact = redacted(frame, request).fact
+    if isinstance(fact, TextFact):
+        figures = {Measure.TEXT_MISSED: fact.missed, Measure.TEXT_RESIDUAL: fact.residual}
+        for gate in request.policy.gates:
+            if figures.get(gate.measure, 0.0) > gate.threshold:
+                yield (
+                    f"the gate on {gate.measure.value} would close on the text of {', '.join(request.texts)}: "
+                    f"{figures[gate.measure]:.3g} measured, at most {gate.threshold:g} allowed"
+                )
 
 
 def _people_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:

@@ -32,6 +32,7 @@ from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
+from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
 
 
@@ -128,6 +129,7 @@ def _explained(
         prepared,
         _masked_for(recalled, frame, place),
         _dates_for(recalled, frame, place),
+        redacted=cache(partial(redacted, frame, request)),
     )
 
     def explained(record: DecisionRecord) -> Explained:

@@ -15,7 +15,7 @@ from tasks.assessments.columns.assessment import PLACES
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.combined.assessment import COLLECTED
 from tasks.assessments.combined.facts import ScoreFigure
-from tasks.candidate.candidate import Candidate
+from tasks.candidate.candidate import Candidate, Redaction
 from tasks.core.files import Artifact, checked
 from tasks.core.seed import derive_seed
 from tasks.dates.offsets import offset_key
@@ -27,6 +27,7 @@ from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import load
 from tasks.microdata.read import read_microdata
+from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
 
@@ -102,6 +103,7 @@ class Workbench:
                 masked=self.masked(inputs["masked"]),
                 source=self.frame,
                 randomness=self.generator,
+                redacted=self.redacted,
                 known={
                     COLLECTED: load_figure(checked(inputs["collected"]), ScoreFigure),
                     PLACES: load_figure(checked(inputs["columns"]), ColumnsFact),
@@ -115,6 +117,10 @@ class Workbench:
     def dates(self, recipient: str) -> ReleasedDates:
         """Dates as they leave to a recipient, made of the microdata and the workspace's key."""
         return released_dates(self.request, self.frame(), offset_key(self.run.key, self.request, recipient))
+
+    def redacted(self) -> Redaction:
+        """The columns of text, redacted."""
+        return self._once("redacted", [], lambda: redacted(self.frame(), self.request))
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Random generator of a measurement: the same for the same inputs and key."""

@@ -26,11 +26,13 @@ from reports.sections import (
     sequential,
     singling_out,
     summary,
+    text,
     threats,
     utility,
     validation,
 )
 from reports.statements import missing_reasons
+from tasks.request.model import Role
 
 Writer = Callable[[RecordView], Iterable[Block]]
 _Fact = TypeVar("_Fact")
@@ -100,6 +102,8 @@ def _evidence(view: RecordView) -> Iterator[_Entry]:
         risks += (("events", "Rows of people", _part("events", view.events, events.events)),)
     if view.moves_dates:
         risks += (("dates", "Shifted and relative dates", _part("dates", view.dates, dates.dates)),)
+    if view.fields(Role.TEXT):
+        risks += (("text", "Released text", _part("text", view.text, text.text)),)
     yield "risk", "Risk before and after", identity.risk_section, *(risks if measured else ())
     attacks = (
         ("transparency", "Transparency", identity.transparency),

@@ -130,6 +130,7 @@ def loss(view: RecordView) -> Iterator[Block]:
         masked,
         f"Withheld altogether: {', '.join(withheld)}." if withheld else None,
         f"Pseudonyms stand in place of the values of {view.names(Role.PSEUDONYM)}." if view.record.pseudonyms else None,
+        f"The text of {view.names(Role.TEXT)} leaves redacted." if view.fields(Role.TEXT) else None,
         _of_rows(view),
         f"Dates of {listed(view.dated)} leave shifted, or as days since an index event." if view.dated else None,
         "All other columns leave as they were collected. Section E13 compares analyses of both files.",

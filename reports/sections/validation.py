@@ -270,7 +270,8 @@ def validation(view: RecordView) -> Iterator[Block]:
 def _columns(view: RecordView, names: list[str]) -> str:
     """Names of columns; in a word where they are all of the file, or all that may be released."""
     checked = {name for name in names if name}
-    released = {field.name for field in view.record.fields if field.released and field.role != Role.PSEUDONYM}
+    replaced = (Role.PSEUDONYM, Role.TEXT)
+    released = {field.name for field in view.record.fields if field.released and field.role not in replaced}
     if checked == {field.name for field in view.record.fields} or checked == released:
         return "all columns" if checked != released else "all columns that may be released"
     return ", ".join(dict.fromkeys(name for name in names if name)) or _WHOLE

@@ -115,6 +115,12 @@ MEASURES: Mapping[Measure, MeasureText] = MappingProxyType(
             "People whose shift the calendar gives away", "expected share of people", Scale.SHARE
         ),
         Measure.COLUMNS_UNPLACED: MeasureText("Revealing columns that nobody has excused", "columns", Scale.COUNT),
+        Measure.TEXT_MISSED: MeasureText(
+            "Identifiers in text that the scanner may miss, of the worst kind", "share of identifiers", Scale.SHARE
+        ),
+        Measure.TEXT_RESIDUAL: MeasureText(
+            "Suspicious words that remain in released text", "words per record with text", Scale.COUNT
+        ),
         Measure.UTILITY_LOSS: MeasureText("Loss of the generalized attributes (ARX)", "mean over records", Scale.SHARE),
         Measure.PUBLISHER_PAYOFF: MeasureText("Mean payoff of the publisher", "money per record", Scale.MONEY),
         # A share of draws, which discloses no number of records.

@@ -12,12 +12,13 @@ from tasks.assessments.identity.assessment import IdentityAssessment
 from tasks.assessments.linkage.assessment import LinkageAssessment
 from tasks.assessments.sequential.assessment import SequentialAssessment
 from tasks.assessments.singling_out.assessment import SinglingOutAssessment
+from tasks.assessments.text.assessment import TextAssessment
 from tasks.assessments.utility.assessment import UtilityAssessment
 
 IDENTITY, SEQUENTIAL, COMBINED = IdentityAssessment(), SequentialAssessment(), CombinedAssessment()
 LINKAGE, SINGLING_OUT, ATTRIBUTE = LinkageAssessment(), SinglingOutAssessment(), AttributeAssessment()
 COLUMNS, UTILITY = ColumnsAssessment(), UtilityAssessment()
-EVENTS, DATES = EventsAssessment(), DatesAssessment()
+EVENTS, DATES, TEXT = EventsAssessment(), DatesAssessment(), TextAssessment()
 
 ASSESSMENTS: tuple[Assessment[Any], ...] = (
     IDENTITY,
@@ -30,4 +31,5 @@ ASSESSMENTS: tuple[Assessment[Any], ...] = (
     UTILITY,
     EVENTS,
     DATES,
+    TEXT,
 )

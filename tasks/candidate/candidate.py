@@ -32,6 +32,16 @@ Randomness = Callable[[str], np.random.Generator]
 
 
 @dataclass(frozen=True, eq=False)
+class Redaction:
+    """Columns of free text as they leave, the same in every copy."""
+
+    texts: Mapping[str, pd.Series] = field(repr=False)
+    """Redacted text of each row of the microdata, by column; NA where there is none."""
+    fact: Fact
+    """What was replaced, what remains, and how well that is done."""
+
+
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """One recipient's copy as it would leave."""
 
@@ -55,6 +65,8 @@ class Candidate:
     """Source of random numbers for measurements."""
     known: Mapping[str, Fact] = field(default_factory=dict, repr=False)
     """Facts that need not be measured again, by name: shared by all recipients, or known from an earlier decision."""
+    redacted: Callable[[], Redaction] | None = field(default=None, repr=False)
+    """Redacts its text; None where the records are not available."""
     already_released: Flags | None = field(default=None, repr=False)
     """Whether each tuple's records are in a copy that was released; None where the policy decides."""
 
@@ -64,6 +76,12 @@ class Candidate:
         if self.source is None:
             raise LookupError("the candidate has no microdata")
         return self.source()
+
+    def redacted_text(self, name: str) -> pd.Series:
+        """A column of text as it leaves, by row; raises ``LookupError`` where the text was not redacted."""
+        if self.redacted is None:
+            raise LookupError("the candidate has no redacted text")
+        return self.redacted().texts[name]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -222,6 +240,8 @@ class CandidateSource:
         self.index = game_table(request, prepared)
         self.known: dict[str, Fact] = {}
         """Facts that are the same for every recipient."""
+        self.redacted: Callable[[], Redaction] | None = None
+        """Redacts the text of the file."""
 
     @cached_property
     def masked(self) -> MaskedColumns:
@@ -241,6 +261,7 @@ class CandidateSource:
             source=lambda: self.frame,
             randomness=self.randomness,
             known=self.known,
+            redacted=self.redacted,
         )
         if not self.request.dated:
             return made

@@ -1,9 +1,9 @@
 """The last check of a copy's bytes, before the ledger records it: every cell follows from the private copies of inputs.
 
 The stages before check what they hand on; this reads the bytes that leave, and the microdata, once more. It knows the
-columns and rows that the record states, the cell that each record is generalized to, the masked values, dates and
-pseudonyms, made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and ledger: it
-is given bytes.
+columns and rows that the record states, the cell that each record is generalized to, the masked values, redacted texts,
+dates and pseudonyms, made anew, and the sealed decoys. What none of these explains does not leave. Pure of files and
+ledger: it is given bytes.
 """
 
 import hashlib
@@ -47,7 +47,8 @@ Flags = NDArray[np.bool_]
 class LastCheck:
     """A clear file, and everything that it is to follow from.
 
-    `copy` has the microdata read anew, with masked values and shifted or relative dates made anew from them.
+    `copy` has the microdata read anew, with masked values, redacted texts and shifted or relative dates made anew from
+    them.
     """
 
     content: pa.Buffer
@@ -94,7 +95,7 @@ class LastCheck:
             yield "rows that are neither records nor the sealed decoys"
         strange = [name for name in names if not self._follows(name).all()]
         yield from (f"cells of {name}" for name in strange)
-        released = self.copy.request.released
+        released = (*self.copy.request.released, *self.copy.request.texts)
         for name in released if not set(strange) & set(self.copy.request.quasi_identifiers) else ():
             if self._identifying(name):
                 yield f"what looks like an identifier in {name}"
@@ -122,12 +123,13 @@ class LastCheck:
             return _equal(self._as_written(name, expected), self._found[name].combine_chunks())
         found = self._found[name].combine_chunks().filter(pa.array(self._real))
         if name in copy.masked.names:
-            values, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
+            numbers, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
             records = places if events is None else events.of_row[places]
             masked = copy.masked.masked[records, copy.masked.names.index(name)]
-            same: Flags = (values == masked) | (np.isnan(values) & np.isnan(masked))
+            same: Flags = (numbers == masked) | (np.isnan(numbers) & np.isnan(masked))
             return same
-        collected = pa.array(copy.event_text(name).array.take(places), type=pa.large_string())
+        values = copy.redacted_text(name) if name in copy.request.texts else copy.event_text(name)
+        collected = pa.array(values.array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)
         return _equal(self._as_written(name, collected), found)

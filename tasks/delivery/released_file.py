@@ -1,9 +1,9 @@
 """The released file: outbound columns, generalized, in an order that says nothing; and reading it back.
 
-Direct identifiers are left out or replaced by pseudonyms; suppressed records are left out. Rows are put in an order
-drawn from a key, so that neither the order of collection nor the record id can be learned. In CSV, text that a
-spreadsheet would run as a formula is marked (``tasks.delivery.formula_marks``): names of columns, generalized cells,
-and the cells of text columns. Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
+Direct identifiers are left out or replaced by pseudonyms; text is redacted; suppressed records are left out. Rows
+are put in an order drawn from a key, so that neither the order of collection nor the record id can be learned. In CSV,
+text that a spreadsheet would run as a formula is marked (``tasks.delivery.formula_marks``): names of columns,
+generalized cells, and the cells of text columns. Parquet (``tasks.delivery.parquet_file``) keeps text as it is.
 """
 
 from collections import Counter
@@ -106,6 +106,8 @@ def delivered_table(
             column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
         else:
             texts, places = (masked.text(name), records) if name in masked.names else (candidate.event_text(name), rows)
+            if name in request.texts:
+                texts = candidate.redacted_text(name)
             column = pa.array(texts.array.take(places), type=pa.large_string())
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
         whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)

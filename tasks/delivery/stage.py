@@ -203,6 +203,8 @@ def _listed(request: ReleaseRequest, name: str) -> dict[str, str]:
 def _treatment(request: ReleaseRequest, name: str, field: FieldFact, suffix: str) -> str:
     if name in request.pseudonyms:
         return _pseudonyms(request, name)
+    if name in request.texts:
+        return "text; what was found to identify people in it is replaced by its kind, as [NAME] or [DATE]"
     if field.levels:
         return f"generalized: see {HIERARCHIES}/{arx_file(name)}{suffix}"
     for masking in request.masking:

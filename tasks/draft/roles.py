@@ -290,7 +290,7 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
     elif column.distinct_ratio >= NEARLY_A_NAME:
         reason = "its values are nearly as good as names: nearly every record has its own"
     elif column.free_text_share >= _FEW:
-        reason = "it holds free text, which nobody can promise to be free of names"
+        reason = "it holds free text, which nobody can promise to be free of names; redacted, it leaves as role: text"
     else:
         advice = "it is withheld until somebody who knows it gives it a role"
         return Role.UNREVIEWED, ["its name and values tell nothing certain", advice]

@@ -52,6 +52,7 @@ from tasks.microdata.hierarchy import Codes
 from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
+from tasks.redaction.recall import redacted
 from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 Rows = NDArray[np.intp]
@@ -123,7 +124,9 @@ def score_with_originals(
 
     candidate, rows = candidate_today(delivered, today, frame)
     known = {} if uncertainty is None else {UNCERTAINTY: uncertainty}
-    alone = replace(candidate, request=_alone(today.request), known=known)
+    alone = replace(
+        candidate, request=_alone(today.request), known=known, redacted=partial(redacted, frame, today.request)
+    )
     findings = Findings(
         prepared=candidate.prepared,
         validation=validate(frame, today.request, candidate.prepared.covered).fact,

@@ -22,6 +22,8 @@ class Role(StrEnum):
     """Nobody has judged the column yet, so it is withheld."""
     PSEUDONYM = "pseudonym"
     """An identifier, in whose place the recipient gets a keyed pseudonym."""
+    TEXT = "text"
+    """Free text, which leaves with what identifies people in it replaced by its kind."""
 
     @property
     def withheld(self) -> bool:
@@ -30,8 +32,8 @@ class Role(StrEnum):
 
     @property
     def delivered(self) -> bool:
-        """Whether a copy has a column of this role: its values, or pseudonyms in their place."""
-        return not self.withheld or self is Role.PSEUDONYM
+        """Whether a copy has a column of this role: its values, pseudonyms in their place, or redacted text."""
+        return not self.withheld or self in (Role.PSEUDONYM, Role.TEXT)
 
     @property
     def treatment(self) -> str:
@@ -40,6 +42,7 @@ class Role(StrEnum):
             Role.DIRECT: "removed",
             Role.UNREVIEWED: "withheld: nobody has reviewed it",
             Role.PSEUDONYM: "replaced by a pseudonym",
+            Role.TEXT: "redacted",
         }.get(self, "")
 
 
@@ -346,6 +349,29 @@ class DateTerms(RequestPart):
     )
 
 
+MEASURED_LANGUAGES = ("en",)
+"""Languages of text in which the recall of the scanner is measured, by ISO 639-1 code."""
+
+
+class TextTerms(RequestPart):
+    """What a column of free text is written in."""
+
+    language: Text = Field(
+        description="ISO 639-1 code of the language. Text is released only in a language in which the recall of the "
+        f"scanner is measured: {', '.join(MEASURED_LANGUAGES)}."
+    )
+
+    rules: ClassVar[tuple[Rule["TextTerms"], ...]] = (
+        Rule(
+            f"text is released only in a language in which the scanner is measured ({', '.join(MEASURED_LANGUAGES)})",
+            lambda one: one.language not in MEASURED_LANGUAGES,
+            "language",
+            got="another language",
+            fix="withhold the column (role: direct identifier)",
+        ),
+    )
+
+
 class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
@@ -389,6 +415,7 @@ class Attribute(RequestPart):
     pseudonym: PseudonymTerms | None = Field(
         default=None, description="Form and scope of the pseudonyms (role: pseudonym)."
     )
+    text: TextTerms | None = Field(default=None, description="Language of the text (role: text).")
     confirmed: PersonalReason | None = Field(default=None, description="Who confirmed the role, and why.")
     excused: PersonalReason | None = Field(
         default=None, description="Who lets the column leave although it tells of people, and why."
@@ -414,6 +441,11 @@ class Attribute(RequestPart):
     def dated(self) -> bool:
         """Whether the attribute leaves as shifted dates, or as days since an index event."""
         return self.date is not None and self.date.treated
+
+    @property
+    def language(self) -> str:
+        """Language of a column of text; empty for others."""
+        return "" if self.text is None else self.text.language
 
     @property
     def delivered_type(self) -> ValueType:
@@ -490,6 +522,28 @@ class Attribute(RequestPart):
             "sensitivity",
             got="weights of values",
             fix="keep the weight of the attribute, and remove “values”",
+        ),
+        Rule(
+            "a column has the terms of text if and only if its role is text",
+            lambda one: (one.text is not None) is not (one.role is Role.TEXT),
+            "text",
+            got=lambda one: f"the role “{one.role.value}” {'with' if one.text else 'without'} terms of text",
+            fix="state “text: {language: en}” under a column with the role text, and under no other",
+        ),
+        Rule(
+            "text has the type text, no list of values and no rule of Safe Harbor, and is always scanned",
+            lambda one: (
+                one.role is Role.TEXT
+                and (
+                    one.type is not ValueType.TEXT
+                    or one.allowed_values is not None
+                    or one.safe_harbor is not SafeHarborRule.NONE
+                    or not one.scan
+                )
+            ),
+            "role",
+            got="a different type, allowed_values, safe_harbor or scan: false",
+            fix="remove them, or give the column the role of what it holds",
         ),
         Rule(
             "a quasi-identifier needs a hierarchy",

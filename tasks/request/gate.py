@@ -58,6 +58,8 @@ class Measure(StrEnum):
     DATES_PATTERN = "dates.pattern_share"
     DATES_OFFSET = "dates.offset_share"
     COLUMNS_UNPLACED = "columns.unplaced"
+    TEXT_MISSED = "text.missed"
+    TEXT_RESIDUAL = "text.residual"
     UTILITY_LOSS = "utility.loss"
     PASSING_PROBABILITY = "uncertain.passing_probability"
 
@@ -80,6 +82,7 @@ _SHARES = frozenset(Measure) - {
     Measure.SEQUENTIAL_EXPECTED,
     Measure.SEQUENTIAL_LOSS,
     Measure.COLUMNS_UNPLACED,
+    Measure.TEXT_RESIDUAL,
     Measure.COMBINED_MAXIMUM,
     Measure.COMBINED_QUANTILE,
 }

@@ -31,6 +31,7 @@ from tasks.request.attribute import (
     Role,
     SafeHarborRule,
     SensitivityWeights,
+    TextTerms,
     ValueType,
 )
 from tasks.request.dates import date_rules
@@ -89,6 +90,7 @@ from tasks.request.recipient import (
     UncertainTerm,
     UncertainTerms,
 )
+from tasks.request.text_rules import TEXT_RULES
 
 _TERMS = "policy.generalization."
 LEFT_OUT = 0.02
@@ -468,6 +470,7 @@ class ReleaseRequest(RequestPart):
             fix="name the register's table of counts",
         ),
         *POPULATION_RULES,
+        *TEXT_RULES,
     )
 
     def coalitions(self, recipient: Recipient) -> tuple[tuple[Recipient, ...], ...]:
@@ -521,8 +524,13 @@ class ReleaseRequest(RequestPart):
         return tuple(name for name, one in self.attributes.items() if one.role is Role.PSEUDONYM)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Names of the columns of free text that leave redacted, in the order of the request."""
+        return tuple(name for name, one in self.attributes.items() if one.role is Role.TEXT)
+
+    @property
     def delivered(self) -> tuple[str, ...]:
-        """Names of the columns of a copy: those that are outbound, and pseudonyms; in the order of the request."""
+        """Names of the columns of a copy: outbound ones, pseudonyms and redacted text; in the order of the request."""
         return tuple(name for name, attribute in self.attributes.items() if attribute.role.delivered)
 
     @property

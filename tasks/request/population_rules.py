@@ -9,7 +9,7 @@ from tasks.request.population import PopulationBasis
 from tasks.request.recipient import PARTITIONS
 
 
-def _decoys(request: Any) -> str | None:
+def decoys_asked(request: Any) -> str | None:
     """Place of the first term that asks for decoys; None without one."""
     if request.continues is not None:
         return "continues"
@@ -26,7 +26,7 @@ def resources_of(request: Any) -> str | None:
 POPULATION_RULES: tuple[Rule[Any], ...] = (
     Rule(
         "decoys need a population table with all quasi-identifiers: a decoy matches people who are not in the file",
-        lambda one: _decoys(one) if one.population.basis is not PopulationBasis.TABLE else None,
+        lambda one: decoys_asked(one) if one.population.basis is not PopulationBasis.TABLE else None,
         got=lambda one: f"decoys, and people counted in the {one.population.basis.value}",
         fix="remove the decoys, or name such a table with population.path",
     ),

@@ -40,10 +40,12 @@ def names(values: pd.Series, words: Words) -> Flags:
     if not len(words.text):
         return np.zeros(len(values), dtype=np.bool_)
     ordinary, given, family = (words.listed(kind) for kind in ("ordinary-words", "given-names", "family-names"))
-    return _in_text(words, ordinary, given, family) | _column_of_names(values, words, (given | family) & ~ordinary)
+    named = words_of_names(words, ordinary, given, family)
+    return words.of_texts(named) | _column_of_names(values, words, (given | family) & ~ordinary)
 
 
-def _in_text(words: Words, ordinary: Flags, given: Flags, family: Flags) -> Flags:
+def words_of_names(words: Words, ordinary: Flags, given: Flags, family: Flags) -> Flags:
+    """Words that are part of a name by the word beside them; the flags say which words are in each list."""
     initial = words.capital & (words.length == 1)
     plain = words.capital & ~initial
     leads, of_place = words.among(_LEADS), words.among(_OF_PLACES)
@@ -62,7 +64,9 @@ def _in_text(words: Words, ordinary: Flags, given: Flags, family: Flags) -> Flag
         | (given & ~ordinary & unknown[after])
         | (leads & given[after] & ~ordinary[after])
     )
-    return words.of_texts(named)
+    marked: Flags = named.copy()
+    marked[after[named]] = True
+    return marked
 
 
 def _column_of_names(values: pd.Series, words: Words, listed: Flags) -> Flags:

@@ -132,7 +132,7 @@ _DAY = "(?:0?[1-9]|[12][0-9]|3[01])"
 _ZERO_DAY = "(?:0[1-9]|[12][0-9]|3[01])"
 _ZERO_MONTH = "(?:0[1-9]|1[0-2])"
 _DATE_SEPARATOR = f"[{_HYPHEN}/.]"
-_MONTH_NAME = _any(
+MONTH_NAME = _any(
     "jan(?:uary|uar|v|vier)?|j[aä]n(?:ner)?|feb(?:ruary|ruar|rero)?|f[ée]vr?(?:ier)?|mar(?:ch|s|zo)?|m(?:ä|ae)rz?",
     "apr(?:il)?|avr(?:il)?|abr(?:il)?|may|mai|mayo|june?|juni|juin|junio|july?|juli|juil(?:let)?|julio",
     "aug(?:ust)?|ao[uû]t|ago(?:sto)?|sep(?:t(?:ember|embre|iembre)?)?|setiembre|o[ck]t(?:ober|obre|ubre)?",
@@ -150,12 +150,12 @@ _FULL_DATE = "(?i)" + _any(
     f"{_NO_DIGIT_BEFORE}{_ZERO_DAY} {_ZERO_MONTH} {_YEAR}{_NO_DIGIT_AFTER}",
     f"(?:^|[^0-9.]){_ZERO_DAY}\\.{_ZERO_MONTH}\\.[0-9]{{2}}(?:\\Z|[^0-9.]|\\.(?:\\Z|[^0-9]))",
     f"^{_ZERO_DAY}[{_HYPHEN}]{_ZERO_MONTH}[{_HYPHEN}][0-9]{{2}}\\Z",
-    f"{_NO_DIGIT_BEFORE}{_YEAR}[{_HYPHEN}/ .]{_MONTH_NAME}[{_HYPHEN}/ .]{_DAY}{_NO_DIGIT_AFTER}",
+    f"{_NO_DIGIT_BEFORE}{_YEAR}[{_HYPHEN}/ .]{MONTH_NAME}[{_HYPHEN}/ .]{_DAY}{_NO_DIGIT_AFTER}",
     "(?:^|[^0-9/])" + _any(f"{_MONTH}/{_DAY}", f"{_DAY}/{_MONTH}") + "/[0-9]{2}(?:\\Z|[^0-9/])",
-    f"{_NO_DIGIT_BEFORE}{_DAY}{_ORDINAL}[ ,.{_HYPHEN}/]{{0,3}}(?:of |de )?{_MONTH_NAME}[ ,.'{_HYPHEN}/]{{0,3}}"
+    f"{_NO_DIGIT_BEFORE}{_DAY}{_ORDINAL}[ ,.{_HYPHEN}/]{{0,3}}(?:of |de )?{MONTH_NAME}[ ,.'{_HYPHEN}/]{{0,3}}"
     f"(?:del? )?{_YEAR}{_NO_DIGIT_AFTER}",
-    f"{_NO_DIGIT_BEFORE}{_DAY}[.{_HYPHEN}/]?{_MONTH_NAME}[.'{_HYPHEN}/]?[0-9]{{2}}{_NO_DIGIT_AFTER}",
-    f"(?:^|[^A-Za-z]){_MONTH_NAME}[ .{_HYPHEN}/]{{0,3}}{_DAY}{_ORDINAL}[ ,.{_HYPHEN}/]{{1,3}}{_YEAR}{_NO_DIGIT_AFTER}",
+    f"{_NO_DIGIT_BEFORE}{_DAY}[.{_HYPHEN}/]?{MONTH_NAME}[.'{_HYPHEN}/]?[0-9]{{2}}{_NO_DIGIT_AFTER}",
+    f"(?:^|[^A-Za-z]){MONTH_NAME}[ .{_HYPHEN}/]{{0,3}}{_DAY}{_ORDINAL}[ ,.{_HYPHEN}/]{{1,3}}{_YEAR}{_NO_DIGIT_AFTER}",
     f"{_NOT_IN_NUMBER_BEFORE}{_BARE_DATE}{_CLOCK}{_NOT_IN_NUMBER_AFTER}",
 )
 

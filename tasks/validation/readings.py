@@ -46,18 +46,24 @@ def readable(values: pd.Series) -> pd.Series:
     ['plain', 'Jos%C3%A9&#64;x.org\nJosé@x.org', '１２\n12', 'SmFuZSBEb2U=\nJane Doe']
     """
     written = arrow(values)
-    plain = _without_hidden(written)
-    coded = np.flatnonzero(found(plain, _ESCAPED) | found(plain, _OTHER_DIGIT) | found(plain, _BASE64))
-    if len(coded):
-        decoded = [_decoded(cell) for cell in plain.take(coded).to_pylist()]
-        mask = np.zeros(len(plain), dtype=np.bool_)
-        mask[coded] = True
-        plain = pc.replace_with_mask(plain, mask, pa.array(decoded, type=plain.type))
+    plain = decoded(written)
     same = pc.fill_null(pc.equal(plain, written), True)
     if pc.all(same).as_py() in (True, None):
         return values
     both = pc.binary_join_element_wise(written, plain, pa.scalar("\n", pa.large_string()))
     return pd.Series(pc.if_else(same, written, both), index=values.index, dtype=pd.StringDtype("pyarrow"))
+
+
+def decoded(written: pa.Array) -> pa.Array:
+    """Texts as a reader would decode them; missing ones stay missing."""
+    plain = _without_hidden(written)
+    coded = np.flatnonzero(found(plain, _ESCAPED) | found(plain, _OTHER_DIGIT) | found(plain, _BASE64))
+    if len(coded):
+        cells = [_decoded(cell) for cell in plain.take(coded).to_pylist()]
+        mask = np.zeros(len(plain), dtype=np.bool_)
+        mask[coded] = True
+        plain = pc.replace_with_mask(plain, mask, pa.array(cells, type=plain.type))
+    return plain
 
 
 def found(texts: pa.Array, expression: str) -> npt.NDArray[np.bool_]:

@@ -118,6 +118,8 @@ def derive(request: ReleaseRequest) -> ValidationPlan:
     checks = list(_table_checks(request))
     for column, attribute in request.attributes.items():
         checks += _declared_checks(request, column, attribute)
+        if attribute.role is Role.TEXT:
+            checks += _one_value(request, column, attribute)
         if not attribute.role.withheld:
             checks += _outbound_checks(request, column, attribute)
     skipped = tuple(
@@ -230,12 +232,17 @@ def _date_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> 
         yield Check("age on the day", words, column, "other age", _BETWEEN, _NONE)
 
 
-def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
-    """Checks on what no released column may hold."""
-    policy, is_text = request.policy.validation, attribute.type is ValueType.TEXT
+def _one_value(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
+    """The check of what leaves of people who can have several rows."""
     if request.dataset.person is not None and attribute.of == "person":
         words = "one value in all rows of a person"
         yield Check("one value a person", words, column, "differs", _BETWEEN, _NONE, of_people=True)
+
+
+def _outbound_checks(request: ReleaseRequest, column: str, attribute: Attribute) -> Iterator[Check]:
+    """Checks on what no released column may hold."""
+    policy, is_text = request.policy.validation, attribute.type is ValueType.TEXT
+    yield from _one_value(request, column, attribute)
     if is_text:
         words, longest = f"text of at most {policy.maximum_text_length:,} characters", policy.maximum_text_length
         yield Check("text length", words, column, "text", "ExpectColumnValueLengthsToBeBetween", {"max_value": longest})

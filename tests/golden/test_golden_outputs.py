@@ -16,6 +16,8 @@ UNUSED: Mapping[str, str] = {
     **dict.fromkeys(("Attribute.level", "Attribute.least_people", "Policy.events"), _FLOWS),
     **dict.fromkeys(("EventsPolicy.known", "EventsPolicy.known=all", "EventsPolicy.people"), _FLOWS),
     **dict.fromkeys(("Attribute.pseudonym", "Role=pseudonym"), _FLOWS),
+    **dict.fromkeys(("Attribute.text", "Role=text", "TextTerms.language"), _FLOWS),
+    **{f"Measure=text.{name}": _FLOWS for name in ("missed", "residual")},
     **{f"PseudonymTerms.{term}": _FLOWS for term in ("format", "identifier", "project")},
     **{f"PseudonymFormat={form}": _FLOWS for form in ("code", "integer", "uuid")},
     **{f"Population.{term}": _FLOWS for term in ("lacks", "sampling_fraction", "self", "size")},

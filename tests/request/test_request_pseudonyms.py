@@ -52,9 +52,9 @@ def test_the_column_has_the_type_of_its_pseudonyms(
 
 
 def test_a_role_is_delivered_where_values_or_pseudonyms_leave() -> None:
-    delivered = {Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE, Role.PSEUDONYM}
+    delivered = {Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE, Role.PSEUDONYM, Role.TEXT}
     assert {role for role in Role if role.delivered} == delivered
-    assert {role for role in Role if not role.withheld} == delivered - {Role.PSEUDONYM}
+    assert {role for role in Role if not role.withheld} == delivered - {Role.PSEUDONYM, Role.TEXT}
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ ALWAYS = {
     "attributes.level": "decides what leaves of rows; refused of people",
     "attributes.least_people": "withholds rare values of rows; refused of people",
     "attributes.pseudonym": "makes pseudonyms; refused of other roles",
+    "attributes.text": "states the language of text; refused of other roles",
     "attributes.safe_harbor": "decides Safe Harbor's table",
     "attributes.sensitivity": "weighs; refused of other roles",
     "attributes.allowed_values": "validated",

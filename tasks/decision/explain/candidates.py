@@ -36,10 +36,11 @@ from tasks.assessments.registry import (
     LINKAGE,
     SEQUENTIAL,
     SINGLING_OUT,
+    TEXT,
     UTILITY,
 )
 from tasks.assessments.sequential.assessment import deterrents
-from tasks.candidate.candidate import Candidate
+from tasks.candidate.candidate import Candidate, Redaction
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.errors import ParameterError, StageFailed
 from tasks.dates.released_dates import NO_DATES, ReleasedDates
@@ -101,9 +102,11 @@ class Candidates:
         masked_for: Callable[[ReleaseRequest], MaskedColumns] = lambda _request: NOTHING_MASKED,
         dates_for: Callable[[ReleaseRequest, Recipient], ReleasedDates] = lambda _request, _recipient: NO_DATES,
         *,
+        redacted: Callable[[], Redaction] | None = None,
         memory: int = 256 * 2**20,
     ) -> None:
         self.index, self.prepared, self.masked_for, self.dates_for = index, prepared, masked_for, dates_for
+        self.redacted = redacted
         self.estimates = Estimates()
         self.games_solved = 0
         bytes_each = 2 * index.data.codes.nbytes + 3 * index.data.counts.nbytes
@@ -130,6 +133,7 @@ class Candidates:
             index=table_under(self.index, request),
             generalization=self._generalization(request, recipient, exact=exact),
             masked=self.masked_for(request),
+            redacted=self.redacted,
         )
         if request.dated:
             made = made.with_dates(self.dates_for(request, recipient))
@@ -168,6 +172,10 @@ class Candidates:
                 yield Measured(found)
         if Measure.COLUMNS_UNPLACED in judged:
             found = {Measure.COLUMNS_UNPLACED: float(len(columns.unplaced))}
+            figures |= found
+            yield Measured(found)
+        if judged & TEXT.gate_measures:
+            found = dict(TEXT.measures(candidate))
             figures |= found
             yield Measured(found)
         if Measure.PASSING_PROBABILITY in judged:

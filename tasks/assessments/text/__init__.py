@@ -1,0 +1,1 @@
+"""Released free text: how well identifiers in it are found, and what remains."""

@@ -1,0 +1,47 @@
+"""Facts of released free text: what was replaced, what remains, and how well the scanner finds identifiers."""
+
+from pydantic import Field
+
+from tasks.core.fact import Fact, Interval
+
+
+class TextColumnFact(Fact):
+    """One column of text as it leaves."""
+
+    column: str
+    language: str
+    records: int = Field(description="Records that have a text.")
+    replaced: dict[str, int] = Field(description="Replacements by kind.")
+    residual: int = Field(description="Suspicious words that remain.")
+    values_found: int = Field(description="Values of identifiers and quasi-identifiers that the texts had.")
+    values_left: int = Field(description="Those of them that the released texts still have; 0, or nothing is released.")
+
+
+class ScannerFact(Fact):
+    """How well the scanner finds one kind of identifier in the measured notes."""
+
+    kind: str
+    planted: int
+    found: int = Field(description="Those of which no part remains.")
+    recall: Interval | None = Field(description="Wilson interval of found over planted; None where none are planted.")
+    replaced: int = Field(description="Replacements by the kind.")
+    rightly: int = Field(description="Those of them that have a part of an identifier.")
+    precision: Interval | None = Field(description="Wilson interval of rightly over replaced; None without any.")
+
+
+class TextFact(Fact):
+    """The columns of text of a file, the same in every copy, and the scanner's recall."""
+
+    columns: tuple[TextColumnFact, ...]
+    notes: int = Field(description="Notes that the scanner is measured on.")
+    scanner: tuple[ScannerFact, ...]
+
+    @property
+    def missed(self) -> float:
+        """1 − the lower end of the recall of the worst kind; 0 without text."""
+        return max((1 - one.recall.low for one in self.scanner if one.recall is not None), default=0.0)
+
+    @property
+    def residual(self) -> float:
+        """Suspicious words for each record with a text, of the worst column; 0 without text."""
+        return max((one.residual / max(one.records, 1) for one in self.columns), default=0.0)
