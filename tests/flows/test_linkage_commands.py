@@ -188,5 +188,5 @@ def test_without_the_key_masked_numbers_cannot_be_explained(released: World, rel
             key.write_bytes(content)
         told = releasegate("explain", record_of(released).release_id, "--workspace", workspace, "--json")
         assert told.code == 2
-        assert "the key that numbers were masked with" in json.loads(told.out)["error"]["what"]
+        assert "the key that numbers were masked" in json.loads(told.out)["error"]["what"]
         key.touch()
