@@ -4,7 +4,6 @@ The best pass is improved by moves between its classes where that is little work
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,8 +25,6 @@ _MOST_PAIRS = 2**24
 _WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**24, 2**27, 5000
 """Work of all passes at prices, and of a single one: rows, and this many more for each strategy, times strategies."""
 _MOST_PASSES = 12
-_FEW_ROWS = 2**14
-"""Rows up to which passes at prices wait for the strategies of the best cells."""
 _MOST_IMPROVED = 2**23
 """Rows times strategies up to which the best classes are gone through once more."""
 _UNBIASED = 3
@@ -60,17 +57,15 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
     tried = _tried(problem)
     made = released(problem, orders_of(problem, tried)(np.zeros(len(problem.lost))), start)
     first = _finished(problem, made, left_out)
-    with ThreadPoolExecutor(1) as pool:
-        bound = pool.submit(best_cells, problem, first)
-        strategies = tried
-        if len(problem.strategies) > _ALL_STRATEGIES:
-            strategies = used = np.union1d(made[made != UNPLACED], [problem.top])
-            if len(problem.codes) <= _FEW_ROWS:
-                strategies = np.union1d(used, bound.result().strategies)
-            if _work(problem, strategies) > _WORK:
-                strategies = used
-        node = _improved(problem, _best_pass(problem, first, strategies, start, left_out), left_out)
-        return Found(node, float(problem.counts @ (1.0 - bound.result().lost)))
+    best = best_cells(problem, first)
+    strategies = tried
+    if len(problem.strategies) > _ALL_STRATEGIES:
+        used = np.union1d(made[made != UNPLACED], [problem.top])
+        strategies = np.union1d(used, best.strategies)
+        if _work(problem, strategies) > _WORK:
+            strategies = used
+    node = _improved(problem, _best_pass(problem, first, strategies, start, left_out), left_out)
+    return Found(node, float(problem.counts @ (1.0 - best.lost)))
 
 
 def _best_pass(problem: RemainderProblem, first: Ints, strategies: Ints, start: Ints | None, left_out: float) -> Ints:
