@@ -107,8 +107,8 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Complete:
 
 
 def test_a_complete_release_is_approved_on_all_its_figures(complete: Complete) -> None:
-    # No term is uncertain, the file is no sample, and no gate asks for dates.
-    left_out = {Measure.PASSING_PROBABILITY, *ESTIMATED, *registry.DATES.gate_measures}
+    # No term is uncertain, the file is no sample, and no gate asks for dates or text.
+    left_out = {Measure.PASSING_PROBABILITY, *ESTIMATED, *registry.DATES.gate_measures, *registry.TEXT.gate_measures}
     assert set(complete.findings.figures) == set(Measure) - left_out
     record = complete.decided()
     assert (record.decision, record.reasons) == (Verdict.APPROVED, ("All 9 gates passed.",))
@@ -220,7 +220,9 @@ def test_the_record_holds_no_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "assessment", [one for one in ASSESSMENTS if one not in (registry.EVENTS, registry.DATES)], ids=lambda one: one.id
+    "assessment",
+    [one for one in ASSESSMENTS if one not in (registry.EVENTS, registry.DATES, registry.TEXT)],
+    ids=lambda one: one.id,
 )
 def test_a_finding_is_read_back_as_it_was_written(complete: Complete, tmp_path: Path, assessment: Assessment) -> None:
     path = tmp_path / f"{assessment.id}.json"
