@@ -184,32 +184,30 @@ def _numeral_notes(prepared: Prepared) -> Iterator[str]:
 
 
 _READINGS = {
-    (Role.QUASI, MissingReading.OWN_GROUP): "others may know whose records these are, so that they hide among each "
-    "other alone, and among all records only where the attribute is generalized to the top",
-    (Role.QUASI, MissingReading.ANY_VALUE): "each may be of anybody with its other values, as long as nobody outside "
-    "knows whose records lack one",
-    (Role.SENSITIVE, MissingReading.OWN_GROUP): "to have none is one more value of a class",
-    (Role.SENSITIVE, MissingReading.ANY_VALUE): "they may be any value: they add no diversity, and what a class "
-    "discloses is told of them too",
+    (Role.QUASI, MissingReading.OWN_GROUP): "others may know whose records lack a value, so that these hide among each "
+    "other, and among all records only where the attribute is generalized to the top",
+    (Role.QUASI, MissingReading.ANY_VALUE): "such a record may be of anybody with its other values, as long as nobody "
+    "outside knows whose records lack one",
+    (Role.SENSITIVE, MissingReading.OWN_GROUP): "a missing value is one more value of a class",
+    (Role.SENSITIVE, MissingReading.ANY_VALUE): "a missing value adds no diversity to a class, and what the class "
+    "discloses is told of its person too",
 }
 
 
 def _missing_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str]:
-    """Share of the records or rows in which a column is missing, and what its reading means."""
+    """Shares of the records or rows in which columns are missing, and the meaning of their reading, by role."""
     policy = request.policy.missing
-    readings = {Role.QUASI: policy.quasi_identifiers, Role.SENSITIVE: policy.sensitive}
     counted = "records" if request.dataset.person is None else "rows"
-    for name, attribute in request.attributes.items():
-        reading = readings.get(attribute.role)
-        share = float(frame[name].isna().mean()) if reading is not None else 0.0
-        if reading is None or not share:
-            continue
-        term = "quasi_identifiers" if attribute.role is Role.QUASI else "sensitive"
-        meaning = _READINGS[attribute.role, reading]
-        yield (
-            f"{name} is missing in {share:.2%} of the {counted}, read as "
-            f"“{reading.value}” (policy.missing.{term}): {meaning}"
-        )
+    for role, term, reading in (
+        (Role.QUASI, "quasi_identifiers", policy.quasi_identifiers),
+        (Role.SENSITIVE, "sensitive", policy.sensitive),
+    ):
+        shares = {
+            name: float(frame[name].isna().mean()) for name, one in request.attributes.items() if one.role is role
+        }
+        if missing := ", ".join(f"{name} {share:.2%}" for name, share in shares.items() if share):
+            meaning = _READINGS[role, reading]
+            yield f"missing in the {counted}: {missing}; {meaning} (policy.missing.{term}: {reading.value})"
 
 
 def _misfit_notes(prepared: Prepared, lacks: Collection[str]) -> Iterator[str]:
