@@ -202,9 +202,8 @@ def _missing_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str
         (Role.QUASI, "quasi_identifiers", policy.quasi_identifiers),
         (Role.SENSITIVE, "sensitive", policy.sensitive),
     ):
-        shares = {
-            name: float(frame[name].isna().mean()) for name, one in request.attributes.items() if one.role is role
-        }
+        columns = [name for name, one in request.attributes.items() if one.role is role]
+        shares = {name: float(frame[name].isna().mean()) for name in columns}
         if missing := ", ".join(f"{name} {share:.2%}" for name, share in shares.items() if share):
             meaning = _READINGS[role, reading]
             yield f"missing in the {counted}: {missing}; {meaning} (policy.missing.{term}: {reading.value})"
