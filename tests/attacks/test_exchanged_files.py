@@ -25,7 +25,7 @@ from tests.attacks.scenes import VARIANTS, Scene
 from tests.support.engines import in_process
 from tests.support.examples import every
 
-_EVERY, _SLOW_EVERY = every(43), 14
+_EVERY, _SLOW_EVERY = every(43), 41
 ONCE_LEFT = [
     ("copy of data", "validation", STAYS),
     ("copy of data", "preparation", BACK_AT_NEXT),
