@@ -275,27 +275,23 @@ def conditions(view: RecordView) -> Iterator[Block]:
     yield Heading("Events that make a new determination necessary")
     yield Bullets(
         kept(
-            "the source file, the fields released or the hierarchies change;",
+            "the source file, the released fields, the hierarchies, the policy or the program change;",
             "the recipient, the purpose, the agreement, the controls or the stakes change;",
-            "a term of the recipient's profile changes: a fee for external data is dropped, a penalty or its detection "
-            "lapses, a register is opened;"
+            "a fee for external data is dropped, a penalty or its detection lapses, or a register is opened;"
             if sequential
             else None,
             "a newer or better population table becomes available, or another public source with the same attributes;"
             if record.population.basis in {PopulationBasis.TABLE, PopulationBasis.TABLE_AND_FILE}
             else "a population table becomes available, or another public source with the same attributes;",
             "another release to this recipient, or to one who may share with it, draws on the same people;",
-            "the policy, a threshold or the program changes;",
-            "an incident, an attempted re-identification or a published attack concerns this kind of data;",
-            f"the determination lapses{'' if view.blocked else f' on {until}'}.",
+            "an incident, an attempted re-identification or a published attack concerns this kind of data.",
         )
     )
     days = record.policy.reassess_days
     again = f"is to be assessed again every {plural(days, 'day')} at least" if days else "can be assessed again"
     yield (
-        f"A delivered copy {again}: the same bytes with the population, the policy, the terms and the program of the "
-        "day, and together with all earlier releases of the same people to the recipient. The ledger records each "
-        "re-assessment, and a changed verdict is reported; it changes no state."
+        f"A delivered copy {again}, with the population, policy, terms and program of the day and all earlier releases "
+        "of the same people to the recipient. The ledger records each re-assessment, and a changed verdict is reported."
     )
 
 
