@@ -1,7 +1,7 @@
 """Structure of the PDFs, opened with another library than the one that wrote them."""
 
 import hashlib
-import importlib
+import importlib.util
 import io
 import itertools
 import re
@@ -286,7 +286,13 @@ def test_missing_native_libraries_are_named(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "weasyprint.py").write_text("raise OSError('cannot load library')\n")
     monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
-    importlib.reload(reports.pdf)
+    # A module of its own: reloading would leave other tests with objects of the module before, which cannot be pickled.
+    spec = importlib.util.spec_from_file_location("reports.pdf_without_pango", reports.pdf.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
     with pytest.raises(StageFailed, match="native libraries are missing") as caught:
-        reports.pdf.write_pdf("", assets={}, attachments=(), moment=MOMENT, identifier="0")
+        module.write_pdf("", assets={}, attachments=(), moment=MOMENT, identifier="0")
     assert "libpango-1.0-0" in caught.value.fix
