@@ -1,8 +1,8 @@
 """Make a synthetic hospital: 20,000 patients of Nashville with 110,000 visits, and the people of their ZIP codes.
 
 Nobody here exists. Age, sex, race and ZIP code of each patient are drawn from the 2010 census of the example
-``adult-tn``, which is also the population. Households share a ZIP code and a name, some are twins; admissions follow
-weekday and season; some diagnoses are rare, and values are missing.
+``adult-tn``, which is also the population. Admissions follow weekday and season; some diagnoses are rare, some people
+share a family name, and values are missing.
 ``python examples/hospital/make.py [FOLDER] [PATIENTS]`` writes the same bytes each time.
 """
 
@@ -46,13 +46,13 @@ def main(folder: Path, patients: int = PATIENTS) -> None:
 
 
 def patients_of(generator: np.random.Generator, area: pd.DataFrame, patients: int) -> pd.DataFrame:
-    """Patients drawn from the census: of no kind more than there are; one in ten lives with the patient before."""
+    """Patients drawn from the census: of no kind more than there are; one in ten has the family name of another."""
     kinds = np.repeat(np.arange(len(area)), area["count"])
     people = area.iloc[np.sort(generator.choice(kinds, patients, replace=False))].drop(columns="count")
     people = people.iloc[generator.permutation(patients)].reset_index(drop=True)
     family, given = (generator.choice(names.split(), patients) for names in (FAMILY, GIVEN))
-    lives_with_last = generator.random(patients) < 0.1
-    family = np.where(lives_with_last, np.roll(family, 1), family)
+    shared = generator.random(patients) < 0.1
+    family = np.where(shared, np.roll(family, 1), family)
     return people.assign(
         patient_id=[f"P{number:06d}" for number in generator.permutation(patients) + 1],
         name=[f"{one} {other}" for one, other in zip(given, family, strict=True)],
