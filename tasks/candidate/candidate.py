@@ -188,8 +188,13 @@ class Candidate:
         }
         return replace(events, columns=columns)
 
-    def event_text(self, name: str) -> pd.Series:
-        """A column as text by row: dates as they leave, withheld cells of rows as NA; errors as of ``rows_as_text``."""
+    def released_text(self, name: str) -> pd.Series:
+        """A column as it leaves, by row: texts redacted, dates treated, withheld cells of rows NA.
+
+        Errors are those of ``rows_as_text`` and ``redacted_text``.
+        """
+        if name in self.request.texts:
+            return self.redacted_text(name)
         if name in self.dates.columns:
             return self.dates.columns[name].text
         cells: pd.Series = self.rows_as_text[name]

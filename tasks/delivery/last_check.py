@@ -128,7 +128,7 @@ class LastCheck:
             masked = copy.masked.masked[records, copy.masked.names.index(name)]
             same: Flags = (numbers == masked) | (np.isnan(numbers) & np.isnan(masked))
             return same
-        values = copy.redacted_text(name) if name in copy.request.texts else copy.event_text(name)
+        values = copy.released_text(name)
         collected = pa.array(values.array.take(places), type=pa.large_string())
         if name in copy.request.quasi_identifiers:
             return self._generalizes(name, collected, found)

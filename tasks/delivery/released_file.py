@@ -105,9 +105,8 @@ def delivered_table(
             labels = pa.array(candidate.index.axis_labels[axis_of[name]])
             column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
         else:
-            texts, places = (masked.text(name), records) if name in masked.names else (candidate.event_text(name), rows)
-            if name in request.texts:
-                texts = candidate.redacted_text(name)
+            is_masked = name in masked.names
+            texts, places = (masked.text(name), records) if is_masked else (candidate.released_text(name), rows)
             column = pa.array(texts.array.take(places), type=pa.large_string())
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
         whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)
