@@ -7,19 +7,21 @@ time, all others withheld, and the bounds add up. ``prices`` has a lower bound, 
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, compact
+from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, compact, fold
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.microdata.hierarchy import Codes
 
 _WORK = 200_000_000
 """Rows times strategies that are gone through at most before the attributes are parted."""
 _GAIN = 1e-12
+_MERGED, _ALIKE = 2**13, 0.8
+"""Rows from which, and the share of them up to which, rows that lose the same from now on are made one."""
 _SPARSE = 8
 """Places a row up to which finer cells are counted without being numbered anew."""
 
@@ -61,12 +63,8 @@ def strategies_of_cells(problem: RemainderProblem, most: int) -> Ints | None:
 def _best(problem: RemainderProblem, node: Ints, axes: list[int]) -> BestCells:
     limit, levels = _WORK if len(axes) > 1 else sys.maxsize, problem.lattice.nodes[node]
     known = sum((problem.lost_by(np.arange(len(node)), axis, levels[:, axis]) for axis in axes), np.zeros(len(node)))
-    search, strategies = CellSearch(problem, axes, limit, known), []
-    for cells in search.cells():
-        less = cells.lost < known[cells.rows] - _GAIN
-        if less.any():
-            known[cells.rows[less]] = cells.lost[less]
-            strategies.append(cells.strategy)
+    search = CellSearch(problem, axes, limit, known)
+    strategies = [cells.strategy for cells in search.cells()]
     if search.through:
         return BestCells(known, np.unique(np.array(strategies, dtype=np.int64)))
     parts = [_best(problem, node, part) for part in (axes[::2], axes[1::2])]
@@ -82,7 +80,10 @@ class CellSearch:
     limit: int
     """Rows times strategies after which the search ends."""
     known: Floats | None = None
-    """What each row loses as far as is known; cells in which nobody can lose less are left out, if given."""
+    """What each row loses as far as is known, lowered by the search. If given, only cells that lower it are found.
+
+    Rows that no cell can part any more are then made one, so that the rows of a cell need not be the problem's.
+    """
     work: int = 0
     """Rows times strategies so far."""
 
@@ -99,17 +100,59 @@ class CellSearch:
 
     def _finer(self, levels: Codes, place: int, inside: Cells) -> Iterator[Cells]:
         """Cells that are finer in an attribute from a place on; ``inside.lost`` is what is lost in those before."""
-        fixed = inside.lost
         for later in range(place, len(self.axes)):
+            if later > place and self.known is not None and len(inside.rows) > _MERGED:
+                number, members = self._alike(inside, later)
+                if len(members) < _ALIKE * len(number):
+                    yield from self._merged(levels, later, inside, number, members)
+                    return
             axis = self.axes[later]
             for level in self._below(axis, int(levels[axis])):
                 finer = levels.copy()
                 finer[axis] = level
-                part = self._part(finer, axis, inside._replace(lost=fixed))
+                part = self._part(finer, axis, inside)
                 if len(part.rows) and self.through:
-                    yield part._replace(lost=self._lost(part, finer, later))
+                    found = part._replace(lost=self._lost(part, finer, later))
+                    if self._lowers(found):
+                        yield found
                     yield from self._finer(finer, later, part)
-            fixed = fixed + self._of(inside.rows, axis, int(levels[axis]))
+            inside = inside._replace(lost=inside.lost + self._of(inside.rows, axis, int(levels[axis])))
+
+    def _lowers(self, cells: Cells) -> bool:
+        """Whether cells lower what somebody loses, if that is known; it is lowered."""
+        if self.known is None:
+            return True
+        less = np.flatnonzero(cells.lost < self.known[cells.rows] - _GAIN)
+        self.known[cells.rows[less]] = cells.lost[less]
+        return len(less) > 0
+
+    def _alike(self, inside: Cells, place: int) -> tuple[Ints, Ints]:
+        """Number of each row, equal for rows of a cell that are alike from an attribute on; the place of one of each."""
+        columns = [inside.cell, *(self._columns[axis][inside.rows] for axis in self.axes[place:])]
+        if self.problem.records is not None:
+            columns.append((self.problem.records[inside.rows] > 0).astype(np.int64))
+        return fold(np.column_stack(columns))
+
+    def _merged(self, levels: Codes, place: int, inside: Cells, number: Ints, members: Ints) -> Iterator[Cells]:
+        """Finer cells of rows made one; what these lose at most is what those made one do."""
+        rows, problem = inside.rows[members], self.problem
+        whole, filed = problem.counts[inside.rows], problem.records
+        search = CellSearch(
+            replace(
+                problem,
+                codes=problem.codes[rows],
+                counts=np.bincount(number, whole),
+                records=None if filed is None else np.bincount(number, filed[inside.rows]),
+            ),
+            self.axes,
+            self.limit - self.work,
+            np.zeros(len(members)),
+        )
+        np.maximum.at(search.known, number, self.known[inside.rows])
+        merged = Cells(inside.strategy, np.arange(len(members)), inside.cell[members], inside.lost[members])
+        yield from search._finer(levels, place, merged)
+        self.work += search.work
+        self.known[inside.rows] = np.minimum(self.known[inside.rows], search.known[number])
 
     def _below(self, axis: int, level: int) -> range:
         """Levels next to be tried: the one below, or any below the uppermost where levels cross."""
