@@ -112,14 +112,25 @@ class SparseCube:
     def node(self, levels: tuple[int, ...]) -> tuple[Counts, Counts]:
         """Numbers of the reachable cells of a lattice node, growing, and the people in each."""
         if levels not in self._nodes:
-            keys = np.unique(self._cell_numbers(self.reach.codes, levels))
-            place, found = _find(keys, self._cell_numbers(self.people.codes, levels))
+            keys = np.unique(self._cell_numbers(self._reaching, levels))
+            place, found = _find(keys, self._cell_numbers(self._everybody, levels))
             counts = np.bincount(place[found], weights=self.people.counts[found], minlength=len(keys))
             self._nodes[levels] = keys, np.rint(counts).astype(np.int64)
         return self._nodes[levels]
 
-    def _cell_numbers(self, codes: Codes, levels: Sequence[int]) -> Counts:
-        numbers: Counts = cells_at(codes, np.asarray(levels, dtype=np.int32), self.hierarchies) @ self.strides
+    @cached_property
+    def _reaching(self) -> Codes:
+        return np.ascontiguousarray(self.reach.codes.T)
+
+    @cached_property
+    def _everybody(self) -> Codes:
+        return self._reaching if self.reach is self.people else np.ascontiguousarray(self.people.codes.T)
+
+    def _cell_numbers(self, columns: Codes, levels: Sequence[int]) -> Counts:
+        """Numbers of the cells of leaf codes, given an attribute after the other, among all cells."""
+        numbers = np.zeros(columns.shape[1], dtype=np.int64)
+        for column, level, stride, tree in zip(columns, levels, self.strides, self.hierarchies, strict=True):
+            numbers += (tree.positions[:, level] * stride).take(column)
         return numbers
 
 

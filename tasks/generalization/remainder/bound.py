@@ -16,6 +16,7 @@ import numpy as np
 from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, compact, fold
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import radix_strides
 
 _WORK = 200_000_000
 """Rows times strategies that are gone through at most before the attributes are parted."""
@@ -101,6 +102,9 @@ class CellSearch:
     def _finer(self, levels: Codes, place: int, inside: Cells) -> Iterator[Cells]:
         """Cells that are finer in an attribute from a place on; ``inside.lost`` is what is lost in those before."""
         for later in range(place, len(self.axes)):
+            inside = self._promising(inside)
+            if len(inside.rows) == 0:
+                return
             if later > place and self.known is not None and len(inside.rows) > _MERGED:
                 number, members = self._alike(inside, later)
                 if len(members) < _ALIKE * len(number):
@@ -112,7 +116,8 @@ class CellSearch:
                 finer[axis] = level
                 part = self._part(finer, axis, inside)
                 if len(part.rows) and self.through:
-                    found = part._replace(lost=self._lost(part, finer, later))
+                    lost = part.lost + self._of(part.rows, axis, level) + self._withheld[later][part.rows]
+                    found = part._replace(lost=lost)
                     if self._lowers(found):
                         yield found
                     yield from self._finer(finer, later, part)
@@ -122,12 +127,12 @@ class CellSearch:
         """Whether cells lower what somebody loses, if that is known; it is lowered."""
         if self.known is None:
             return True
-        less = np.flatnonzero(cells.lost < self.known[cells.rows] - _GAIN)
+        less = (cells.lost < self.known[cells.rows] - _GAIN).nonzero()[0]
         self.known[cells.rows[less]] = cells.lost[less]
         return len(less) > 0
 
     def _alike(self, inside: Cells, place: int) -> tuple[Ints, Ints]:
-        """Number of each row, equal for rows of a cell that are alike from an attribute on; the place of one of each."""
+        """Number of each row, equal for those of a cell that are alike from an attribute on, and a place for each."""
         columns = [inside.cell, *(self._columns[axis][inside.rows] for axis in self.axes[place:])]
         if self.problem.records is not None:
             columns.append((self.problem.records[inside.rows] > 0).astype(np.int64))
@@ -161,15 +166,20 @@ class CellSearch:
             return range(max(level - 1, 0), level)
         return range(level if level == tree.n_levels - 1 else 0)
 
+    def _promising(self, inside: Cells) -> Cells:
+        """Cells in which somebody could lose less."""
+        if self.known is None:
+            return inside
+        able = np.zeros(int(inside.cell.max()) + 1, dtype=np.bool_)
+        able[inside.cell[self.known[inside.rows] - inside.lost > _GAIN]] = True
+        if able.all():
+            return inside
+        return Cells(inside.strategy, *_taken(able[inside.cell], inside.rows, inside.cell, inside.lost))
+
     def _part(self, levels: Codes, axis: int, inside: Cells) -> Cells:
-        """Finer cells of enough people, of cells in which somebody could lose less."""
+        """Finer cells of enough people."""
         _, rows, cell, fixed = inside
         number, tree, level = int(cell.max()) + 1, self.problem.hierarchies[axis], int(levels[axis])
-        if self.known is not None:
-            able = np.zeros(number, dtype=np.bool_)
-            able[cell[self.known[rows] - fixed > _GAIN]] = True
-            if not able.all():
-                rows, cell, fixed = _taken(able[cell], rows, cell, fixed)
         many = len(tree.labels[level])
         part, parts = cell * many + tree.groups[:, level][self._columns[axis][rows]], number * many
         if parts > _SPARSE * len(rows):
@@ -181,20 +191,27 @@ class CellSearch:
             rows, part, fixed = _taken(held, rows, part, fixed)
         enough = np.bincount(part, self.problem.counts[rows], parts) >= self.problem.least
         rows, part, fixed = _taken(enough[part], rows, part, fixed)
-        strategy = int(self.problem.lattice.number(levels[None])[0])
-        return Cells(strategy, rows, (np.cumsum(enough) - 1)[part], fixed)
+        strategy = int(levels @ self._strides)
+        return Cells(strategy, rows, (enough.cumsum() - 1)[part], fixed)
 
-    def _lost(self, part: Cells, levels: Codes, place: int) -> Floats:
-        total = part.lost
-        for axis in self.axes[place:]:
-            total = total + self._of(part.rows, axis, int(levels[axis]))
-        return total
+    @cached_property
+    def _withheld(self) -> list[Floats]:
+        """What each row loses where the attributes from each place on are withheld."""
+        losses, rows = [np.zeros(len(self.problem.codes))], np.arange(len(self.problem.codes))
+        for axis in reversed(self.axes[1:]):
+            losses.append(losses[-1] + self._of(rows, axis, self.problem.hierarchies[axis].n_levels - 1))
+        return losses[::-1]
 
     def _of(self, rows: Ints, axis: int, level: int) -> Floats:
         lost: Floats = self.problem.lost[axis][:, level]
         one_group = len(self.problem.hierarchies[axis].labels[level]) == 1
         lost = lost[:1] if one_group else lost[self._columns[axis][rows]]
         return lost if self.problem.factors is None else lost * self.problem.factors[rows, axis]
+
+    @cached_property
+    def _strides(self) -> Ints:
+        """Distance of neighbouring strategies in the lattice's numbering."""
+        return radix_strides(self.problem.lattice.heights)
 
     @cached_property
     def _columns(self) -> Codes:
@@ -204,5 +221,5 @@ class CellSearch:
 
 def _taken(held: Bools, rows: Ints, cell: Ints, fixed: Floats) -> tuple[Ints, Ints, Floats]:
     """Some of the rows; quicker by their places than by what is held."""
-    places = np.flatnonzero(held)
+    places = held.nonzero()[0]
     return rows[places], cell[places], fixed[places]

@@ -49,8 +49,8 @@ def _large(problem: RemainderProblem, strategy: int, strategies: int) -> Ints:
     rows = np.arange(len(problem.codes))
     if len(rows) * strategies > _ASKED:
         return rows
-    cell, many = problem.cells(rows, strategy)
-    return rows[(np.bincount(cell, problem.counts, many) >= problem.least)[cell]]
+    rows, cell, many = problem.cells(rows, strategy)
+    return rows[(np.bincount(cell, problem.counts[rows], many) >= problem.least)[cell]]
 
 
 def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.generalization.kanonymity.classes import Bools, Floats, Half, Ints, compact, fold, half_of
+from tasks.generalization.kanonymity.classes import (
+    Bools,
+    Floats,
+    Half,
+    Ints,
+    Levels,
+    compact,
+    fold,
+    half_of,
+)
 from tasks.generalization.problem import Problem, all_attacked, safe_people
 from tasks.microdata.cube import Lattice, cells_at
 from tasks.microdata.hierarchy import Codes, Hierarchy
@@ -94,6 +103,20 @@ class RemainderProblem:
         left = half_of(codes[:, :middle], self.hierarchies[:middle])
         return left, half_of(codes[:, middle:], self.hierarchies[middle:])
 
+    @cached_property
+    def _large(self) -> dict[tuple[int, Levels], tuple[Ints, int]]:
+        return {}
+
+    def _large_groups(self, side: int, levels: Levels) -> tuple[Ints, int]:
+        """Number of each half tuple's groups, from 0, −1 where they have fewer people than a class, and how many."""
+        if (side, levels) not in self._large:
+            half, half_of_row = self._halves[side]
+            number, many = half.numbered(levels)
+            large = np.bincount(number[half_of_row], self.counts, many) >= self.least
+            named = np.where(large, np.cumsum(large) - 1, -1)
+            self._large[side, levels] = named[number], int(large.sum())
+        return self._large[side, levels]
+
     def enough(self, rows: Ints, classes: Ints, number: int) -> Bools:
         """Whether classes of some rows, numbered from 0, have the people and records that they need."""
         large: Bools = np.bincount(classes, self.counts[rows], number) >= self.least
@@ -127,12 +150,18 @@ class RemainderProblem:
         """Σ count · share of information kept."""
         return float(self.counts @ self.kept_by_row(node))
 
-    def cells(self, rows: Ints, strategy: int) -> tuple[Ints, int]:
-        """Cell of each row at a strategy, numbered from 0 without gaps, and how many there are."""
-        levels, (left, left_of), (right, right_of) = self.lattice.nodes[strategy].tolist(), *self._halves
-        one, n_one = left.numbered(tuple(levels[: len(left.hierarchies)]))
-        other, n_other = right.numbered(tuple(levels[len(left.hierarchies) :]))
-        return compact(one[left_of[rows]] * n_other + other[right_of[rows]], n_one * n_other)
+    def cells(self, rows: Ints, strategy: int) -> tuple[Ints, Ints, int]:
+        """Rows whose cell at a strategy may have enough people, their cells from 0, and a bound above all of these."""
+        (left, left_of), (_, right_of) = self._halves
+        levels, middle = tuple(self.lattice.nodes[strategy].tolist()), len(left.hierarchies)
+        one, n_one = self._large_groups(0, levels[:middle])
+        other, n_other = self._large_groups(1, levels[middle:])
+        cell, right = one[left_of[rows]], other[right_of[rows]]
+        if n_one < left.numbered(levels[:middle])[1] or n_other < self._halves[1][0].numbered(levels[middle:])[1]:
+            places = np.flatnonzero((cell >= 0) & (right >= 0))
+            rows, cell, right = rows[places], cell[places], right[places]
+        cell, bound = cell * n_other + right, n_one * n_other
+        return rows, *(compact(cell, bound) if bound > len(rows) else (cell, bound))
 
     def classes(self, node: Ints, rows: Ints) -> tuple[Ints, int]:
         """Class of each of some rows by the label of its cell, numbered from 0, and how many there are."""

@@ -17,8 +17,8 @@ def released(problem: RemainderProblem, order: CellOrder, start: Ints | None = N
     """Strategy of each row once an order is gone through; ``start`` has those of rows that are in a class already."""
     node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start.copy()
     done = node != UNPLACED
-    for strategy, rows, _ in order(done):
-        cell, many = problem.cells(rows, strategy)
+    for strategy, left, _ in order(done):
+        rows, cell, many = problem.cells(left, strategy)
         enough = problem.enough(rows, cell, many)
         if problem.admissible is not None and enough.any():
             held = enough[cell]
@@ -88,8 +88,8 @@ class _ClassesMade:
         cell needs them and gains more by it, at these prices of the people left, than they lose. ``worth`` is the share
         that the people of the cells would keep, nearly; where it is infinite, only people who are left make a class.
         """
+        rows, cell, many = self.problem.cells(rows, strategy)
         counts, node = self.problem.counts, self.node[rows]
-        cell, many = self.problem.cells(rows, strategy)
         there, own = np.zeros(many, dtype=np.int64), node == strategy
         there[cell[own]] = self.owner[rows[own]]
         need = np.where(there > 0, 0.0, float(self.problem.least))
