@@ -165,8 +165,10 @@ def test_people_whom_their_class_can_spare_make_a_cell_large_enough() -> None:
 
 
 @QUICK
-@given(world=st.one_of(worlds(), worlds(crossing=True)), parted=st.booleans())
-def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(world: World, parted: bool) -> None:
+@given(world=st.one_of(worlds(), worlds(crossing=True)), parted=st.booleans(), merged=st.booleans())
+def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(
+    world: World, parted: bool, merged: bool
+) -> None:
     if not feasible(world):
         return
     flat, weights = (0,) * len(world.rows), np.array(world.weights)
@@ -176,6 +178,9 @@ def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(world: Wo
     with pytest.MonkeyPatch.context() as patched:
         if parted:
             patched.setattr(bound, "_WORK", 0)
+        if merged:
+            patched.setattr(bound, "_MERGED", 0)
+            patched.setattr(bound, "_ALIKE", 2.0)
         lost = best_cells(classes, np.full(len(classes.codes), UNPLACED)).lost
         again = best_cells(classes, find(classes, left_out=0).node).lost
     np.testing.assert_allclose(lost, again, atol=1e-9)

@@ -75,9 +75,10 @@ def _by_value(problem: RemainderProblem, strategies: Ints, kept: Floats, live: B
     general = problem.lattice.nodes[strategies].sum(axis=1)
     rank = (bucket.max(initial=0) - bucket) * (general.max() + 1) + (general.max() - general)[which]
     rank = rank * len(strategies) + which
-    order = np.argsort(rank, kind="stable")
+    numbered = np.sort(rank * len(rank) + np.arange(len(rank)))  # quicker than sorting places
+    rank, order = np.divmod(numbered, max(len(rank), 1))
     who, which = who[order], which[order]
-    bounds_of_cells = np.append(np.flatnonzero(np.diff(rank[order], prepend=-1)), len(which))
+    bounds_of_cells = np.append(np.flatnonzero(np.diff(rank, prepend=-1)), len(which))
 
     def events(done: Bools) -> Iterator[tuple[int, Ints, float]]:
         rows, bounds = _by_profile(np.flatnonzero(~done), profile, len(member))
