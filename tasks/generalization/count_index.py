@@ -63,7 +63,7 @@ class CountIndex:
     budget: BudgetPolicy | None = None
     """Limits of the whole file, which the per-record methods and the partitions keep; None where there are none."""
     brief: bool = False
-    """Whether searches among many rows are short and prove no bound, for figures beside those of a decision."""
+    """Whether searches are short and prove no bound, for figures beside those of a decision."""
     outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
     """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)

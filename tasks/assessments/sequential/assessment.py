@@ -221,7 +221,8 @@ def _deterring(profile: AdversaryProfile, term: Term, groups: Groups) -> float |
 def is_attacked(profile: AdversaryProfile, groups: Groups) -> bool:
     """Whether any record is attacked by one who has the whole file."""
     profile = within_reach(profile, groups)
-    return bool(attack_on(profile, groups).worth.any()) and is_accessed(profile, groups)
+    known = attack_on(profile, groups).worth
+    return bool(known.any()) and _is_accessed(profile, groups, known)
 
 
 def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> BeliefFact:
@@ -241,7 +242,10 @@ def _belief(name: str, risks: Floats, exploits: Floats, records: Counts) -> Beli
 
 def is_accessed(profile: AdversaryProfile, groups: Groups) -> bool:
     """Whether access pays for the whole file, to one who knows the groups or to one who only believes them binomial."""
-    known = attack_on(profile, groups).worth
+    return _is_accessed(profile, groups, attack_on(profile, groups).worth)
+
+
+def _is_accessed(profile: AdversaryProfile, groups: Groups, known: Floats) -> bool:
     if groups.from_below or pays_together(profile, known, groups.records):
         return True  # the file may be worth more to who does not know how many people each group has
     threshold = profile.access_cost / (profile.discount * WORTHWHILE)

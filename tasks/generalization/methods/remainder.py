@@ -10,7 +10,7 @@ from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.find import find, find_briefly
-from tasks.generalization.remainder.prices import MOST_ROWS, priced_bound
+from tasks.generalization.remainder.prices import priced_bound
 from tasks.generalization.remainder.problem import UNPLACED, remainder_problem
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import leaf_keys
@@ -19,8 +19,7 @@ from tasks.request.model import Method
 
 def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
     classes, population = remainder_problem(problem, table.population), table.population
-    brief = table.brief and len(classes.codes) > MOST_ROWS
-    found = None if brief else find(classes, left_out=0)
+    found = None if table.brief else find(classes, left_out=0)
     node = find_briefly(classes) if found is None else found.node
     if divisible(table):
         whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)

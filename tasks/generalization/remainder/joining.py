@@ -9,11 +9,13 @@ from tasks.microdata.hierarchy import Codes, Hierarchy
 
 def divided(problem: RemainderProblem, node: Ints) -> Ints:
     """Classes divided along an attribute where every part may be released: at no loss, or at a gain."""
-    node = node.copy()
+    node, placed = node.copy(), np.flatnonzero(node != UNPLACED)
+    classes = np.zeros(len(node), dtype=np.int64)
+    classes[placed], n_whole = problem.classes(node, placed)
     for axis, hierarchy in enumerate(problem.hierarchies):
         for level in range(hierarchy.n_levels - 1 if hierarchy.is_tree else 0):
-            rows = np.flatnonzero((node != UNPLACED) & (problem.lattice.nodes[node, axis] > level))
-            whole, n_whole = problem.classes(node, rows)
+            rows = placed[problem.lattice.nodes[node[placed], axis] > level]
+            whole = classes[rows]
             group, n_groups = hierarchy.groups[problem.codes[rows, axis], level], len(hierarchy.labels[level])
             part, many = compact(whole * n_groups + group, n_whole * n_groups)
             levels = problem.lattice.nodes[node[rows]]
@@ -23,7 +25,9 @@ def divided(problem: RemainderProblem, node: Ints) -> Ints:
             if problem.admissible is not None and len(rows):
                 allowed &= problem.admissible(rows, part, many, finer)
             undivided = (np.bincount(whole[~allowed[part]], minlength=n_whole) > 0)[whole]
-            node[rows[~undivided]] = finer[~undivided]
+            if not undivided.all():
+                node[rows[~undivided]] = finer[~undivided]
+                classes[placed], n_whole = problem.classes(node, placed)
     return node
 
 

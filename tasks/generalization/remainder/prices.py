@@ -10,14 +10,16 @@ cells are gone through, some at a time, and where a cell is worth more than its 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from tasks.generalization.kanonymity.classes import Bools, Floats, Ints
 from tasks.generalization.remainder.bound import Cells, CellSearch
 from tasks.generalization.remainder.problem import RemainderProblem
+from tasks.generalization.remainder.release import running
 
-MOST_ROWS = 2**15
+_MOST_ROWS = 2**15
 """Rows of a problem; with more, finding out that there are too many cells takes as long as the classes."""
 _SEARCHED = 2**24
 """Rows times strategies that are gone through at most to find all cells."""
@@ -39,68 +41,89 @@ def priced_bound(problem: RemainderProblem, node: Ints) -> float | None:
 
     ``node`` has the strategies of known classes.
     """
-    groups = _distinct_cells(problem) if len(problem.codes) <= MOST_ROWS else None
+    groups = _distinct_cells(problem) if len(problem.codes) <= _MOST_ROWS else None
     if groups is None:
         return None
     rounds = min(_WORK // sum(len(group.rows) for group in groups), _ROUNDS[1])
     if rounds < _ROUNDS[0]:
         return None
-    prices = problem.kept_by_row(node)
+    prices, weighed = problem.kept_by_row(node), [(group, problem.counts[group.rows]) for group in groups]
     for number in range(rounds):
         lowered = 0.0 if number >= rounds - _SETTLED else _LOWERED * _LESS**number
         prices = prices - lowered
-        for group in groups:
-            group.raise_prices(prices, problem)
-    over = sum(float(np.maximum(group.excess(prices, problem).worth, 0.0).sum()) for group in groups)
+        for group, weights in weighed:
+            group.raise_prices(prices, weights, problem.least)
+    over = sum(float(group.excess(prices, weights, problem.least).worth.sum()) for group, weights in weighed)
     return float(problem.counts @ prices + over) + _ROUNDING * float(problem.counts.sum())
 
 
 @dataclass(frozen=True)
 class _Excess:
-    """What the people of each cell for whom it pays most, at least a class of them, keep in it beyond their prices."""
+    """What the people of each cell for whom it pays most, at least a class of them, keep in it beyond their prices.
+
+    Nothing where that is below 0.
+    """
 
     taken: Floats
-    """How many of each row these are."""
+    """How many of each row these are; none of cells in which nobody keeps more than they cost."""
     worth: Floats
     """What they keep beyond their prices, by cell."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Group:
     """Some cells, whatever their strategies."""
 
     rows: Ints
-    """Rows, a cell after the other, those of each by the prices that they had last."""
+    """Rows, a cell after the other."""
     cell: Ints
     """Cell of each of these rows, numbered from 0."""
     kept: Floats
     """Share of information that each cell keeps."""
 
-    @property
+    @cached_property
     def first(self) -> Ints:
         """Place of the first row of each cell."""
         return np.searchsorted(self.cell, np.arange(len(self.kept)))
+
+    @cached_property
+    def by_row(self) -> Floats:
+        """Share of information that the cell of each row keeps."""
+        return self.kept[self.cell]
 
     def only(self, chosen: Bools) -> "_Group":
         """Some of the cells."""
         inside = chosen[self.cell]
         return _Group(self.rows[inside], (np.cumsum(chosen) - 1)[self.cell[inside]], self.kept[chosen])
 
-    def excess(self, prices: Floats, problem: RemainderProblem) -> _Excess:
-        """Compare the cells with the prices; rows are sorted by these."""
-        self.rows = self.rows[np.lexsort((prices[self.rows], self.cell))]
-        weights, gain = problem.counts[self.rows], self.kept[self.cell] - prices[self.rows]
-        people = np.cumsum(weights)
-        before = people - weights - np.append(0.0, people)[self.first][self.cell]
-        taken = np.where(gain > 0, weights, np.clip(problem.least - before, 0.0, weights))
-        return _Excess(taken, np.bincount(self.cell, taken * gain, len(self.kept)).astype(np.float64, copy=False))
+    def excess(self, prices: Floats, weights: Floats, least: int) -> _Excess:
+        """Compare the cells with the prices; ``weights`` are the people of this group's rows."""
+        gain = self.by_row - prices[self.rows]
+        taken = np.where(gain > 0, weights, 0.0)
+        people, worth = np.add.reduceat(taken, self.first), np.add.reduceat(taken * gain, self.first)
+        few = (people < least) & (worth > 0)
+        # Whoever is lacking loses at least what the nearest of them does: only cells that still gain are to be sorted.
+        nearest = np.maximum.reduceat(np.where(gain > 0, -np.inf, gain), self.first)
+        worth[few] += (least - people[few]) * nearest[few]
+        few &= worth > 0
+        if few.any():
+            some = np.flatnonzero(few[self.cell])
+            some = some[np.lexsort((-gain[some], self.cell[some]))]
+            before = running(weights[some], self.cell[some]) - weights[some]
+            taken[some] = np.maximum(taken[some], np.clip(least - before, 0.0, weights[some]))
+            worth[few] = np.bincount(self.cell[some], taken[some] * gain[some], len(few))[few]
+        return _Excess(taken, np.maximum(worth, 0.0))
 
-    def raise_prices(self, prices: Floats, problem: RemainderProblem) -> None:
+    def raise_prices(self, prices: Floats, weights: Floats, least: int) -> None:
         """Raise prices, in place, where a cell is worth more than its cheapest people cost, all of them alike."""
-        excess = self.excess(prices, problem)
-        rise = np.maximum(excess.worth, 0.0) / np.bincount(self.cell, excess.taken, len(self.kept))
-        dear = np.flatnonzero((rise > 0)[self.cell] & (excess.taken > 0))
-        rows, share = self.rows[dear], excess.taken[dear] / problem.counts[self.rows[dear]]
+        excess = self.excess(prices, weights, least)
+        worth = excess.worth > 0
+        if not worth.any():
+            return
+        rise = np.zeros(len(worth))
+        rise[worth] = excess.worth[worth] / np.add.reduceat(excess.taken, self.first)[worth]
+        dear = np.flatnonzero(worth[self.cell] & (excess.taken > 0))
+        rows, share = self.rows[dear], excess.taken[dear] / weights[dear]
         np.maximum.at(prices, rows, prices[rows] + rise[self.cell[dear]] * share)
 
 

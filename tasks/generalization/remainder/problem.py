@@ -175,6 +175,8 @@ class RemainderProblem:
         found, used = np.full(len(codes), UNPLACED), np.unique(node[node != UNPLACED])
         for strategy in used[np.argsort(self.mean_loss[used], kind="stable")].tolist():
             rows, levels = np.flatnonzero(found == UNPLACED), self.lattice.nodes[strategy]
+            if len(rows) == 0:
+                break
             both = np.concatenate([self.codes[node == strategy], codes[rows]])
             number, members = fold(cells_at(both, levels, self.hierarchies))
             there = np.zeros(len(members), dtype=np.bool_)

@@ -125,9 +125,9 @@ class _ClassesMade:
         if self.problem.records is not None:
             spare, records = (self.filed - self.problem.least_records)[owner], self.problem.records[rows]
             order = order[(records <= np.maximum(spare, 0))[order]]
-            running = _running(records[order], owner[order])
-            order = order[(running <= spare[order]) | (records[order] == 0)]
-        return order[_running(weights[order], owner[order]) <= (self.size - self.problem.least)[owner[order]]]
+            before = running(records[order], owner[order])
+            order = order[(before <= spare[order]) | (records[order] == 0)]
+        return order[running(weights[order], owner[order]) <= (self.size - self.problem.least)[owner[order]]]
 
     def _move(self, rows: Ints, cell: Ints, strategy: int, there: Ints) -> None:
         """Put rows into the classes of their cells, opened where they are not there."""
@@ -153,11 +153,11 @@ def _records(problem: RemainderProblem) -> Floats:
 def _cheapest(cell: Ints, loss: Floats, weights: Floats, need: Floats) -> Ints:
     """Places of rows that gain, and of as many of the others, those that lose least, as their cell needs."""
     order = np.lexsort((loss, cell))
-    before = _running(weights[order], cell[order]) - weights[order]
+    before = running(weights[order], cell[order]) - weights[order]
     return order[(loss[order] < 0) | (before < need[cell[order]])]
 
 
-def _running(weights: Floats, groups: Ints) -> Floats:
+def running(weights: Floats, groups: Ints) -> Floats:
     """Running sums of weights within sorted groups."""
     if len(groups) == 0:
         return weights
