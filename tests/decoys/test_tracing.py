@@ -176,7 +176,7 @@ class TestHandWorked:
         assert {hit.recipient: hit.kept_hits for hit in found.hits} == {"a": 1, "c": 1}
         assert found.ordinary == 2
 
-    @pytest.mark.parametrize("hit", [[10, 11], [10, 11, 12, 13, 14, 16]])
+    @pytest.mark.parametrize("hit", [[10, 11], pytest.param([10, 11, 12, 13, 14, 16], marks=pytest.mark.slow)])
     def test_a_false_alarm_is_no_likelier_than_it_says(self, hit):
         """Whatever is hit, clustered or not, over all draws of which of eight cells are whose decoys."""
         free, real = [10, 11, 12, 13, 14, 16, 17, 18], [*range(10), *range(19, 25), 15]
@@ -411,14 +411,14 @@ class TestLeakedFiles:
         assert found.named == (THERE.recipients[number],)
 
     def test_other_people_name_nobody_more_often_than_the_level(self):
-        named = 0
-        for seed in range(60):
+        named, lists = 0, examples(60, 20)
+        for seed in range(lists):
             rng = np.random.default_rng(seed)
             counts = THERE.population.counts
             drawn = rng.choice(len(counts), 2_000, p=counts / counts.sum())
             frame = delivered(THERE.population.codes[drawn], rng)
             named += traced_frame(frame, "people").verdict != "nothing"
-        assert named <= 3
+        assert named <= lists / 20
 
 
 class TestClusteredLists:
