@@ -13,8 +13,11 @@ from hypothesis import settings
 
 from tests.support.examples import examples
 
-_LONG = ("tests/service/", "tests/flows/", "tests/docs/", "tests/web/", "tests/golden/")
-"""Modules that start commands, servers or a browser: first, so that workers end at about the same time."""
+_LONG = (
+    *("tests/service/", "tests/attacks/test_exchanged", "tests/golden/", "tests/mutations/", "tests/flows/"),
+    *("tests/docs/", "tests/web/", "tests/attacks/"),
+)
+"""Modules that start commands, servers or a browser, or release much: first, so that both workers end together."""
 
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30  # noqa: S108
 """Where folders of tests lie in memory, and the free bytes that all tests together need there at most."""

@@ -35,7 +35,7 @@ def _brief_evidence(view: RecordView) -> tuple[Section, ...]:
 
 def _brief_certificate(record: DecisionRecord, approved_at: datetime | None = None) -> Document:
     whole = _whole_certificate(record, approved_at)
-    return replace(whole, sections=whole.sections[:1])
+    return replace(whole, sections=whole.sections[:2])
 
 
 @contextmanager
