@@ -25,7 +25,6 @@ from flows.workspace import INPUTS
 from reports import pdf
 from tasks.core.errors import ReleasegateError, StageCrashed
 from tasks.decision.record import Verdict
-from tasks.decoys import decoy_cells, detectability
 from tests.attacks.borders import DECIDING, Border, acting
 from tests.attacks.scenes import REGISTER, Scene, files_below, places_of_copies
 from tests.support.brief_reports import brief_reports
@@ -197,7 +196,5 @@ def quickly() -> Iterator[None]:
     """Brief reports, remembered results, no waiting for the disk, and the same decoys each time, for a while."""
     with remembered(), brief_reports(), the_same_decoys(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("reports.pdf.write_pdf", once(pdf.write_pdf))
-        patch.setattr(detectability, "_scores", once(detectability._scores))
-        patch.setattr(decoy_cells, "log_likeness", once(decoy_cells.log_likeness))
         patch.setattr("os.fsync", lambda _: None)
         yield

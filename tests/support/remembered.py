@@ -21,6 +21,7 @@ import pytest
 
 from tasks.adversary import exploiting
 from tasks.assessments.utility import analyses
+from tasks.decoys import decoy_cells, detectability, prospect
 from tasks.generalization import recoding
 from tasks.generalization.budget import remainders
 from tasks.generalization.methods import remainder
@@ -74,7 +75,11 @@ _PURE: tuple[tuple[ModuleType, str], ...] = (
     (remainders, "find"),
     (exploiting, "_backwards"),
     (analyses, "_labels"),
+    (prospect, "search"),
+    (decoy_cells, "log_likeness"),
+    (detectability, "_scores"),
 )
+"""Functions, by the module in which they are looked up."""
 _remembering = {(module, name): once(getattr(module, name)) for module, name in _PURE}
 
 
