@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 
 from tasks.adversary import exploiting
+from tasks.assessments.singling_out import population_uniqueness
 from tasks.assessments.utility import analyses
 from tasks.decoys import decoy_cells, detectability, prospect
 from tasks.generalization import recoding
@@ -75,6 +76,7 @@ _PURE: tuple[tuple[ModuleType, str], ...] = (
     (remainders, "find"),
     (exploiting, "_backwards"),
     (analyses, "_labels"),
+    (population_uniqueness, "fit_pitman"),
     (prospect, "search"),
     (decoy_cells, "log_likeness"),
     (detectability, "_scores"),
