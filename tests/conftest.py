@@ -2,7 +2,10 @@
 
 import tests.support.arithmetic  # noqa: F401  # isort: skip
 import gc
+import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +13,23 @@ from hypothesis import settings
 
 from tests.support.examples import examples
 
-_LONG = ("tests/service/", "tests/flows/", "tests/docs/", "tests/web/", "tests/golden/")
-"""Modules that start commands, servers or a browser: first, so that workers end at about the same time."""
+_LONG = (
+    *("tests/service/", "tests/attacks/test_exchanged", "tests/golden/", "tests/mutations/", "tests/flows/"),
+    *("tests/docs/", "tests/web/", "tests/attacks/"),
+)
+"""Modules that start commands, servers or a browser, or release much: first, so that both workers end together."""
+
+_MEMORY, _ROOM = Path("/dev/shm"), 4 << 30  # noqa: S108
+"""Where folders of tests lie in memory, and the free bytes that all tests together need there at most."""
+
+
+def _has_room() -> bool:
+    return os.access(_MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
+
+
+# Each release waits for the disk a hundred times, which takes as long as a third of its work.
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room():
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_MEMORY)
 
 gc.set_threshold(50_000, 20, 50)
 

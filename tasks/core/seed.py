@@ -5,11 +5,13 @@ A seed is ``HMAC-SHA256(key, release id, purpose)``; the record holds a commitme
 
 import hashlib
 import hmac
+import sys
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 def derive_seed(key_file: Path, release_id: str, purpose: str) -> bytes:
@@ -34,5 +36,11 @@ def one_thread() -> AbstractContextManager[object]:
     Several threads add up in an order that varies, and the last bits with it: then ties, clusters and neighbours
     differ.
     """
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    limits: AbstractContextManager[object] = _pools(len(sys.modules)).limit(limits=1)
     return limits
+
+
+@lru_cache(maxsize=1)
+def _pools(_modules: int) -> ThreadpoolController:
+    """Thread pools of the libraries that are loaded; found anew, which takes milliseconds, once more modules are."""
+    return ThreadpoolController()

@@ -9,36 +9,29 @@ A cell is a thing to exchange, the border before which it is exchanged, and a wa
 * ``LEAVES``: anything else.
 """
 
-import hashlib
 import itertools
 import os
-import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
 
-import numpy as np
 import pytest
 
 from flows.gate import Outcome
 from flows.ledger import open_ledger
 from flows.workspace import INPUTS
 from reports import pdf
-from tasks.assessments.utility import analyses
 from tasks.core.errors import ReleasegateError, StageCrashed
 from tasks.decision.record import Verdict
-from tasks.decoys import decoy_cells, detectability
 from tests.attacks.borders import DECIDING, Border, acting
 from tests.attacks.scenes import REGISTER, Scene, files_below, places_of_copies
 from tests.support.brief_reports import brief_reports
 from tests.support.decoyed_world import the_same_decoys
 from tests.support.engines import in_process
-from tests.support.remembered import remembered
+from tests.support.remembered import once, remembered
 
-Result = TypeVar("Result")
 STAYS, BACK_AT_NEXT, BACK_BEFORE_DECIDING = "stays", "back at the next border", "back before deciding"
 WAYS = (STAYS, BACK_AT_NEXT, BACK_BEFORE_DECIDING)
 IDENTICAL, REFUSED, BLOCKED, UNCLEAR, LEAVES = "identical", "refused", "blocked", "unclear", "LEAVES"
@@ -202,26 +195,6 @@ def _head(scene: Scene) -> str:
 def quickly() -> Iterator[None]:
     """Brief reports, remembered results, no waiting for the disk, and the same decoys each time, for a while."""
     with remembered(), brief_reports(), the_same_decoys(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reports.pdf.write_pdf", _once(pdf.write_pdf))
-        patch.setattr(analyses, "_labels", _once(analyses._labels))
-        patch.setattr(detectability, "_scores", _once(detectability._scores))
-        patch.setattr(decoy_cells, "log_likeness", _once(decoy_cells.log_likeness))
+        patch.setattr("reports.pdf.write_pdf", once(pdf.write_pdf))
         patch.setattr("os.fsync", lambda _: None)
         yield
-
-
-def _once(function: Callable[..., Result]) -> Callable[..., Result]:
-    """A function of its arguments alone, which changes none but generators; results and their states are kept."""
-    known: dict[bytes, tuple[Result, list[Any]]] = {}
-
-    def remembering(*given: object, **named: object) -> Result:
-        generators = [one.bit_generator for one in given if isinstance(one, np.random.Generator)]
-        key = hashlib.sha256(pickle.dumps((given, named))).digest()
-        if key not in known:
-            known[key] = function(*given, **named), [one.state for one in generators]
-        result, states = known[key]
-        for generator, state in zip(generators, states, strict=True):
-            generator.state = state
-        return result
-
-    return remembering

@@ -112,6 +112,7 @@ def test_nothing_is_drawn_behind_a_closed_gate() -> None:
     assert last.figures == {PASSING: 0.5}
 
 
+@pytest.mark.slow
 def test_the_agreement_is_not_lowered_below_what_is_uncertain_of_it() -> None:
     """Such a request would be refused: its distribution deters beyond the agreement."""
     fined = {"penalty": 1000.0, "detection_rate": 0.3}

@@ -143,7 +143,7 @@ def test_a_verdict_that_turns_and_turns_back() -> None:
     check_every_claim(request, explanation)
 
 
-@pytest.mark.parametrize("cost", [0.5, 4.0, 20.0])
+@pytest.mark.parametrize("cost", [4.0, *(pytest.param(cost, marks=pytest.mark.slow) for cost in (0.5, 20.0))])
 def test_stakes_against_a_scan_of_every_percent(cost: float) -> None:
     request, plays = asked(cost=cost), candidates()
     explanation = explained(request, plays)

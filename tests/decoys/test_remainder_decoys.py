@@ -24,7 +24,7 @@ from tasks.generalization.game import Payoffs
 from tasks.microdata.tuples import distinct_tuples
 from tests.support import slow
 from tests.support.decoy_grid import TREES
-from tests.support.examples import examples
+from tests.support.examples import every, examples
 from tests.support.planted import policy
 from tests.support.remainder_releases import of_adult, of_grid, of_world
 from tests.support.worlds import World, stakes, worlds
@@ -207,7 +207,7 @@ def test_what_is_from_no_copy_names_nobody(placed: Any) -> None:
     """The file as collected, and as it was before decoys; then the people of each value, and of each run of them."""
     made, (one, *_) = placed
     everybody = one.release.population.codes
-    lists = [everybody[everybody[:, axis] // 3 == place] for axis in (0, 1) for place in range(12)]
+    lists = [everybody[everybody[:, axis] // 3 == place] for axis in (0, 1) for place in range(0, 12, every(1))]
     for cells in (one.release.data.codes, one.release.classes.cells, everybody, *lists):
         assert traced(made, cells).named == ()
 

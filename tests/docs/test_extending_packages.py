@@ -66,7 +66,7 @@ class Extended:
         return path
 
     def run(self, *arguments: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": ""}
         done = subprocess.run(
             [sys.executable, *arguments],
             capture_output=True,

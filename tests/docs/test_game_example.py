@@ -61,6 +61,7 @@ def test_both_are_approved() -> None:
     assert "Both are approved." in README
 
 
+@pytest.mark.slow
 def test_how_often_the_offices_terms_let_its_gates_pass() -> None:
     """Spread evenly over what is known of loss and cost, with detection at its worst; groups of 47 decide."""
     assert OFFICE.uncertain is not None

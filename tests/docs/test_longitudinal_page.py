@@ -117,6 +117,7 @@ def found_by(matches: Matches) -> str:
     return percent(float((1 / matches.fewest).mean()))
 
 
+@pytest.mark.slow
 def test_the_shares_of_people_found_come_out() -> None:
     everybody = np.zeros(20_000, dtype=np.int64)
     rows = table("shifted by at most")

@@ -181,6 +181,7 @@ def test_what_keeps_the_university_of_the_example_from_an_attack() -> None:
     assert [is_attacked(replace(profile, penalty=penalty), groups) for penalty in (491, 492)] == [True, False]
 
 
+@pytest.mark.slow
 def test_what_keeps_the_insurer_of_the_example_from_an_attack() -> None:
     """The same file, with patience and without: the figures that the gate's reading of γ rests on."""
     said = " ".join((adult.EXAMPLE / "README.md").read_text(encoding="utf-8").split())

@@ -1,4 +1,4 @@
-"""A world for each test, one orchestration server for all, and the command line in this process; reports are brief."""
+"""A world for each test, an orchestration server, and the command line in this process; reports are brief."""
 
 import json
 import sys
@@ -64,9 +64,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> SharedEngine:
     return in_process(tmp_path_factory.mktemp("no-orchestrator"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def orchestrator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedEngine]:
-    """The same through Prefect: one server for all tests."""
+    """The same through Prefect: one server for all tests of a module, which works as long as it is there."""
     home = tmp_path_factory.mktemp("orchestrator")
     with prefect_server(home):
         from flows.pipeline.orchestrated import take_with

@@ -13,6 +13,7 @@ from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord
 from tests.support import world as worlds
 from tests.support.brief_reports import whole_report
+from tests.support.examples import quick_and_slow
 from tests.support.search import files_holding, holds
 from tests.support.serving import BRIEFLY
 from tests.support.world import ID_MARK, World, make_world, recipient
@@ -43,6 +44,23 @@ FAILED = {
     "ssn",
     "unique",
 }
+
+
+PLACES = (
+    "flows.pipeline.work.prepare_file",
+    "tasks.validation.run.validate",
+    "tasks.assessments.sequential.assessment.plan",
+    "flows.pipeline.work.mask_columns",
+    "tasks.assessments.combined.assessment.combine",
+    "tasks.assessments.linkage.assessment.attack",
+    "tasks.assessments.utility.assessment.generalization_loss",
+    "tasks.delivery.write.score_again",
+    "tasks.delivery.pseudonym_columns.pseudonyms_of",
+    "tasks.delivery.write.keep_crosswalk",
+    "flows.publishing.seal",
+)
+"""Functions in which a fault of the program is played: one of each stage."""
+QUICK = {"flows.pipeline.work.prepare_file", "tasks.assessments.linkage.assessment.attack", "flows.publishing.seal"}
 
 
 @dataclass(frozen=True)
@@ -132,22 +150,7 @@ def test_nothing_of_the_runs_is_kept(left: Left) -> None:
     assert not (left.bundle / "delivery").exists() or list((left.bundle / "delivery").iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        "flows.pipeline.work.prepare_file",
-        "tasks.validation.run.validate",
-        "tasks.assessments.sequential.assessment.plan",
-        "flows.pipeline.work.mask_columns",
-        "tasks.assessments.combined.assessment.combine",
-        "tasks.assessments.linkage.assessment.attack",
-        "tasks.assessments.utility.assessment.generalization_loss",
-        "tasks.delivery.write.score_again",
-        "tasks.delivery.pseudonym_columns.pseudonyms_of",
-        "tasks.delivery.write.keep_crosswalk",
-        "flows.publishing.seal",
-    ],
-)
+@pytest.mark.parametrize("place", quick_and_slow(QUICK, PLACES))
 def test_a_fault_of_the_program_that_quotes_the_data_tells_nothing(
     *,
     place: str,

@@ -97,11 +97,12 @@ def test_visits_leave_by_the_offset_of_their_person_and_discharges_as_days_since
     assert treatments["discharge"] == ("integer", "days since visit")
 
 
-def test_offsets_are_spread_over_the_window_zero_included(visits: tuple[World, Outcome]) -> None:
+def test_offsets_are_spread_over_the_window(visits: tuple[World, Outcome]) -> None:
+    """By a key of each workspace's own, so that 240 people need not have all 61 offsets."""
     people = {row["patient"] for row in dated_visits()}
     drawn = [offset(visits[0], one) for one in people]
-    assert (min(drawn), max(drawn)) == (-30, 30)
-    assert 0 in drawn
+    assert -30 <= min(drawn) < -20
+    assert 20 < max(drawn) <= 30
 
 
 def test_the_record_and_its_reports_say_whom_dates_find(visits: tuple[World, Outcome]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from flows.pipeline.sequence import in_process
 from flows.workspace import Workspace
+from tests.support.serving import BRIEFLY
 from tests.support.world import World, make_world, releasegate
 
 
@@ -48,7 +49,7 @@ def test_a_release_in_this_process(world: World) -> None:
 
 @pytest.mark.slow
 def test_the_command(world: World) -> None:
-    done = releasegate("release", str(world.request), "--workspace", str(world.workspace.root))
+    done = releasegate("release", world.request, "--workspace", world.workspace.root, environment=BRIEFLY)
     assert done.returncode == 0, done.stderr
     check_modes(world.workspace)
     folder = world.folder / "draft"

@@ -127,8 +127,16 @@ def assert_nothing_left(world: World) -> None:
         assert [entry.event.value for entry in but_enrolments(ledger)] == ["requested", "failed"]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize(
+    ("form", "change"),
+    [
+        *(pytest.param("csv", change, id=f"csv-{change.__name__}") for change in CHANGES),
+        *(
+            pytest.param("parquet", change, id=f"parquet-{change.__name__}", marks=[pytest.mark.slow] * (number > 0))
+            for number, change in enumerate(CHANGES)
+        ),
+    ],
+)
 def test_a_file_exchanged_after_its_score_was_read_never_leaves(
     change: Change, form: str, world: World, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -479,7 +479,7 @@ def fewest_matching(rows: pd.DataFrame, known: int) -> int:
     )
 
 
-@pytest.mark.parametrize("known", [1, 2])
+@pytest.mark.parametrize("known", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_known_rows_are_judged_by_the_people_who_match(
     tmp_path: Path, engine: Any, releasegate: Any, known: int
 ) -> None:

@@ -21,6 +21,7 @@ from tasks.ledger.store import Ledger
 from tasks.reassessment.record import TodaysVerdict
 from tests.support import decoyed_world
 from tests.support.decoyed_world import POLICY, make_decoyed_world, the_same_decoys, with_decoys
+from tests.support.examples import quick_and_slow
 from tests.support.search import files_holding, holds
 from tests.support.world import ID_MARK, NOW, Row, World, drawn_rows, make_world, recipient, write_table
 
@@ -361,7 +362,7 @@ def test_an_identifier_that_is_missing_or_in_another_column_is_refused(world: Wo
     assert failed == {("present", "patient"), ("identifier in text", "note")}
 
 
-@pytest.mark.parametrize("point", ["delivered_table", "seal_members"])
+@pytest.mark.parametrize("point", quick_and_slow({"seal_members"}, ["delivered_table", "seal_members"]))
 def test_a_run_that_is_resumed_gives_the_same_bytes_and_commitment(
     point: str, world: World, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,9 @@ def test_copies_keep_the_promise_and_hold_when_assessed_again(tmp_path: Path, en
     assert [(one.verdict, one.changed) for one in found] == [(TodaysVerdict.HOLDS, False)] * 2
 
 
-@pytest.mark.parametrize("loss", [60, 100], ids=["one rule", "two rules"])
+@pytest.mark.parametrize(
+    "loss", [pytest.param(60, marks=pytest.mark.slow, id="one rule"), pytest.param(100, id="two rules")]
+)
 def test_decoys_are_classes_of_the_rule_and_a_leaked_copy_names_its_recipient(
     loss: int, tmp_path: Path, engine: Any, releasegate: Any
 ) -> None:
@@ -66,6 +68,7 @@ def test_decoys_are_classes_of_the_rule_and_a_leaked_copy_names_its_recipient(
     assert (without["named"], without["by_population"]) == (["registry"], True)
 
 
+@pytest.mark.slow
 def test_a_release_with_decoys_holds_when_assessed_again_and_is_continued(
     tmp_path: Path, engine: Any, releasegate: Any
 ) -> None:

@@ -17,6 +17,7 @@ from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
 from tasks.reassessment.record import TodaysVerdict
 from tests.support.acting import cast_vote
+from tests.support.examples import quick_and_slow
 from tests.support.world import NOW, Row, World, drawn_rows, recipient
 
 INFORMED = "transparent.maximum_risk"
@@ -91,7 +92,7 @@ def test_the_same_copy_again_is_no_worse(world: World, engine: Any) -> None:
     assert {one.verdict for one in again(world, *outcomes)} == {TodaysVerdict.HOLDS}
 
 
-@pytest.mark.parametrize("later", ["removed", "added"])
+@pytest.mark.parametrize("later", quick_and_slow({"removed"}, ["removed", "added"]))
 def test_one_person_withdrawn_or_added_is_not_shown_by_comparing(world: World, engine: Any, later: str) -> None:
     files = [drawn_rows(), without(5)]
     for day, rows in enumerate(files if later == "removed" else reversed(files)):
@@ -150,7 +151,11 @@ def test_copies_of_one_organisation_or_of_associates_are_in_one_hand(
 
 @pytest.mark.parametrize(
     ("organisation", "together", "hand"),
-    [("The university", [], True), ("Elsewhere", [["faculty", "university"]], True), ("Elsewhere", [], False)],
+    [
+        pytest.param("The university", [], True, marks=pytest.mark.slow),
+        ("Elsewhere", [["faculty", "university"]], True),
+        ("Elsewhere", [], False),
+    ],
 )
 def test_copies_of_one_release_in_one_hand_are_judged_together(
     world: World, engine: Any, organisation: str, together: list[list[str]], hand: bool
@@ -189,7 +194,7 @@ def test_a_copy_in_another_hand_is_not_counted(world: World, engine: Any) -> Non
     assert record.earlier.copies == ()
 
 
-@pytest.mark.parametrize("lost", ["kept", "delivered", "record"])
+@pytest.mark.parametrize("lost", quick_and_slow({"kept"}, ["kept", "delivered", "record"]))
 def test_an_earlier_copy_that_cannot_be_read_blocks(world: World, engine: Any, lost: str) -> None:
     first = released(world, engine)
     bundle = world.workspace.bundle(first.release_id)

@@ -12,7 +12,7 @@ import pytest
 from tasks.core.secret_variables import give, secret, secrets_for_runs, secrets_taken
 from tasks.decoys.vault import Vault
 from tests.support.decoyed_world import make_decoyed_world
-from tests.support.serving import descendants
+from tests.support.serving import BRIEFLY, descendants
 from tests.support.world import ROOT, command
 
 MARK = "QJXSECRET"
@@ -36,7 +36,7 @@ def test_no_process_that_a_release_starts_inherits_a_secret(tmp_path: Path) -> N
     world = make_decoyed_world(tmp_path / "world")
     world.enrol()
     line, environment = command("release", world.request, "--workspace", world.workspace.root)
-    environment |= GIVEN | {"RELEASEGATE_DECOY_KEYS": KEYS}
+    environment |= BRIEFLY | GIVEN | {"RELEASEGATE_DECOY_KEYS": KEYS}
     said = tmp_path / "said"  # a pipe that nobody reads would hold the command up
     with said.open("wb") as stream:
         running = subprocess.Popen(line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=stream)

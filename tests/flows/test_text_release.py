@@ -114,7 +114,9 @@ def test_no_report_or_record_has_a_word_of_a_text(made: tuple[World, Outcome]) -
         assert "recall" in shown
 
 
-@pytest.mark.parametrize(("measure", "threshold"), [("text.missed", 0.001), ("text.residual", 0.4)])
+@pytest.mark.parametrize(
+    ("measure", "threshold"), [pytest.param("text.missed", 0.001, marks=pytest.mark.slow), ("text.residual", 0.4)]
+)
 def test_a_gate_on_text_blocks(measure: str, threshold: float, engine: Any, tmp_path: Path, releasegate: Any) -> None:
     """“Grant”, a name at the beginning of a sentence and a verb elsewhere, is left in each other note, 120 of 240."""
     world = make_world(tmp_path / "world")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tasks.core.errors import ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Checkpoints
 from tasks.ledger.store import Ledger
-from tests.support.examples import examples
+from tests.support.examples import every, examples
 from tests.support.ledgers import CANARY, Raw, add, fill, forked
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def test_any_flipped_byte_is_found_or_changes_nothing(filled: Path, tmp_path: Pa
     content = range(stored.rindex(b"2026-", 0, note), note + len(CANARY) + 2 + 2 * 64)
     copy = tmp_path / "copy.db"
     found = 0
-    for place in [*range(0, len(stored), 127), *content]:
+    for place in [*range(0, len(stored), every(127)), *content]:
         copy.write_bytes(stored[:place] + bytes([stored[place] ^ 0x15]) + stored[place + 1 :])
         seen = reading(copy)
         if isinstance(seen, ReleasegateError):

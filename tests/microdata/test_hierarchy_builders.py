@@ -109,7 +109,7 @@ def test_weeks_and_months_cross() -> None:
     ]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.dates(date(1600, 1, 1), date(2400, 1, 1)), st.integers(1, 800))
 def test_every_period_holds_the_days_that_the_calendar_puts_there(first: date, extent: int) -> None:
     last = first + timedelta(days=extent)

@@ -20,6 +20,7 @@ from tasks.microdata.part_table import PartTable, with_values_apart
 from tasks.microdata.prepared import Prepared, load, prepare_file, save
 from tasks.microdata.tuples import Tuples, distinct_tuples
 from tasks.request.model import MissingReading
+from tests.support.examples import examples
 from tests.support.tiny import DATA, WHOLE_CELLS, changed, larger, tiny_prepared, tiny_request
 
 OWN, ANY = MissingReading.OWN_GROUP, MissingReading.ANY_VALUE
@@ -89,7 +90,7 @@ def test_own_group_counts_nobody_whom_somebody_who_knows_whose_values_are_missin
         assert all(records[one] <= found[one] <= left[one] for one in left | found)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(worlds)
 def test_any_value_counts_nobody_who_is_behind_another_record_or_has_other_values(world: list[Person]) -> None:
     """In each cell: who has the values that it tells; of missing ones, but those behind records in other cells."""
@@ -119,7 +120,7 @@ few = st.lists(people, min_size=1, max_size=6).filter(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(few)
 def test_no_record_is_likelier_to_be_somebodys_than_one_in_the_people_counted(world: list[Person]) -> None:
     """Any value, all ways to put people behind records that fit being equally likely: 1/n at most, for all of them."""

@@ -272,6 +272,7 @@ def test_texts_that_repeat_and_fit_are_read_as_ever(tmp_path: Path, monkeypatch:
     assert set(frame["sex"]) == {"x" * 100}
 
 
+@pytest.mark.slow
 def test_memory_that_runs_out_is_named_as_such(tmp_path: Path) -> None:
     """In a process that may not have more memory than a file needs."""
     path = bomb(tmp_path, repeated("x" * 1_000, 1_000_000))

@@ -13,7 +13,7 @@ from tests.mutations.running import attempt, run
 from tests.mutations.truth import highest_risk, identifiers_left
 from tests.support.examples import FULL
 
-MUTANTS = 45 if os.environ.get(FULL) else 9
+MUTANTS = 18 if os.environ.get(FULL) else 9
 
 
 @pytest.fixture

@@ -300,8 +300,8 @@ def test_the_first_hundred_of_many_mistakes_are_reported(refused: Refused, good:
     ids=["values", "repeated", "attributes", "parts", "recipients"],
 )
 def test_many_mistakes_are_reported_within_seconds(refused: Refused, good: str, old: str, new: str) -> None:
-    text, seconds = changed(good, old, new), []
-    for _ in range(3):  # the machine may be busy meanwhile
+    text, seconds = changed(good, old, new), list[float]()
+    while not seconds or (seconds[-1] >= 4 and len(seconds) < 3):  # the machine may be busy meanwhile
         started = time.process_time()
         error = refused(text)
         seconds.append(time.process_time() - started)

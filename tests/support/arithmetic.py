@@ -7,3 +7,5 @@ import os
 
 os.environ["OPENBLAS_CORETYPE"] = "Haswell"
 os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"
+# As in the processes that a release starts: a worker a processor is enough, here too.
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"

@@ -202,6 +202,7 @@ RECALL = {"name in text": 0.9}
 """Least share of identifiers found, where it is not 0.97."""
 
 
+@pytest.mark.slow
 def test_what_is_found_in_a_labelled_file_and_what_is_taken_for_it():
     outcomes = shares(240)
     missed = {one.kind.name: one.found for one in outcomes if one.found < RECALL.get(one.kind.name, 0.97)}

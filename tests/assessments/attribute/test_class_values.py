@@ -11,6 +11,7 @@ from tasks.assessments.attribute.class_values import CHANCE, OrderedValues, disc
 from tasks.microdata.coded import code_column
 from tasks.request.model import MissingReading, SensitivityWeights, ValueType
 from tests.reference.plain_disclosure import disclosed, expected_homogeneous
+from tests.support.examples import examples
 
 WEIGHED = SensitivityWeights()
 
@@ -138,7 +139,7 @@ tables = st.integers(1, 60).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(tables, st.sampled_from(MissingReading))
 def test_the_definition_gives_the_same(
     drawn: tuple[list[int], list[str | None], list[int | None], frozenset[str]], missing: MissingReading

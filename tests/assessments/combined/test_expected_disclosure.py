@@ -17,6 +17,7 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.request.load import LoadedRequest
 from tasks.request.model import DEFAULT_GATES, Measure
+from tests.support.examples import examples
 from tests.support.tiny import DATA, Change, changed, larger, tiny_request
 
 SAFE_HARBOR = changed("policy", "generalization", "method", to="safe-harbor")
@@ -110,7 +111,7 @@ def by_definition(
 CHANCE = st.sampled_from([None, 0.0, 0.05, 0.3, 1.0])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wards=st.text("ABC", min_size=6, max_size=6),
     stated_chances=st.tuples(CHANCE, CHANCE, CHANCE),

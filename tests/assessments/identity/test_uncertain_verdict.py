@@ -75,7 +75,15 @@ def of_term(found: UncertaintyFact, term: Term) -> DecidingFact:
 
 
 @pytest.mark.parametrize("adversary", ["one-shot", "sequential"])
-@pytest.mark.parametrize("terms", [{}, {"loss": 130.0}, {"agreement": FINED}, {"adversary": {"access_cost": 50.0}}])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {},
+        {"loss": 130.0},
+        {"agreement": FINED},
+        pytest.param({"adversary": {"access_cost": 50.0}}, marks=pytest.mark.slow),
+    ],
+)
 def test_declared_figures_are_those_of_the_stages(terms: dict[str, Any], adversary: str) -> None:
     request, people = asked(method="basic-partition", gates=EVERY, **terms), table()
     generalization = request.policy.generalization.model_copy(update={"adversary": adversary})

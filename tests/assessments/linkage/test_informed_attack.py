@@ -20,7 +20,7 @@ from tasks.masking.registry import METHODS
 from tasks.request.model import PARAMETER_OF, Masking, MaskingName
 from tests.reference.knowing_attacks import noise_linkage
 from tests.support.casc_tables import casc_table
-from tests.support.examples import examples
+from tests.support.examples import examples, quick_and_slow
 
 STRENGTH = {"p": 20.0, "buckets": 3, "k": 3, "noise": 0.2}
 N = 16
@@ -355,7 +355,7 @@ def test_a_class_that_is_too_large_is_attacked_in_blocks(small_tables: Callable[
     assert found.linkage.expected_correct >= whole
 
 
-@pytest.mark.parametrize("method", list(MaskingName))
+@pytest.mark.parametrize("method", quick_and_slow({"rank-swapping", "mdav"}, MaskingName))
 def test_blocks_bound_what_everybody_at_once_links(method: MaskingName, small_tables: Callable[..., None]) -> None:
     """Whatever the masking: on 900 skewed records of one class, in blocks of ever fewer."""
     generator = np.random.default_rng(6)
@@ -405,7 +405,7 @@ def test_one_class_is_not_cut(small_tables: Callable[..., None]) -> None:
 UNBOUNDED = ("additive-noise", "correlated-noise", "rank-swapping-p-buckets", "rank-swapping-p-distribution")
 
 
-@pytest.mark.parametrize("method", UNBOUNDED)
+@pytest.mark.parametrize("method", quick_and_slow({"additive-noise"}, UNBOUNDED))
 def test_who_weighs_others_that_explain_a_record_links_more(method: str) -> None:
     """Without bounds on the masked values, one by one, and everybody at once."""
     original = casc_table("census")[:, :5]
