@@ -17,7 +17,7 @@ def plain(cells: list[str | None], *, whole: bool = False, **terms: object) -> l
     frame = pd.DataFrame({"x": pd.array(cells, dtype=pd.StringDtype("pyarrow"))})
     form = FileForm.model_validate({"path": "data.csv", **terms})
     read = in_plain_forms(frame, form, ["x"], ["x"] if whole else [])["x"]
-    return [None if cell is pd.NA or cell != cell else cell for cell in read]
+    return read.astype(object).where(read.notna(), None).tolist()
 
 
 def refused(cells: list[str | None], **terms: object) -> DataError:
