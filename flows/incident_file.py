@@ -15,6 +15,7 @@ from tasks.core.files import file_sha256
 from tasks.decoys.tracing import Kind
 from tasks.delivery.formula_marks import as_collected
 from tasks.microdata.read import is_parquet, read_text
+from tasks.request.file_form import FileForm
 
 _DELIMITERS = ",;\t|"
 
@@ -91,7 +92,7 @@ def _read(path: Path, noun: str) -> pd.DataFrame:
             fix="check the path",
         )
     try:
-        frame = read_text(path, _delimiter(path))
+        frame = read_text(path, FileForm(path=path.name, delimiter=_delimiter(path)))
     except DataError as error:
         fix = f"{error.fix}, or leave these rows out" if "row" in error.where else error.fix
         raise DataError(

@@ -6,6 +6,7 @@ from html import unescape
 
 from markupsafe import Markup
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
@@ -79,6 +80,7 @@ def _grid(block: Facts | Table, console: Console) -> Grid:
         grid.add_row(*map(styled, row))
     if console.measure(grid).maximum >= console.width:
         _narrow([column for column in grid.columns if column.justify == "right"], console)
+        _keep_words([column for column in grid.columns if column.justify == "left"], grid, console)
     return grid
 
 
@@ -95,3 +97,23 @@ def _narrow(figures: Sequence[Column], console: Console) -> None:
             for column, width in zip(figures, widths, strict=True):
                 column.width = width
             return
+
+
+def _keep_words(columns: Sequence[Column], grid: Grid, console: Console) -> None:
+    """Make columns of words as wide as their longest word and share out what is left, where that fits.
+
+    Those that need least get it first.
+    """
+    sizes = sorted(((_size(column, console), column) for column in columns), key=lambda one: one[0].span)
+    others = [column for column in grid.columns if column not in columns]
+    taken = sum(column.width or _size(column, console).maximum for column in others)
+    left = console.width - taken - grid.padding[1] * len(grid.columns) - sum(size.minimum for size, _ in sizes)
+    for place, (size, column) in enumerate(sizes if left >= 0 else ()):
+        more = min(size.span, left // (len(sizes) - place))
+        column.width, left = size.minimum + more, left - more
+
+
+def _size(column: Column, console: Console) -> Measurement:
+    """The widths of a column's longest word and of its longest cell."""
+    sizes = [console.measure(cell) for cell in (column.header, *column.cells)]
+    return Measurement(max(one.minimum for one in sizes), max(one.maximum for one in sizes))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pandas as pd
@@ -34,6 +35,9 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_microdata
 from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
+
+_SEARCH_SECONDS = 6.0
+"""Work on one recipient's decision after which no further lever is searched; a game under way is finished."""
 
 
 def explain(
@@ -136,11 +140,22 @@ def _explained(
         who = record.recipient.id
         decided = Decided(record.decision, record.gates, record.reasons, record.decided_at.date())
         found = explain_decision(
-            request, request.recipient(who), candidates, decided, lambda step: say(f"{who}: {step}")
+            request,
+            request.recipient(who),
+            candidates,
+            decided,
+            lambda step: say(f"{who}: {step}"),
+            is_over=_over_after(_SEARCH_SECONDS),
         )
         return Explained(record, found, request.policy.gates)
 
     return [explained(record) for record in records]
+
+
+def _over_after(seconds: float) -> Callable[[], bool]:
+    """Whether this process has worked for some seconds since."""
+    end = process_time() + seconds
+    return lambda: process_time() > end
 
 
 def _notes(recalled: Recalled) -> list[str]:
@@ -192,6 +207,7 @@ def _result(result: Flip | NoFlip | None) -> dict[str, Any] | None:
     return {
         "lever": result.lever,
         "relative_change": result.relative_change,
+        "choice": result.choice.name.lower(),
         "deterrent": result.deterrent,
         **_after(result.changes, result.after),
     }

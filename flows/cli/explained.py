@@ -11,7 +11,7 @@ from flows.cli.output import noted, outcome, table
 from reports.document import Block, Paragraph, lines, text
 from tasks.assessments.linkage.facts import AttackFact, judged_attack
 from tasks.assessments.registry import LINKAGE
-from tasks.decision.explain.result import Explanation, Figures, Flip, NoFlip, Reason, Switch, TermChange
+from tasks.decision.explain.result import Choice, Explanation, Figures, Flip, NoFlip, Reason, Switch, TermChange
 from tasks.decision.gates import judge_gates
 from tasks.decision.measures import is_told_as_bound, write_interval, write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
@@ -77,7 +77,7 @@ def rendered(one: Explained) -> Iterator[Block]:
         [*_reasons(one), *(Paragraph(attack, "lead") for attack in attacks)],
         rendered_records(record, explanation.at_stake),
         [Paragraph(sentence, "strong") for sentence in sentences(explanation)],
-        _levers(one, flips) if flips else [],
+        [*_levers(one, flips)] if flips else [],
         _methods(one) if explanation.switches else [],
         _unchanged(unchanged) if unchanged else [],
         noted(_ESTIMATED if estimated & LINKAGE.gate_measures else ""),
@@ -110,7 +110,7 @@ def is_reversed(explanation: Explanation, switch: Switch) -> bool:
 
 
 def sentences(explanation: Explanation) -> list[str]:
-    """The answer in a sentence, and beside it what has no size to compare by."""
+    """The answer in a sentence, and what else would let a blocked release pass."""
     if explanation.fixed:
         return [explanation.fixed]
     blocked = explanation.verdict is Verdict.BLOCKED
@@ -118,17 +118,29 @@ def sentences(explanation: Explanation) -> list[str]:
     if isinstance(explanation.agreement, Flip):
         first = f"It would {would} with an agreement until {explanation.agreement.changes[0].needed} or later."
     elif explanation.smallest:
-        first = f"Smallest change that would {word}: {_in_words(explanation.smallest)}."
+        first = f"Smallest change that would {word}: {_in_words(explanation.smallest)}.{_kept(explanation)}"
+    elif blocked:
+        first = "No change of what can be chosen was found with which it would pass."
     else:
-        first = f"No change of a single term was found with which it would {would}."
+        first = "No change of a single term was found with which it would be blocked."
     return [first, *(_remedies(explanation) if blocked else ())]
 
 
+def _kept(explanation: Explanation) -> str:
+    """The information that the file keeps after the smallest change of a blocked release, where that differs."""
+    smallest, measure = explanation.smallest, Measure.INFORMATION_KEPT
+    then = smallest.after.figures.get(measure) if smallest else None
+    now = explanation.figures.get(measure)
+    if explanation.verdict is not Verdict.BLOCKED or then is None or now is None or f"{then:.1%}" == f"{now:.1%}":
+        return ""
+    return f" The file then keeps {then:.1%} of its information (now {now:.1%})."
+
+
 def _remedies(explanation: Explanation) -> Iterator[str]:
-    """Changes that would let a blocked release pass and do not change the policy."""
+    """Further changes that would let a blocked release pass and do not change the policy."""
     also = " and a new agreement" if explanation.agreement else ""
     deterrents = [flip for flip in explanation.flips if flip.deterrent]
-    others = [flip for flip in deterrents if flip is not explanation.smallest]
+    others = [flip for flip in deterrents if flip is not explanation.smallest and flip.choice is Choice.DESIGN]
     if others:
         yield f"The same file would pass with any of: {_either(others)}."
     methods = [switch.method.value for switch in explanation.switches if is_reversed(explanation, switch)]
@@ -185,14 +197,42 @@ def _strength(one: Explained, reason: Reason) -> Sequence[str]:
     return reason.gate.title, lines(measured, interval and f"({interval})"), required, beyond(one, reason)
 
 
-def _levers(one: Explained, flips: Sequence[Flip]) -> list[Block]:
+_CHOICES = {
+    Choice.DESIGN: "what you can change",
+    Choice.FACT: "facts: change them only where they are stated wrongly",
+    Choice.POLICY: "the policy's thresholds: not yours to change",
+}
+
+
+def _levers(one: Explained, flips: Sequence[Flip]) -> Iterator[Block]:
+    """Changes that reverse the verdict: of a blocked release by whose they are to make."""
+    if one.explanation.verdict is not Verdict.BLOCKED:
+        yield from _lever_table(one, flips, "what would change the verdict")
+        return
+    for choice, heading in _CHOICES.items():
+        if found := [flip for flip in flips if flip.choice is choice]:
+            rows = (row for flip in found for row in _lever_rows(one, flip))
+            yield from table("", (">change", heading), rows)
+            yield ""
+
+
+def _lever_rows(one: Explained, flip: Flip) -> Iterator[Sequence[str]]:
+    """A change with its size, one line a term, and what then holds."""
+    alone = len(flip.changes) == 1
+    size = "" if flip.relative_change is None else _percent(flip.relative_change)
+    yield size, f"{flip.lever} {_step(flip.changes[0])}" if alone else flip.lever
+    yield from (("", f"  {change.where} {_step(change)}") for change in flip.changes if not alone)
+    yield "", f"  then: {_then(one, flip).replace(chr(10), '; ')}"
+
+
+def _lever_table(one: Explained, flips: Sequence[Flip], heading: str) -> list[Block]:
     rows: list[Sequence[str]] = []
     for flip in flips:
         size = "" if flip.relative_change is None else _percent(flip.relative_change)
         alone = len(flip.changes) == 1
         rows.append((size, flip.lever, _step(flip.changes[0]) if alone else "", _then(one, flip)))
         rows += [("", change.where, _step(change), "") for change in flip.changes if not alone]
-    return table("", (">change", "what would change the verdict", "now → needed", "then"), rows)
+    return table("", (">change", heading, "now → needed", "then"), rows)
 
 
 def _then(one: Explained, flip: Flip) -> str:
@@ -209,16 +249,30 @@ def _then(one: Explained, flip: Flip) -> str:
 
 
 def _methods(one: Explained) -> list[Block]:
-    headings = (">" + one.short(gate.measure.value).replace(" ", "\n") for gate in one.gates)
     return table(
-        "", ("other methods", "decision", *headings), [_method(one, switch) for switch in one.explanation.switches]
+        "",
+        ("other methods", "decision", ">kept", "gates that would be closed" if _is_blocked(one) else "figures"),
+        [_method(one, switch) for switch in one.explanation.switches],
     )
 
 
+def _is_blocked(one: Explained) -> bool:
+    return one.explanation.verdict is Verdict.BLOCKED
+
+
 def _method(one: Explained, switch: Switch) -> Sequence[str]:
+    """A method with the information kept and, of a blocked release, the gates found closed; else with all figures."""
     figures, verdict = one.figures(switch.after.figures, switch.after.estimated), switch.after.verdict
     decision = text(f'<span class="{_STYLES[verdict]}">{{}}</span>', verdict.value)
-    return switch.method.value, decision, *(figures.get(gate.measure.value, "–") for gate in one.gates)
+    kept = switch.after.figures.get(Measure.INFORMATION_KEPT)
+    closed = {gate.id for gate in switch.after.gates if not gate.passed and gate.measured is not None}
+    shown = [
+        f"{one.short(gate)} {figure}"
+        for gate, figure in figures.items()
+        if figure != "–" and (gate in closed or not _is_blocked(one)) and gate != Measure.INFORMATION_KEPT.value
+    ]
+    said = switch.after.failure or ", ".join(shown)
+    return switch.method.value, decision, "–" if kept is None else f"{kept:.1%}", said
 
 
 def _unchanged(results: Sequence[NoFlip]) -> list[Block]:

@@ -7,49 +7,61 @@ from typing import Annotated
 import typer
 
 from flows.cli.output import JsonOption, answer, table
-from tasks.core.errors import DataError
+from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
 from tasks.draft.draft import draft_request, write_draft
+from tasks.draft.file_form import take_in
 from tasks.microdata.read import read_text
 
 
 @guarded("init")
 def init(
-    data: Annotated[Path, typer.Argument(help="CSV (also .gz) or Parquet file.", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="CSV (also .gz, .zip), Parquet, Excel, SAS, Stata or SPSS file.", show_default=False)
+    ],
     population: Annotated[
         Path | None, typer.Option(help="Counts of people by quasi-identifier values; CSV or Parquet.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write to; the data's own where not given.")
     ] = None,
-    delimiter: Annotated[str, typer.Option(help="Character between the cells of a CSV file.")] = ",",
-    encoding: Annotated[str, typer.Option(help="Encoding of a CSV file.")] = "utf-8",
+    form: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--form",
+            metavar="TERM=VALUE",
+            help="Form of the file where its bytes leave it open, such as encoding=cp850 or dates=mm/dd/yyyy; "
+            "may be repeated.",
+        ),
+    ] = None,
     *,
     as_json: JsonOption = False,
 ) -> int:
     """Draft a request: suggest a role and a hierarchy for every column, and say why.
 
-    Writes request.yaml and the hierarchies it names. The draft is not valid until people have filled in what only they
-    can know; `releasegate check` says what is missing.
+    The file's form (encoding, delimiter, decimal mark, dates) is told by its bytes and stated in the draft; --form
+    settles what they leave open. Writes request.yaml and the hierarchies it names. The draft is not valid until people
+    have filled in what only they can know; `releasegate check` says what is missing.
     """
     folder = output or data.parent
+    frame, found = take_in(_existing(data), _relative(data, folder), _terms(form or []))
     draft = draft_request(
-        read_text(_existing(data), delimiter, encoding),
-        _relative(data, folder),
+        frame,
+        found.path,
         population=read_text(_existing(population)) if population else None,
         population_path=_relative(population, folder) if population else "",
-        delimiter=delimiter,
-        encoding=encoding,
+        form=found,
     )
     written = write_draft(draft, folder)
-    found = {one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in draft.suggestions}
+    columns = {one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in draft.suggestions}
     rows = ((one.profile.name, one.role.value, "; ".join(one.reasons)) for one in draft.suggestions)
     return answer(
         {
             "written": [str(path) for path in written],
             "record_id": draft.record_id,
             "person": draft.person,
-            "columns": found,
+            "columns": columns,
+            "form": found.model_dump(mode="json", exclude_defaults=True, exclude={"path"}),
         },
         [
             *table("", ("column", "role", "why"), rows),
@@ -68,6 +80,20 @@ def _question(person: str | None) -> list[str]:
     if person is None:
         return []
     return [f"\nCan a person have several rows? {person} seems to name the person of each: see dataset.person there."]
+
+
+def _terms(stated: list[str]) -> dict[str, str]:
+    """Terms of a form, each stated as TERM=VALUE."""
+    terms = dict(one.split("=", 1) for one in stated if "=" in one)
+    if len(terms) < len(stated):
+        raise ParameterError(
+            "a term of the file's form is not stated as it should be",
+            where="--form",
+            expected="TERM=VALUE, each term once, such as --form encoding=cp850",
+            got="no “=”, or a term twice",
+            fix="see “releasegate init --help”",
+        )
+    return terms
 
 
 def _existing(path: Path) -> Path:

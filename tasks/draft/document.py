@@ -7,6 +7,7 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,8 @@ def compose(
 ) -> str:
     """Write the draft.
 
-    `data` are facts of the data file: path, delimiter, encoding, missing (a tuple of texts); record_id and person, each
-    None where no column is one.
+    `data` are facts of the data file: path, form (terms that say how it is read), missing (a tuple of texts); record_id
+    and person, each None where no column is one.
     `population` has the path of the population table, and count, its column of counts, None where that is not clear.
     `suggestions` are in the order of the file; `hierarchies` has one for each suggested quasi-identifier; `sets` are
     measured sets of quasi-identifiers, the best of each size first.
@@ -53,7 +54,7 @@ def compose(
         "comment": _comment,
         "scalar": _scalar,
         "source": _source,
-        "json": json.dumps,
+        "json": partial(json.dumps, ensure_ascii=False),
         "percent": percent,
         "printable": printable,
     }

@@ -11,6 +11,7 @@ import pandas as pd
 
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
 from tasks.draft.document import compose
+from tasks.draft.file_form import MISSING_MARKS
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
 from tasks.draft.people import person_column, with_rows
 from tasks.draft.places import with_places
@@ -19,12 +20,10 @@ from tasks.draft.separation import Separation, separations
 from tasks.microdata.build import write_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.read import no_records
+from tasks.request.file_form import FileForm
 from tasks.request.model import Role
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
 from tasks.validation.values import EncodedColumn, encode, matches
-
-MISSING_MARKS = frozenset({"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "."})
-"""Cells that commonly stand for “no value” and are taken for it in a draft."""
 
 REQUEST_FILE = "request.yaml"
 LONGEST_NAME = 120
@@ -55,14 +54,14 @@ def draft_request(
     *,
     population: pd.DataFrame | None = None,
     population_path: str = "",
-    delimiter: str = ",",
-    encoding: str = "utf-8",
+    form: FileForm | None = None,
 ) -> Draft:
     """Draft a request for a table, with the reasons for every choice.
 
     `frame` has every column of string dtype; missing cells are NA or empty. `data_path` and `population_path` are
     relative to the folder that the request will lie in. `population` counts people by attribute values, as strings: the
-    columns that it shares with the data become the quasi-identifiers, and hierarchies cover its values too.
+    columns that it shares with the data become the quasi-identifiers, and hierarchies cover its values too. `form` says
+    how the data's file is read, where that is not as by default.
     Raises DataError if the table has no records, or its header looks like data; PopulationError if the population
     shares no column with the data.
     """
@@ -87,8 +86,7 @@ def draft_request(
     text = compose(
         {
             "path": data_path,
-            "delimiter": delimiter,
-            "encoding": encoding,
+            "form": {} if form is None else form.model_dump(mode="json", exclude_defaults=True, exclude={"path"}),
             "missing": ("", *marks),
             "record_id": record_id,
             "person": person,

@@ -23,6 +23,8 @@ from tasks.request.model import (
 )
 
 _WIDEST_DOMAIN = 1_000_000
+_FEWEST_FOR_INTERVALS = 10
+"""Different whole numbers below which they are taken for codes, of which neighbours need not be alike."""
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _DAY_LENGTH = 10
 _DRAFTED_PERIODS = (DatePeriod.MONTH, DatePeriod.QUARTER, DatePeriod.YEAR)
@@ -51,7 +53,9 @@ def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: st
     if suggestion.profile.type is ValueType.DATE and (dates := date_levels(domain)) is not None:
         words = "the month, the quarter, then the year; [iso-week, iso-year] gives weeks in their place"
         return DraftedHierarchy(HierarchySource(dates=dates), words, ValueType.DATE)
-    if suggestion.profile.type is ValueType.INTEGER and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
+    codes = len(domain) < _FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
+    whole = suggestion.profile.type is ValueType.INTEGER and not codes
+    if whole and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
         levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
         if levels is not None:
             widths = ", ".join(f"{width:,}" for width in levels.widths)

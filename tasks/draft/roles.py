@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.request.model import PatternName, Role, ValueType
+from tasks.request.model import NUMERIC, PatternName, Role, ValueType
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
 from tasks.validation.values import EncodedColumn, matches
@@ -21,6 +21,7 @@ PLAIN_INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})\Z"
 """A whole number in its only plain form, so that it is the same text as its leaf in a hierarchy of intervals."""
 
 ZIP_CODE = r"^[0-9]{5}(?:-[0-9]{4})?\Z"
+YEAR = r"^(?:18|19|20)[0-9]{2}\Z"
 _FREE_TEXT_LENGTH = 40
 
 
@@ -38,6 +39,8 @@ class ColumnProfile:
         Records whose value no other record has.
     zip_share
         Share of the records with a value where it has the form of a US ZIP code.
+    year_share
+        Share of the records with a value where it is a year from 1800 to 2099.
     free_text_share
         Share of the records with a value where it is longer than 40 characters.
     patterns
@@ -51,6 +54,7 @@ class ColumnProfile:
     alone: int
     type: ValueType
     zip_share: float
+    year_share: float
     free_text_share: float
     patterns: Mapping[PatternName, float]
 
@@ -96,6 +100,7 @@ def profile(name: str, column: EncodedColumn) -> ColumnProfile:
         alone=int((held == 1).sum()),
         type=kind,
         zip_share=_share(matches(column.values, ZIP_CODE), held),
+        year_share=_share(matches(column.values, YEAR), held),
         free_text_share=_share(lengths > _FREE_TEXT_LENGTH, held),
         patterns={pattern: share for pattern, share in shares.items() if share},
     )
@@ -169,33 +174,39 @@ def _words(text: str) -> frozenset[str]:
 
 HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.IDENTITY: _words(
-        "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone tel "
-        "mobile fax address addr street url website ip passport licence license plate vin account iban card "
-        "beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon geocode"
+        "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone "
+        "tel mobile fax address addr street url website ip passport licence license plate vin account iban "
+        "card beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon "
+        "geocode"
     ),
     Theme.AGE: _words("age ages"),
     Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz"),
     Theme.PLACE: _words(
-        "city town village county municipality district region place location residence fips "
-        "tract hospital clinic facility site ward provider"
+        "city town village county municipality district region place location residence fips tract hospital "
+        "clinic facility site ward provider"
     ),
     Theme.DATE: _words(
-        "birth birthday birthdate born dob yob date day month year time timestamp admission admitted discharge "
-        "discharged visit death dod deceased"
+        "birth birthday birthdate born dob yob yrbth yrdth date day month year time timestamp admission "
+        "admitted discharge discharged visit death dod deceased"
     ),
     Theme.PERSON: _words(
-        "sex gender race ethnicity ethnic nationality nation country state citizenship citizen native origin language "
-        "tribe religion faith marital married spouse children kids relationship household family education educ degree "
-        "school occupation job profession employer employment work workclass industry veteran military height"
+        "sex gender race ethnicity ethnic nationality nation country state citizenship citizen native origin "
+        "language birthplace black white hispanic male female tribe religion faith marital married spouse "
+        "children kids relationship household family education educ degree school occupation job profession "
+        "employer employment work workclass industry veteran military height"
     ),
     Theme.PRIVATE: _words(
-        "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication medicine "
-        "treatment procedure therapy lab test result results hiv cancer gene genotype mutation mental psychiatric "
-        "pregnancy pregnant disability outcome income salary wage wages pay earnings capital debt loan credit tax "
-        "benefit vote party political union sexual orientation crime arrest conviction grade score"
+        "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
+        "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
+        "mental psychiatric menopause menopausal pregnancy pregnant disability outcome income salary wage "
+        "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
+        "orientation crime arrest conviction grade score"
     ),
 }
 """Words of a column's name that say what it is about."""
+
+_OF_CALENDAR = _words("birth birthday birthdate born dob yob yrbth yrdth date day month year")
+"""Words of dates whose parts are numbers as well."""
 
 _SPECIAL = _words("race ethnicity ethnic nationality nation citizenship citizen native origin tribe religion faith")
 """Words of the kinds of personal data that GDPR, article 9, names, or that tell them."""
@@ -271,6 +282,8 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
         # A number or code that many records share is that of a site or a group.
         shared = not words & {"name", "names"} and column.distinct_ratio < _FEW
         return (Theme.PLACE if shared else Theme.IDENTITY), _in_name(column, generic)
+    if themes[:1] == [Theme.DATE] and _tells_an_event(column):
+        return Theme.PRIVATE, _in_name(column, HINTS[Theme.DATE])
     if themes:
         return themes[0], _in_name(column, HINTS[themes[0]])
     if column.type is ValueType.DATE:
@@ -278,6 +291,12 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
     if column.zip_share >= _MOSTLY and not column.is_key:
         return Theme.ZIP, "its values have the form of ZIP codes"
     return None, ""
+
+
+def _tells_an_event(column: ColumnProfile) -> bool:
+    """Whether numbers in a column that is named for an event are no dates of it: codes, or times until it."""
+    numbers = column.type in NUMERIC and column.year_share < _MOSTLY
+    return numbers and not _OF_CALENDAR.intersection(column.words)
 
 
 def _in_name(column: ColumnProfile, hints: Set[str]) -> str:

@@ -213,7 +213,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
         If the records are to be counted elsewhere, and cannot be.
     """
     request, missing = loaded.request, loaded.request.dataset.missing
-    whole = not is_parquet(path)
+    whole = not is_parquet(path) or request.dataset.format is not None or not request.dataset.is_plain
     if whole or request.dataset.person is not None:
         if counting.dask is not None:
             raise DataError(

@@ -1,6 +1,6 @@
-"""Reading tables of microdata and of population counts: CSV, gzipped CSV and Parquet.
+"""Reading tables of microdata and of population counts: CSV, Parquet, and microdata of other programs.
 
-Every cell of microdata is read as text, so that nothing is guessed: types are checked later against the request.
+Every cell of microdata is read as text, and as the request says: types are checked later against it.
 Messages name columns and rows, never a value; a library's own message may quote one and is therefore never passed on.
 """
 
@@ -11,20 +11,22 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pacsv
 
-from tasks.core.errors import DataError, PopulationError, raised_as, row_positions
+from tasks.core.errors import DataError, PopulationError, raised_as
+from tasks.microdata.csv_file import first_bytes, read_csv
 from tasks.microdata.event_levels import at_released_levels
+from tasks.microdata.foreign_file import format_of, read_foreign
 from tasks.microdata.parquet import read_parquet, too_large
+from tasks.microdata.written_forms import as_read
+from tasks.request.file_form import FileForm
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 
-_BLOCK_BYTES = 64 * 1024 * 1024
 _MOST_PEOPLE = 2**53
 _TEXT = pd.StringDtype("pyarrow")
 
 
 def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
-    """Read the microdata of a request, CSV, ``.gz`` of one, or Parquet, its columns in the order of the request.
+    """Read the microdata of a request, its columns in the order of the request.
 
     Attributes of rows are at the levels at which they are released.
 
@@ -36,17 +38,17 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If the file cannot be read, has no records, its columns are not those of the request, or an attribute of rows
-        has a value outside its hierarchy.
+        If the file cannot be read as its form says, has no records, its columns are not those of the request, or an
+        attribute of rows has a value outside its hierarchy.
     HierarchyError
         If a hierarchy of an attribute of rows is none.
     """
-    table = _read_table(path, request.dataset.delimiter, request.dataset.encoding)
+    table = _read_table(path, request.dataset)
     check_columns(table.column_names, request, path)
     if table.num_rows == 0:
         raise no_records(path)
     frame = text_frame(table, path, tuple(request.attributes), request.dataset.missing)
-    return at_released_levels(frame, request)
+    return at_released_levels(as_read(frame, request), request)
 
 
 def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
@@ -70,7 +72,8 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
             expected="columns of text, numbers or dates, each of one type",
             fix="convert columns of mixed types to text",
         ) from None
-    return at_released_levels(text_frame(table, place, tuple(request.attributes), request.dataset.missing), request)
+    texts = text_frame(table, place, tuple(request.attributes), request.dataset.missing)
+    return at_released_levels(as_read(texts, request), request)
 
 
 def text_frame(table: pa.Table, path: Path, names: Sequence[str], missing: Sequence[str] = ()) -> pd.DataFrame:
@@ -115,7 +118,7 @@ def no_records(path: Path) -> DataError:
     )
 
 
-def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.DataFrame:
+def read_text(path: Path, form: FileForm | None = None) -> pd.DataFrame:
     """Read a table that no request describes yet: every column as text, empty cells as NA.
 
     Raises
@@ -123,109 +126,26 @@ def read_text(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pd.D
     DataError
         If the file cannot be read.
     """
-    table = _read_table(path, delimiter, encoding)
+    table = _read_table(path, form)
     places = [str(place) for place in range(table.num_columns)]
     frame = text_frame(table.rename_columns(places), path, places, [""])
     frame.columns = pd.Index(table.column_names)
     return frame
 
 
-def _read_table(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
-    """A Parquet file as it is, a CSV file as text."""
+def _read_table(path: Path, form: FileForm | None = None) -> pa.Table:
+    """A file as its form says; without one a Parquet file, or one of CSV in UTF-8 with commas."""
+    form = form or FileForm(path=path.name)
     if path.stat().st_size == 0:
         raise DataError("the file is empty", where=path.name, expected="a header and records", fix="export it again")
-    if not is_parquet(path):
-        return _read_csv(path, delimiter, encoding)
-    return read_parquet(path)
+    if form.format or format_of(path):
+        return read_foreign(path, form)
+    return read_parquet(path) if is_parquet(path) else read_csv(path, form)
 
 
 def is_parquet(path: Path) -> bool:
     """Whether a file is Parquet, by the mark at its beginning."""
-    with path.open("rb") as stream:
-        return stream.read(4) == b"PAR1"
-
-
-def _read_csv(path: Path, delimiter: str, encoding: str) -> pa.Table:
-    uneven: list[int] = []
-
-    def note_uneven(row: pacsv.InvalidRow) -> str:
-        uneven.append((row.number or 2) - 2)
-        return "skip"
-
-    try:
-        with _opened(path) as stream:
-            table = pacsv.read_csv(
-                stream,
-                read_options=pacsv.ReadOptions(block_size=_BLOCK_BYTES, encoding=encoding, use_threads=False),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note_uneven
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    default_column_type=pa.large_string(), strings_can_be_null=False, null_values=[]
-                ),
-            )
-            names = table.column_names
-    except MemoryError:
-        raise too_large(path, "more than is free") from None
-    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError) as error:
-        raise DataError(
-            "the file cannot be read as CSV",
-            where=path.name,
-            expected=f"text in {encoding} with “{delimiter}” between cells",
-            got=_kind(error),
-            fix="check dataset.encoding and dataset.delimiter, or export the file again",
-        ) from None
-    if uneven:
-        raise DataError(
-            "records have more or fewer cells than the header",
-            where=f"{path.name}, {row_positions(uneven)}",
-            expected=f"{len(names)} cells in every record",
-            got=f"{len(uneven)} records with another number",
-            fix="quote cells that hold the delimiter or a line break",
-        )
-    columns = table.columns if table.num_rows else []
-    if any(pc.any(pc.match_substring(column, mark)).as_py() for column in columns for mark in "\n\r"):
-        _check_quoting(path, delimiter, encoding)
-    return table
-
-
-def _check_quoting(path: Path, delimiter: str, encoding: str) -> None:
-    """Refuse a quotation mark out of place: the reader would take all records up to the next one for a single cell."""
-    with _opened(path) as stream:
-        content = stream.read()
-    text = np.frombuffer(content.decode(encoding, errors="replace").removeprefix("\ufeff").encode(), dtype=np.uint8)
-    marks = np.flatnonzero(text == ord('"'))
-    padded = np.concatenate([[ord("\n")], text, [ord("\n")]])
-    beside = padded[marks + 2 * (np.arange(len(marks)) % 2)]  # before an opening mark, after a closing one
-    wrong = ~np.isin(beside, [ord(mark) for mark in (delimiter, "\n", "\r", '"')])
-    wrong[-1:] |= len(marks) % 2 == 1
-    if wrong.any():
-        first = marks[wrong.argmax()]
-        line = 1 + int(np.count_nonzero(text[:first] == ord("\n")))
-        raise DataError(
-            "a quotation mark is out of place, so that records run together",
-            where=f"{path.name}, line {line}",
-            expected="quotation marks around whole cells, and doubled inside them",
-            got="one that neither opens nor closes a cell",
-            fix="export the file again, with cells quoted that hold a quotation mark or a line break",
-        )
-
-
-def _opened(path: Path) -> pa.NativeFile:
-    return pa.input_stream(path, compression="gzip" if path.suffix == ".gz" else None)
-
-
-def _kind(error: Exception) -> str:
-    words = {
-        "UTF8": "bytes that are not of this encoding",
-        "UTF-8": "bytes that are not of this encoding",
-        "straddling": f"a record longer than {_BLOCK_BYTES // 2**20} MiB",
-        "Empty CSV": "no record after the header",
-    }
-    if isinstance(error, UnicodeError):
-        return words["UTF8"]
-    unknown = "an encoding that is not known" if isinstance(error, LookupError) else type(error).__name__
-    return next((told for sign, told in words.items() if sign in str(error)), unknown)
+    return first_bytes(path).startswith(b"PAR1")
 
 
 def check_columns(found: Sequence[str], request: ReleaseRequest, path: Path) -> None:

@@ -7,9 +7,9 @@ documents, ``tasks.validation`` checks the data.
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import PurePosixPath
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from tasks.request.adversary_terms import AdversaryTerms
 from tasks.request.attribute import (
@@ -35,6 +35,7 @@ from tasks.request.attribute import (
     ValueType,
 )
 from tasks.request.dates import date_rules
+from tasks.request.file_form import FileForm, FileFormat
 from tasks.request.gate import DATES, DEFAULT_GATES, LARGER_IS_BETTER, OF_ONE_COPY, Gate, Measure, records_for
 from tasks.request.generalization_policy import (
     BudgetPolicy,
@@ -55,7 +56,6 @@ from tasks.request.part import (
     OpenProbability,
     PersonId,
     Probability,
-    RelativePath,
     ReleaseId,
     RequestPart,
     Rule,
@@ -101,10 +101,9 @@ BUDGETED = DIVISIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 """Methods that can keep a budget over the whole file."""
 
 
-class Dataset(RequestPart):
+class Dataset(FileForm):
     """The microdata file."""
 
-    path: RelativePath = Field(description="CSV (also .csv.gz) or Parquet, relative to the request.")
     title: Text
     source: Text = Field(description="Where the data come from and under which terms.")
     record_id: Text = Field(
@@ -116,9 +115,6 @@ class Dataset(RequestPart):
         description="Column that names the person of each row, where a person can have several rows. Risks, classes "
         "and counts are then of people.",
     )
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
-    encoding: Text = "utf-8"
-    missing: tuple[str, ...] = Field(default=("",), description="Cells that mean “no value”.")
 
 
 class ChangesSince(RequestPart):
@@ -172,6 +168,15 @@ class ReleaseRequest(RequestPart):
             "dataset.record_id",
             got=lambda one: role_in_words(one, one.dataset.record_id),
             fix="name the column that numbers the records and give it that role",
+        ),
+        Rule(
+            "dataset.dates names attributes of type date",
+            lambda one: _first(
+                (f"dataset.dates.{name}", name not in one.attributes or one.attributes[name].type is not ValueType.DATE)
+                for name in one.dataset.dates
+            ),
+            got="a name that is not among them",
+            fix="give the column the type date, or remove it there",
         ),
         *longitudinal_rules(),
         *date_rules(),

@@ -15,6 +15,7 @@ from tasks.draft.hierarchies import interval_levels
 from tasks.draft.roles import ColumnProfile, Suggestion, Theme, profile, suggest
 from tasks.draft.separation import MAXIMUM_RECORDS, separations
 from tasks.microdata.build import from_dates, from_intervals, from_prefixes, read_arx
+from tasks.request.file_form import FileForm
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import PatternName, Role, SafeHarborRule, ValueType
 from tasks.validation.values import encode
@@ -182,6 +183,14 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("ethnicity", FEW, Role.QUASI, Theme.PERSON),
         ("diagnosis", FEW, Role.SENSITIVE, Theme.PRIVATE),
         ("income", SOME, Role.SENSITIVE, Theme.PRIVATE),
+        ("birthplace", FEW, Role.QUASI, Theme.PERSON),
+        ("black_male", ["0", "1"] * 50, Role.QUASI, Theme.PERSON),
+        ("menopause", ["pre", "post"] * 50, Role.SENSITIVE, Theme.PRIVATE),
+        ("yrdth", ["1987", "2004"] * 50, Role.QUASI, Theme.DATE),
+        ("death", ["0", "1"] * 50, Role.SENSITIVE, Theme.PRIVATE),
+        ("death", ["1987", "2004"] * 50, Role.QUASI, Theme.DATE),
+        ("followup_time", SOME, Role.SENSITIVE, Theme.PRIVATE),
+        ("visit_month", ["1", "12"] * 50, Role.QUASI, Theme.DATE),
         ("x1", KEY, Role.DIRECT, None),
         ("x2", MANY, Role.DIRECT, None),
         ("x3", SOME, Role.UNREVIEWED, None),
@@ -484,7 +493,8 @@ def test_values_that_look_like_a_hierarchys_top_or_delimiter(tmp_path: Path) -> 
 
 
 def test_how_the_data_file_is_written_is_kept(tmp_path: Path, clinic: pd.DataFrame) -> None:
-    dataset = loaded(draft_request(clinic, "in/data.csv", delimiter=";", encoding="latin-1"), tmp_path).request.dataset
+    form = FileForm(path="in/data.csv", delimiter=";", encoding="latin-1")
+    dataset = loaded(draft_request(clinic, "in/data.csv", form=form), tmp_path).request.dataset
     assert (dataset.path, dataset.delimiter, dataset.encoding) == ("in/data.csv", ";", "latin-1")
 
 

@@ -11,8 +11,13 @@ from tests.golden.terms import all_terms, used_terms
 
 _ANOTHER = "a policy has one value, and another case costs seconds; tests of the method cover it"
 _FLOWS = "releases of such files are tested in tests/flows, and change no golden request"
+_FORMS = "how a file is read changes nothing of what is made of it; tests/microdata and tests/flows cover it"
 UNUSED: Mapping[str, str] = {
     **dict.fromkeys(("Attribute.of", "Attribute.of=row", "Dataset.person"), _FLOWS),
+    **{f"Dataset.{term}": _FORMS for term in ("dates", "decimal", "format", "header", "member", "sheet", "thousands")},
+    "Dataset.decimal=,": _FORMS,
+    **{f"Dataset.thousands={mark}": _FORMS for mark in (".", ",", " ", "'")},
+    **{f"FileFormat={name}": _FORMS for name in ("excel", "sas", "sas-transport", "spss", "stata")},
     **dict.fromkeys(("Attribute.level", "Attribute.least_people", "Policy.events"), _FLOWS),
     **dict.fromkeys(("EventsPolicy.known", "EventsPolicy.known=all", "EventsPolicy.people"), _FLOWS),
     **dict.fromkeys(("Attribute.pseudonym", "Role=pseudonym"), _FLOWS),

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.core.files import file_sha256
-from tasks.microdata import read
+from tasks.microdata import csv_file
 from tasks.microdata.read import read_microdata
 from tasks.request.model import ReleaseRequest
 from tests.support.examples import examples
@@ -65,7 +65,7 @@ def test_columns_come_in_the_order_of_the_request(tmp_path: Path) -> None:
 
 
 def test_nothing_is_guessed(tmp_path: Path) -> None:
-    row = ["007", " 37010", "8.0", "true", "1e5"]
+    row = ["007", " 37010", "8.5", "true", "1e5"]
     for cell in ("NA", "nan", "NULL", "None", "#N/A", "-", "2020-01-02", "+1", "0x1F", "inf"):
         assert cells(written(tmp_path, f"{HEADER}\n{','.join(row[:4])},{cell}\n")) == [[*row[:4], cell]]
 
@@ -179,7 +179,7 @@ def test_any_cells_survive(tmp_path: Path, table: list[tuple[str, ...]], block: 
     lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in table]
     path = written(tmp_path, "\n".join([HEADER, *lines]) + "\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(read, "_BLOCK_BYTES", block)
+        patch.setattr(csv_file, "_BLOCK_BYTES", block)
         assert cells(path) == [list(row) for row in table]
 
 

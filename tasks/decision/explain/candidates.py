@@ -157,16 +157,15 @@ class Candidates:
             If the plan of the recipient cannot be solved.
         """
         request, figures = candidate.request, dict[Measure, float]()
+        if not exact:  # what the whole row leaves makes no figure better
+            yield Measured(self._alone(IDENTITY, candidate, candidate.payoffs))
         judged, columns = {gate.measure for gate in request.policy.gates}, self.columns(candidate)
         row = {Measure(name): figure for name, figure in columns.whole_row.items()}
         if EVENTS.applies(request) and judged & ATTRIBUTE.gate_measures:
             row |= EVENTS.figures(candidate)
         for assessment, terms in _DEPENDS:
             if assessment is IDENTITY or judged & assessment.gate_measures:
-                key = (assessment.id, candidate.digest, terms(candidate), *pooled_key(candidate))
-                if key not in self._figures:
-                    self._figures[key] = assessment.measures(candidate)
-                alone = self._figures[key]
+                alone = self._alone(assessment, candidate, terms(candidate))
                 found = worst(alone, [{measure: row[measure] for measure in alone.keys() & row.keys()}])
                 figures |= found
                 yield Measured(found)
@@ -185,6 +184,13 @@ class Candidates:
                 yield passing
         if judged & LINKAGE.gate_measures:
             yield self.estimates.linked(candidate, anew=not is_closed(request, figures), exact=exact)
+
+    def _alone(self, assessment: Assessment[Any], candidate: Candidate, terms: object) -> Figures:
+        """Figures of one assessment by the terms that it depends on beside the outcome of the game."""
+        key = (assessment.id, candidate.digest, terms, *pooled_key(candidate))
+        if key not in self._figures:
+            self._figures[key] = assessment.measures(candidate)
+        return self._figures[key]
 
     def columns(self, candidate: Candidate) -> ColumnsFact:
         """The places of the released columns, and the figures of what the whole row leaves; errors as of ``measured``.

@@ -5,22 +5,30 @@ nothing stands in the way of running the release. Takes codes, numbers and a dat
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
-from tasks.adversary.profile import derive_profile
 from tasks.assessments.linkage.holdings import known_attributes
-from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SEQUENTIAL, SINGLING_OUT
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SINGLING_OUT
 from tasks.core.errors import ParameterError, RequestError, StageFailed
 from tasks.decision.explain import levers
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.columns import column_changes
+from tasks.decision.explain.designs import combined_designs, named_together, ranked
+from tasks.decision.explain.deterring import (
+    NOTHING_RELEASED,
+    OTHERS_CLOSED,
+    deterrent_results,
+    deterring,
+    trait_results,
+)
 from tasks.decision.explain.estimates import RANDOM, TooManyAttacks, is_closed
 from tasks.decision.explain.levers import Lever
 from tasks.decision.explain.result import (
+    Choice,
     Explanation,
     Flip,
     Judgement,
@@ -35,11 +43,8 @@ from tasks.decision.gates import EARLIER_COPIES, VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import BUDGETED, DIVISIONS, Measure, Method, Recipient, ReleaseRequest
 
-_DETERRED_GATES = SEQUENTIAL.gate_measures | {Measure.PASSING_PROBABILITY}
 _MASKED_GATES = frozenset[Measure]().union(*(one.gate_measures for one in (LINKAGE, COMBINED, ATTRIBUTE, SINGLING_OUT)))
 """Gates whose figures follow from masked values."""
-_NOTHING_RELEASED = "Nothing can be released under these terms."
-_OTHERS_CLOSED = "Other gates are closed as well."
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-12
 _WITHOUT_DECOYS = (
@@ -76,6 +81,8 @@ def explain(
     candidates: Candidates,
     decided: Decided,
     progress: Progress = lambda _: None,
+    *,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Explanation:
     """Find the smallest changes that reverse the verdict on one recipient's release; each was tried and reverses it.
 
@@ -85,17 +92,21 @@ def explain(
     2. Where validation failed, or every gate that depends on terms is open on a blocked release, the explanation says
        that no term can change the verdict.
     3. Where the agreement has expired, a new date is a lever, and part of every other.
-    4. Stakes, minimum class size and the k of k-anonymity are searched up and down, each alone.
+    4. Stakes, minimum class size and the k of k-anonymity are searched up and down, each alone; what can be chosen
+       before facts such as stakes, which are left out once the time is over.
     5. Where a gate judges the sequential adversary, the terms that deter it are searched, each alone, upwards if the
        release is blocked and downwards if not, around the least value that deters it from the whole file.
     6. Thresholds: what each would have to be for the figure measured; where several gates fail, all together.
     7. Where a gate judges record linkage, maskings are made stronger if the release is blocked, weaker if not.
     8. Every other method that the policy has terms for is tried; where then only gates on the sequential adversary stay
        closed, with step 5.
-    9. Columns behind closed gates are withheld, each alone or as few as it takes, or excused (``columns``).
-    10. Reasons are ranked, and records that keep gates on risk closed are counted by class (``at_stake``).
+    9. Where nothing that can be chosen lets a blocked release pass alone, it is combined (``designs``).
+    10. Columns behind closed gates are withheld, each alone or as few as it takes, or excused (``columns``).
+    11. Changes are ranked: of a blocked release what can be chosen first, by the information that the file keeps, then
+       facts, then the policy's thresholds. Reasons are ranked, and records that keep gates on risk closed are counted
+       by class (``at_stake``).
 
-    ``progress`` is called with words on what is being tried.
+    ``progress`` is called with words on what is being tried; ``is_over`` says that the time for searches is over.
 
     Raises
     ------
@@ -103,7 +114,8 @@ def explain(
         If the recorded terms now give other figures or another verdict than recorded: data, population or program are
         then not those of the decision.
     """
-    trial = Trial(request, recipient, candidates, decided.decided_on, decided.verdict is not Verdict.BLOCKED, progress)
+    passes = decided.verdict is not Verdict.BLOCKED
+    trial = Trial(request, recipient, candidates, decided.decided_on, passes, progress, is_over)
     gates, games_before = decided.gates, candidates.games_solved
     decoyed = bool(request.continues) or any(one.decoys for one in request.recipients)
     unchanging = Explanation(recipient.id, decided.verdict, decided.reasons, strongest_reasons(gates), {})
@@ -129,21 +141,25 @@ def explain(
     results: list[Flip | NoFlip] = []
     if trial.reversed(renewed):
         why = "The expired agreement blocks, whatever the other terms are."
-        numbers = *levers.stakes(request, recipient), *levers.class_sizes(request), *_deterring(trial)
+        numbers = *levers.stakes(request, recipient), *levers.class_sizes(request), *deterring(trial)
         results += [lever.unchanged(why) for lever in numbers]
         switches, untried = _switches(trial)
     else:
-        # What is likeliest to help comes first: the work that attacks may take is bounded.
+        # What can be chosen comes first: the work that attacks may take, and the time, are bounded.
         results += column_changes(trial, renewed)
         maskings = _maskings(trial, renewed)
         switches, untried = _switches(trial)
-        results += [*_numbers(trial), *_deterrents(trial, renewed), *_traits(trial, renewed)]
-        results += [*maskings, *_thresholds(trial, renewed)]
+        results += [*_class_sizes(trial), *deterrent_results(trial, renewed), *maskings]
+        if not trial.passes:
+            results += _designs(trial, results, switches)
+        stakes = (one for lever in levers.stakes(trial.request, trial.recipient) for one in trial.searched(lever))
+        results += [*stakes, *trait_results(trial, renewed), *_thresholds(trial, renewed)]
     results += untried
+    flips = [result for result in results if isinstance(result, Flip)]
     return replace(
         unchanging,
         figures=now.figures,
-        flips=tuple(sorted((result for result in results if isinstance(result, Flip)), key=_size)),
+        flips=tuple(sorted(flips, key=_size)) if trial.passes else ranked(flips),
         no_flips=tuple(result for result in results if isinstance(result, NoFlip)),
         switches=tuple(switches),
         agreement=_agreement(trial, renewed),
@@ -184,73 +200,25 @@ def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
     change, lever = trial.renewal[0], "expiry of the agreement"
     if trial.reversed(renewed):
         return Flip(lever, trial.renewal, renewed)
-    return NoFlip(lever, change.where, change.current, change.current, "any later date", _OTHERS_CLOSED)
+    return NoFlip(lever, change.where, change.current, change.current, "any later date", OTHERS_CLOSED)
 
 
-def _numbers(trial: Trial) -> list[Flip | NoFlip]:
-    """Results of stakes and class sizes."""
-    searched = list(levers.stakes(trial.request, trial.recipient))
+def _class_sizes(trial: Trial) -> list[Flip | NoFlip]:
+    """Results of the minimum class size and of k."""
     sizes, budget = levers.class_sizes(trial.request), trial.request.budget
-    limited = budget is not None and bool(budget.suppression is not None or budget.utility_floor)
-    results = [result for lever in (*searched, *(() if limited else sizes)) for result in trial.searched(lever)]
-    return [*results, *([sizes[0].unchanged("The budget says how many records may be left out.")] if limited else [])]
+    if budget is not None and bool(budget.suppression is not None or budget.utility_floor):
+        return [sizes[0].unchanged("The budget says how many records may be left out.")]
+    return [result for lever in sizes for result in trial.searched(lever)]
 
 
-def _deterring(trial: Trial) -> tuple[Lever, ...]:
-    """The terms that deter, where a gate judges the sequential adversary; else none."""
-    if not any(gate.measure in SEQUENTIAL.gate_measures for gate in trial.request.policy.gates):
-        return ()
-    return levers.deterrents(trial.request, trial.recipient, derive_profile(trial.recipient).profile)
-
-
-def _deterrents(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
-    """Results of each term that deters, on the terms as they stand but for a new date of the agreement.
-
-    Costs and penalties never raise the risk (``tasks.adversary.planning.deterrence``): they are searched upwards where
-    the release is blocked, else downwards. So is detection, though it may raise the risk where penalties are limited.
-    """
-    in_vain = _deterred_in_vain(now)
-    results: list[Flip | NoFlip] = []
-    for lever in _deterring(trial):
-        why = in_vain or lever.unable
-        if not why and trial.passes and lever.current == 0:
-            why = "There is none that could be lowered."
-        results += [lever.unchanged(why)] if why else _deterrent(trial, lever)
-    return results
-
-
-def _traits(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
-    """Results of what the recipient is like: prior, discount, recognition and most penalties, in both directions."""
-    if not _deterring(trial):
-        return []
-    in_vain = _deterred_in_vain(now)
-    found = levers.traits(trial.request, trial.recipient, derive_profile(trial.recipient).profile)
-    return [one for lever in found for one in ([lever.unchanged(in_vain)] if in_vain else trial.searched(lever))]
-
-
-def _deterred_in_vain(now: Judgement) -> str:
-    """Why the release stays blocked whatever the recipient does; empty where it need not."""
-    if not now.figures:
-        return _NOTHING_RELEASED
-    closed = [gate for gate in now.gates if not gate.passed and gate.measured is not None]
-    return _OTHERS_CLOSED if any(gate.id not in _DETERRED_GATES for gate in closed) else ""
-
-
-def _deterrent(trial: Trial, lever: Lever) -> list[Flip | NoFlip]:
-    """Results of one term, by values around the least that deters from the whole file."""
-    trial.progress(f"{lever.name}, the least that deters")
-    request, least = levers.apply(trial.request, lever.changes(lever.current)) if lever.stated else trial.request, None
-    with suppress(ParameterError):
-        candidate = trial.candidates.of(request, request.recipient(trial.recipient.id))
-        least = trial.candidates.deterring(candidate).get(lever.moved)
-    why = "The gates stay open without it."
-    if not trial.passes:
-        why = "No value of it alone was found that deters the recipient."
-        if least is not None:
-            why = "What would deter is more than a request may state." if least > lever.highest else ""
-    deterred = not trial.passes and least is not None and least <= lever.current
-    tried = levers.tried_beyond(lever) if deterred else levers.tried_around(lever, least)
-    return trial.searched(tried, (not trial.passes,), deterrent=True, why=why) or [tried.unchanged(why)]
+def _designs(trial: Trial, results: Sequence[Flip | NoFlip], switches: Sequence[Switch]) -> list[Flip]:
+    """Other methods with which the release passes, and combined changes where nothing that can be chosen does alone."""
+    passing = [one for one in switches if trial.reversed(one.after)]
+    found = [Flip(f"method {one.method.value}", one.changes, one.after) for one in passing]
+    if any(isinstance(one, Flip) and one.choice is Choice.DESIGN for one in (*results, *found)):
+        return found
+    deterred = [flip for one in switches for flip in one.deterred if flip.choice is Choice.DESIGN]
+    return [*(named_together(flip) for flip in deterred), *combined_designs(trial, [one.method for one in switches])]
 
 
 def _maskings(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
@@ -281,9 +249,9 @@ def _masking(trial: Trial, numbers: Sequence[int]) -> Flip | NoFlip:
 def _masked_in_vain(trial: Trial, now: Judgement) -> str:
     """Why no masking alone lets a blocked release pass; empty where one may."""
     if not now.figures:
-        return _NOTHING_RELEASED
+        return NOTHING_RELEASED
     if not _MASKED_GATES.issuperset(gate.id for gate in now.gates if not gate.passed):
-        return _OTHERS_CLOSED
+        return OTHERS_CLOSED
     try:
         least = dict(trial.candidates.estimates.without_numbers(trial.candidate))
     except TooManyAttacks:
@@ -309,7 +277,7 @@ def _thresholds(trial: Trial, now: Judgement) -> list[Flip | NoFlip]:
         return [_tried(trial, lever, change) for lever, change in zip(named.values(), changes, strict=True)]
     first, *_ = named.values()
     together = _tried(trial, first, [one for (one,) in changes], "all failing thresholds together")
-    return [together, *(lever.unchanged(_OTHERS_CLOSED) for lever in named.values())]
+    return [together, *(lever.unchanged(OTHERS_CLOSED) for lever in named.values())]
 
 
 def _tried(trial: Trial, lever: Lever, changes: Sequence[TermChange], name: str = "") -> Flip | NoFlip:
@@ -334,13 +302,14 @@ def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
         possible &= BUDGETED if policy.budget.least_records is None else DIVISIONS
     if request.coalitions(trial.recipient):
         possible.discard(Method.SAFE_HARBOR)
-    for method in (one for one in Method if one in possible):
+    # The last methods lose least, and time may end the search.
+    for method in (one for one in reversed(Method) if one in possible):
         try:
             switches.append(_switch(trial, present, method))
         except TooManyAttacks:
             where, now = f"{levers.recipient_path(request, trial.recipient)}.method", present.value
             untried.append(NoFlip(f"method {method.value}", where, now, now, now, TOO_MANY_ATTACKS))
-    return switches, untried
+    return switches[::-1], untried[::-1]
 
 
 def _switch(trial: Trial, present: Method, method: Method) -> Switch:
@@ -349,12 +318,15 @@ def _switch(trial: Trial, present: Method, method: Method) -> Switch:
     alike = [one for one, _ in trial.request.sharing(trial.recipient)] or [trial.recipient]
     places = [f"{levers.recipient_path(trial.request, one)}.method" for one in alike]
     changes = (*trial.renewal, *(TermChange(where, present.value, method.value) for where in places))
-    judgement = trial.judge(changes)
+    # Of a blocked release the first closed gate is enough; what passes is judged by all of them.
+    judgement = trial.judge(changes, exact=trial.passes)
+    if not trial.passes and judgement.passes:
+        judgement = trial.judge(changes)
     deterred: tuple[Flip, ...] = ()
     if not trial.passes and not judgement.passes:
         request = levers.apply(trial.request, changes)
         switched = replace(trial, request=request, recipient=request.recipient(trial.recipient.id))
-        flips = [result for result in _deterrents(switched, judgement) if isinstance(result, Flip)]
+        flips = [result for result in deterrent_results(switched, judgement, ".agreement.") if isinstance(result, Flip)]
         deterred = tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
     return Switch(method, changes, judgement, deterred)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 from scipy.special import expit
 
@@ -74,6 +75,31 @@ class LogOddsChange(TermChange):
         return float(expit(float(self.needed)) / expit(float(self.current))) - 1
 
 
+class Choice(IntEnum):
+    """Whose a term is to choose."""
+
+    DESIGN = 0
+    """The steward's, or for the agreement to settle: method, classes, maskings, columns, penalty."""
+    FACT = 1
+    """What is so: stakes, and what the recipient is like."""
+    POLICY = 2
+    """The organization's: thresholds of gates."""
+
+
+def choice_of(where: str) -> Choice:
+    """Whose the term at a path of the request is to choose.
+
+    >>> choice_of("recipients[0].stakes.gain").name, choice_of("policy.gates[1].at_most").name
+    ('FACT', 'POLICY')
+    >>> choice_of("policy.generalization.k_anonymity.k").name, choice_of("recipients[0].agreement.penalty").name
+    ('DESIGN', 'DESIGN')
+    """
+    if where.startswith("policy.gates"):
+        return Choice.POLICY
+    of_recipient = where.partition("].")[2] if where.startswith("recipients[") else ""
+    return Choice.FACT if of_recipient.startswith(("stakes.", "adversary.")) else Choice.DESIGN
+
+
 @dataclass(frozen=True)
 class Flip:
     """A lever that changes the verdict, with the smallest change found to do so."""
@@ -85,6 +111,11 @@ class Flip:
     after: Judgement
     deterrent: bool = False
     """Whether it acts on the recipient's reasons to attack alone, so that the file stays as it is."""
+
+    @property
+    def choice(self) -> Choice:
+        """Whose all of it is to choose: the policy's if a threshold is part of it, a fact if one is."""
+        return max(choice_of(change.where) for change in self.changes)
 
     @property
     def relative_change(self) -> float | None:
@@ -158,7 +189,8 @@ class Explanation:
     figures: Figures
     """Figures of the recorded terms when solved again; empty where nothing was measured."""
     flips: tuple[Flip, ...] = ()
-    """Levers that change the verdict, the smallest change first, those whose change has no size last."""
+    """Levers that change the verdict. Of a blocked release those that can be chosen come first, by the information
+    kept, then facts, then thresholds; of one that passed the smallest change, those whose change has no size last."""
     no_flips: tuple[NoFlip, ...] = ()
     switches: tuple[Switch, ...] = ()
     agreement: Flip | NoFlip | None = None
@@ -172,8 +204,9 @@ class Explanation:
 
     @property
     def smallest(self) -> Flip | None:
-        """The smallest change that reverses the verdict; None where none was found."""
-        return self.flips[0] if self.flips else None
+        """The smallest change that reverses the verdict: of a blocked release one that can be chosen; None for none."""
+        found = [flip for flip in self.flips if self.verdict is not Verdict.BLOCKED or flip.choice is Choice.DESIGN]
+        return found[0] if found else None
 
 
 def strongest_reasons(gates: Sequence[GateResult], most: int = STRONGEST) -> tuple[Reason, ...]:

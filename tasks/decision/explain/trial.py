@@ -25,6 +25,7 @@ Progress = Callable[[str], None]
 TOO_MANY_ATTACKS = (
     "Not searched to its end: each try attacks the file anew. Try values by hand with “releasegate assess linkage”."
 )
+OUT_OF_TIME = "Not searched to its end: the time for it is over."
 _NOTHING = "Nothing tried in this range changes the verdict."
 WIDTH = 0.01
 """Relative distance at which a change that reverses the verdict and one that does not are near enough."""
@@ -43,6 +44,8 @@ class Trial:
     """Whether the release passes as it stands."""
     progress: Progress
     """Called with words on what is being tried."""
+    is_over: Callable[[], bool] = lambda: False
+    """Whether the time for searches is over."""
 
     @property
     def candidate(self) -> Candidate:
@@ -73,6 +76,8 @@ class Trial:
         """A lever's result in each direction (True is up), or one, with its reason, where none changes the verdict."""
         results, tried = list[Flip | NoFlip](), list[float]()
         for up in directions:
+            if self.is_over():
+                return [*results, lever.unchanged(OUT_OF_TIME)]
             try:
                 flip = self._nearest(lever, up=up, deterrent=deterrent)
             except TooManyAttacks:

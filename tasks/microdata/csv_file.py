@@ -1,0 +1,206 @@
+"""Reading CSV, plain or compressed, with every cell as text.
+
+Messages name rows and lines, never a value; a library's own message may quote one and is therefore never passed on.
+"""
+
+import codecs
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from tasks.core.errors import DataError, row_positions
+from tasks.microdata.parquet import machine_memory, too_large
+from tasks.request.file_form import FileForm
+
+_BLOCK_BYTES = 64 * 1024 * 1024
+_GZIP, _ZIP = b"\x1f\x8b", b"PK"
+_FAULTS = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, EOFError, zlib.error)
+_UNEVEN = "columns, got"
+"""Words of the library for a record with more or fewer cells than the header."""
+
+
+def read_csv(path: Path, form: FileForm) -> pa.Table:
+    """A CSV file with all columns as text; where it has no header, they are named by their places.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read as its form says.
+    """
+    table = None
+    try:
+        table = _parsed(path, form)
+    except MemoryError:
+        raise too_large(path, "more than is free") from None
+    except _FAULTS as error:
+        if _UNEVEN not in str(error):
+            raise _unreadable(path, form, _kind(error)) from None
+    if table is None:  # out of the block, whose error quotes a record
+        raise _uneven(path, form)
+    columns = table.columns if table.num_rows else []
+    if any(pc.any(pc.match_substring(column, mark)).as_py() for column in columns for mark in "\n\r"):
+        _check_quoting(path, form)
+    return table
+
+
+def _parsed(path: Path, form: FileForm, uneven: list[int] | None = None) -> pa.Table:
+    """The file as a table; uneven records are left out where there is a list to note their positions in."""
+
+    def note_uneven(row: pacsv.InvalidRow) -> str:
+        if uneven is not None:
+            uneven.append((row.number or 2) - (2 if form.header else 1))
+        return "skip"
+
+    with opened(path, form) as stream:
+        table = pacsv.read_csv(
+            stream,
+            read_options=pacsv.ReadOptions(
+                block_size=_BLOCK_BYTES,
+                encoding=form.encoding,
+                use_threads=False,
+                autogenerate_column_names=not form.header,
+            ),
+            parse_options=pacsv.ParseOptions(
+                delimiter=form.delimiter,
+                newlines_in_values=True,
+                # The library shows the handler every cell, and complains in a traceback of those in another encoding.
+                invalid_row_handler=None if uneven is None else note_uneven,
+            ),
+            convert_options=pacsv.ConvertOptions(
+                default_column_type=pa.large_string(), strings_can_be_null=False, null_values=[]
+            ),
+        )
+    if form.header:
+        _ = table.column_names  # raises where one of them is not of the encoding
+        return table
+    return table.rename_columns([f"column_{place}" for place in range(1, table.num_columns + 1)])
+
+
+def _uneven(path: Path, form: FileForm) -> DataError:
+    """The error that says which records have more or fewer cells than the header, or that the encoding is another."""
+    uneven: list[int] = []
+    try:
+        _check_encoding(path, form)
+        cells = _parsed(path, form, uneven).num_columns
+    except _FAULTS as error:
+        return _unreadable(path, form, _kind(error))
+    return DataError(
+        "records have more or fewer cells than the header",
+        where=f"{path.name}, {row_positions(uneven)}",
+        expected=f"{cells} cells in every record",
+        got=f"{len(uneven)} records with another number",
+        fix="quote cells that hold the delimiter or a line break",
+    )
+
+
+def _check_encoding(path: Path, form: FileForm) -> None:
+    """Raise UnicodeDecodeError where the bytes are not of the encoding."""
+    decoder = codecs.getincrementaldecoder(form.encoding)()
+    with opened(path, form) as stream:
+        while content := stream.read(_BLOCK_BYTES):
+            decoder.decode(content)
+    decoder.decode(b"", final=True)
+
+
+def _check_quoting(path: Path, form: FileForm) -> None:
+    """Refuse a quotation mark out of place: the reader would take all records up to the next one for a single cell."""
+    with opened(path, form) as stream:
+        content = stream.read()
+    decoded = content.decode(form.encoding, errors="replace").removeprefix("\ufeff")
+    text = np.frombuffer(decoded.encode(), dtype=np.uint8)
+    marks = np.flatnonzero(text == ord('"'))
+    padded = np.concatenate([[ord("\n")], text, [ord("\n")]])
+    beside = padded[marks + 2 * (np.arange(len(marks)) % 2)]  # before an opening mark, after a closing one
+    wrong = ~np.isin(beside, [ord(mark) for mark in (form.delimiter, "\n", "\r", '"')])
+    wrong[-1:] |= len(marks) % 2 == 1
+    if wrong.any():
+        first = marks[wrong.argmax()]
+        line = 1 + int(np.count_nonzero(text[:first] == ord("\n")))
+        raise DataError(
+            "a quotation mark is out of place, so that records run together",
+            where=f"{path.name}, line {line}",
+            expected="quotation marks around whole cells, and doubled inside them",
+            got="one that neither opens nor closes a cell",
+            fix="export the file again, with cells quoted that hold a quotation mark or a line break",
+        )
+
+
+@contextmanager
+def opened(path: Path, form: FileForm) -> Iterator[IO[bytes] | pa.NativeFile]:
+    """The bytes of a CSV file, decompressed where its first bytes say that it is compressed.
+
+    Raises
+    ------
+    DataError
+        If an archive is damaged, encrypted or too large, or it is not clear which of its files is meant.
+    """
+    start = first_bytes(path)
+    if not start.startswith(_ZIP):
+        with pa.input_stream(path, compression="gzip" if start.startswith(_GZIP) else None) as stream:
+            yield stream
+        return
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_member(archive, path, form.member)) as stream:
+            yield stream
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise _unreadable_archive(path, f"a damaged or encrypted archive ({type(error).__name__})") from None
+
+
+def _member(archive: zipfile.ZipFile, path: Path, named: str | None) -> zipfile.ZipInfo:
+    """The file of an archive that is read: the one that is named, or the only one."""
+    files = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    found = [one for one in files if named in (None, one.filename)]
+    if len(found) != 1:
+        raise _unreadable_archive(
+            path, f"{len(files)} files, and {'none is named' if named is None else 'not one of that name'}"
+        )
+    if found[0].file_size > machine_memory():
+        raise too_large(path, f"{found[0].file_size:,} bytes once it is decompressed")
+    return found[0]
+
+
+def _unreadable_archive(path: Path, got: str) -> DataError:
+    return DataError(
+        "the zip archive cannot be read",
+        where=path.name,
+        expected="an archive of one CSV file, or of several of which dataset.member names one",
+        got=got,
+        fix="name the file under dataset.member (for init: --form member=NAME), or decompress the archive",
+    )
+
+
+def first_bytes(path: Path) -> bytes:
+    """The first bytes of a file, by which its format is told."""
+    with path.open("rb") as stream:
+        return stream.read(16)
+
+
+def _unreadable(path: Path, form: FileForm, got: str) -> DataError:
+    return DataError(
+        "the file cannot be read as CSV",
+        where=path.name,
+        expected=f"text in {form.encoding} with “{form.delimiter}” between cells",
+        got=got,
+        fix="check dataset.encoding and dataset.delimiter, or export the file again",
+    )
+
+
+def _kind(error: Exception) -> str:
+    words = {
+        "UTF8": "bytes that are not of this encoding",
+        "UTF-8": "bytes that are not of this encoding",
+        "straddling": f"a record longer than {_BLOCK_BYTES // 2**20} MiB",
+        "Empty CSV": "no record after the header",
+    }
+    if isinstance(error, UnicodeError):
+        return words["UTF8"]
+    unknown = "an encoding that is not known" if isinstance(error, LookupError) else type(error).__name__
+    return next((told for sign, told in words.items() if sign in str(error)), unknown)

@@ -1,0 +1,170 @@
+"""The process that reads a file of another program: ``python -m`` this with format, sheet, encoding, memory and path.
+
+It writes the table to standard output as an Arrow stream, or ends with an exit code (``tasks.microdata.foreign_file``).
+Numbers that are whole in all of a column are written without a decimal point. Labels of coded values are not put in
+their place: a request is about the codes.
+"""
+
+import math
+import re
+import resource
+import sys
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_LARGEST_WHOLE = 2**53
+_BYTES_OF_CELL = 100
+"""Of a cell of a workbook while it is read, at least."""
+_PLACE = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+
+
+class Exit(IntEnum):
+    """Exit codes of the process."""
+
+    READ = 0
+    NOT_INSTALLED = 10
+    NO_SHEET = 11
+    NO_HEADER = 12
+    TOO_LARGE = 13
+    DAMAGED = 14
+
+
+class Refused(Exception):
+    """A file that is not read, with the exit code that says why."""
+
+
+def read(kind: str, sheet: str, encoding: str, path: Path) -> pa.Table:
+    """The table that a file holds; raises Refused, or whatever a library raises on a damaged file."""
+    table = _workbook(path, sheet) if kind == "excel" else _statistical(kind, encoding, path)
+    return pa.table([_whole(column) for column in table.columns], names=table.column_names)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of whole numbers as such, which Stata, SPSS, SAS and Excel hold as decimal ones."""
+    if not pa.types.is_floating(column.type):
+        return column
+    present = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    bounds = pc.and_(pc.less(pc.abs(present), _LARGEST_WHOLE), pc.equal(pc.floor(present), present))
+    return pc.cast(present, pa.int64()) if pc.all(bounds).as_py() else present
+
+
+def _statistical(kind: str, encoding: str, path: Path) -> pa.Table:
+    import pyreadstat  # noqa: PLC0415  an extra
+
+    readers: Mapping[str, Callable[..., Any]] = {
+        "sas": pyreadstat.read_sas7bdat,
+        "sas-transport": pyreadstat.read_xport,
+        "stata": pyreadstat.read_dta,
+        "spss": pyreadstat.read_sav,
+    }
+    frame, about = readers[kind](str(path), **({"encoding": encoding} if encoding else {}))
+    columns = [pa.array(_typed(list(frame.iloc[:, place]))) for place in range(frame.shape[1])]
+    return pa.table(columns, names=[str(name) for name in about.column_names])
+
+
+def _workbook(path: Path, sheet: str) -> pa.Table:
+    from python_calamine import CalamineWorkbook  # noqa: PLC0415  an extra
+
+    _check_places(path)
+    book = CalamineWorkbook.from_path(str(path))
+    names = [sheet] if sheet else book.sheet_names
+    filled = [rows for name in names if name in book.sheet_names and (rows := _rows(book, name))]
+    if len(filled) != 1:
+        raise Refused(Exit.NO_SHEET)
+    header, *records = filled[0]
+    if not all(isinstance(name, str) and name.strip() for name in header):
+        raise Refused(Exit.NO_HEADER)
+    cells = zip(*records, strict=True) if records else ([] for _ in header)
+    return pa.table([pa.array(_typed(list(column))) for column in cells], names=[name.strip() for name in header])
+
+
+def _rows(book: Any, name: str) -> list[list[Any]]:
+    """Rows of a sheet that hold anything, without columns that do not."""
+    rows = [row for row in book.get_sheet_by_name(name).to_python() if any(cell != "" for cell in row)]
+    used = [place for place in range(len(rows[0]) if rows else 0) if any(row[place] != "" for row in rows)]
+    return [[row[place] for place in used] for row in rows]
+
+
+def _check_places(path: Path) -> None:
+    """Refuse a workbook whose cells are so far apart that the rectangle around them does not fit in memory."""
+    if not zipfile.is_zipfile(path):
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    with zipfile.ZipFile(path) as archive:
+        if sum(one.file_size for one in archive.infolist()) > limit:
+            raise Refused(Exit.TOO_LARGE)
+        for name in (name for name in archive.namelist() if _SHEET.fullmatch(name)):
+            found = _PLACE.findall(archive.read(name))
+            width = max((_column_number(letters) for letters, _ in found), default=0)
+            height = max((int(row) for _, row in found), default=0)
+            if width * height * _BYTES_OF_CELL > limit:
+                raise Refused(Exit.TOO_LARGE)
+
+
+def _column_number(letters: bytes) -> int:
+    """Number of a column from 1, such as 27 of AA."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - ord("A") + 1
+    return number
+
+
+def _typed(cells: Sequence[Any]) -> list[Any]:
+    """Cells as one type: as they are where all are numbers or all are days, else as text; None for no value."""
+    held = [None if _is_missing(cell) else cell for cell in cells]
+    kinds = {type(cell) for cell in held if cell is not None}
+    if kinds <= {float, int} or kinds == {bool}:
+        return held
+    if kinds <= {datetime, date} and all(_is_day(cell) for cell in held if cell is not None):
+        return [date(cell.year, cell.month, cell.day) if cell is not None else None for cell in held]
+    return [None if cell is None else _text(cell) for cell in held]
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)) or cell != cell  # noqa: PLR0124
+
+
+def _is_day(cell: date) -> bool:
+    return not isinstance(cell, datetime) or cell.time() == time()
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _LARGEST_WHOLE:
+        return str(int(cell))
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ", "seconds")
+    if isinstance(cell, timedelta):
+        return str(cell.total_seconds())
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+
+
+def main(kind: str, sheet: str, encoding: str, memory: str, path: str) -> int:
+    """Read a file under a limit of memory, and write the table; the exit code says why not."""
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+    try:
+        table = read(kind, sheet, encoding, Path(path))
+        with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
+            stream.write_table(table)
+    except Refused as refused:
+        return int(refused.args[0])
+    except ImportError:
+        return Exit.NOT_INSTALLED
+    except MemoryError:
+        return Exit.TOO_LARGE
+    except BaseException:  # a reader in Rust ends in a panic, which is no Exception
+        return Exit.DAMAGED
+    return Exit.READ
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

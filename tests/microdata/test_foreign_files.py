@@ -1,0 +1,121 @@
+"""Files of other programs are read in a process of their own, as the request says, and refused without their data."""
+
+import datetime
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pyreadstat
+import pytest
+
+from tasks.core.errors import DataError
+from tasks.microdata import foreign_file
+from tasks.microdata.foreign_file import format_of
+from tasks.microdata.read import read_text
+from tasks.request.file_form import FileForm, FileFormat
+from tests.damaged.files import NAMES, files, rows, workbook, zipped
+from tests.support.silence import CANARY, assert_silent
+
+FORMATS = {"people.xlsx": "excel", "people.sav": "spss", "people.dta": "stata", "people.xpt": "sas-transport"}
+
+
+def read(path: Path, kind: str, **terms: object) -> list[list[object]]:
+    frame = read_text(path, FileForm.model_validate({"path": path.name, "format": kind, **terms}))
+    cells = frame.astype(object).where(frame.notna(), None)
+    return [list(frame.columns), *cells.to_numpy().tolist()]
+
+
+def refused(path: Path, kind: str | None, **terms: object) -> DataError:
+    with pytest.raises(DataError) as caught:
+        read_text(path, FileForm.model_validate({"path": path.name, "format": kind, **terms}))
+    assert_silent(caught.value)
+    return caught.value
+
+
+def book(folder: Path, **sheets: list[list[object]]) -> Path:
+    path = folder / "book.xlsx"
+    path.write_bytes(workbook(sheets))
+    return path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(files(tmp_path)[name])
+    assert format_of(path) == FORMATS[name]
+    header, *records = read(path, FORMATS[name])
+    assert [one.lower() for one in header] == list(NAMES)
+    assert records == [[str(cell).removesuffix(".0") for cell in row] for row in rows()]
+
+
+def test_cells_of_a_workbook_as_text(tmp_path: Path) -> None:
+    day = datetime.date(2024, 3, 7)
+    path = book(tmp_path, one=[["a", "b", "c"], ["x", 1.5, day], ["", 2, ""], ["", "", ""], ["007", "many", day]])
+    assert read(path, "excel") == [
+        ["a", "b", "c"],
+        ["x", "1.5", "2024-03-07"],
+        [None, "2", None],
+        ["007", "many", "2024-03-07"],
+    ]
+
+
+def test_one_of_several_sheets_has_to_be_named(tmp_path: Path) -> None:
+    path = book(tmp_path, first=[["a"], ["x"]], second=[["b"], ["y"]])
+    assert "--form sheet=" in refused(path, "excel").fix
+    assert read(path, "excel", sheet="second") == [["b"], ["y"]]
+    assert refused(path, "excel", sheet="third").where == "book.xlsx"
+    assert read(book(tmp_path, first=[["a"], ["x"]], second=[]), "excel") == [["a"], ["x"]]
+
+
+def test_columns_without_a_name(tmp_path: Path) -> None:
+    assert "without a name" in refused(book(tmp_path, one=[["a", ""], [CANARY, CANARY]]), "excel").got
+
+
+def test_a_cell_far_out_does_not_ask_for_all_memory(tmp_path: Path) -> None:
+    path = book(tmp_path, one=[["a"], ["x"]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace(b'r="A2"', b'r="XFD1048576"').replace(b'r="2"', b'r="1048576"')
+    path.write_bytes(zipped(parts))
+    assert "too large" in refused(path, "excel").what
+
+
+def test_codes_and_what_is_missing_in_a_statistical_file(tmp_path: Path) -> None:
+    path = tmp_path / "survey.sav"
+    frame = pd.DataFrame({"sex": [1.0, 2.0, None], "share": [0.5, 1.0, None], "town": ["x", "", "z"]})
+    pyreadstat.write_sav(frame, str(path), variable_value_labels={"sex": {1: "male", 2: "female"}})
+    assert read(path, "spss") == [["sex", "share", "town"], ["1", "0.5", "x"], ["2", "1", None], [None, None, "z"]]
+
+
+def test_the_program_has_to_be_stated_and_no_other(tmp_path: Path) -> None:
+    path = book(tmp_path, one=[["a"], [CANARY]])
+    assert "dataset.format" in refused(path, None).fix
+    assert refused(path, "spss").expected == "an SPSS file (.sav or .zsav)"
+    plain = tmp_path / "plain.csv"
+    plain.write_text(f"a\n{CANARY}\n")
+    assert refused(plain, "excel").what == "the file is not of the stated format"
+
+
+def test_a_reader_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = tmp_path / "without"
+    (blocked / "python_calamine").mkdir(parents=True)
+    (blocked / "python_calamine" / "__init__.py").write_text("raise ImportError\n")
+    monkeypatch.setattr(foreign_file, "_ROOT", f"{blocked}:{foreign_file._ROOT}")
+    assert "extra “readers”" in refused(book(tmp_path, one=[["a"], ["x"]]), "excel").fix
+
+
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"people.xpt"}))  # of which no byte says how long it is
+def test_a_damaged_file_is_refused_in_silence(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / name
+    content = files(tmp_path)[name]
+    path.write_bytes(content[: len(content) // 2])
+    if name == "people.xlsx":  # its directory is at the end: it is no archive any more
+        assert "not of the stated format" in refused(path, "excel").what
+    else:
+        assert refused(path, FORMATS[name]).got == "a file that cannot be read"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_every_format_has_marks_and_a_name() -> None:
+    assert set(foreign_file._MARKS) == set(foreign_file._NAMES) == set(FileFormat)
