@@ -66,20 +66,20 @@ def draft_folder(
     """
     sources = _named(files)
     empty = tuple(f"{name}: the file has no rows" for name, one in sources.items() if one.frame.empty)
-    full = {name: one for name, one in sources.items() if not one.frame.empty}
+    full = {name: one for name, one in sources.items() if not one.frame.empty or len(sources) == 1}
     model = omop.recognized(full)
     if model is not None:
         full = {name: full[name] for name in model.tables.values()}
     for one in full.values():
         check_header([str(name) for name in one.frame.columns], len(one.frame), one.path)
     if len(full) < 2:
-        return _of_one(full, population, delimiter, encoding)
+        return replace(_of_one(full, population, delimiter, encoding), further=DraftedTables(left_out=empty))
     marks = missing_marks(one.frame.iloc[:, place] for one in full.values() for place in range(one.frame.shape[1]))
     columns = {
         table: {str(name): encoded(one.frame[name], marks) for name in one.frame.columns} for table, one in full.items()
     }
     profiles = {table: {name: profile(name, one) for name, one in held.items()} for table, held in columns.items()}
-    structure = structure_of(columns, profiles)
+    structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
     languages = None if model is None else omop.languages(columns)
     further = DraftedTables(
         tuple(DraftedTable(place, full[place.table].path) for place in structure.others),
@@ -131,7 +131,7 @@ def _of_one(full: Mapping[str, Source], population: Source | None, delimiter: st
         raise DataError(
             "no file of the folder has rows",
             expected="CSV or Parquet files with rows",
-            got="headers only, or no such file",
+            got="headers only",
             fix="name the folder that has the files of the dataset",
         )
     ((_, one),) = full.items()

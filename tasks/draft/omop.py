@@ -33,6 +33,7 @@ OTHER_TABLES = (
 """Tables of the model that a draft leaves out, in words."""
 
 SHIFT_DAYS = 30
+_NO_SCAN: Mapping[str, str] = {"scan": "false # codes of a public list, some of which look like dates or phone numbers"}
 PSEUDONYM: Mapping[str, str] = {"pseudonym": "{format: integer}"}
 """Terms of keys, which are whole numbers in the model."""
 ENGLISH = frozenset({"4180186", "0"})
@@ -186,7 +187,14 @@ def suggested(column: ColumnProfile, languages: Set[str]) -> Suggestion:
     doubt = None if role.withheld and not role.delivered else _doubt(column, treatment, languages)
     if doubt is not None:
         return Suggestion(column, Role.UNREVIEWED, (doubt,))
-    return Suggestion(column, role, (reason,), terms=_terms(treatment), groups=CONCEPTS.get(column.name.lower()))
+    terms = {**_terms(treatment), **(_NO_SCAN if _is_code(column, treatment) else {})}
+    return Suggestion(column, role, (reason,), terms=terms, groups=CONCEPTS.get(column.name.lower()))
+
+
+def _is_code(column: ColumnProfile, treatment: Treatment) -> bool:
+    """Whether a column leaves with concepts as they are."""
+    leaves = treatment in (Treatment.SECRET, Treatment.DETAIL, Treatment.ASKED)
+    return leaves and column.name.lower().endswith("_concept_id")
 
 
 def _doubt(column: ColumnProfile, treatment: Treatment, languages: Set[str]) -> str | None:
@@ -196,7 +204,7 @@ def _doubt(column: ColumnProfile, treatment: Treatment, languages: Set[str]) -> 
     if treatment is Treatment.TEXT:
         other = "free text, some of which is in a language other than English; the scanner is not measured there"
         return None if languages <= ENGLISH else other
-    if column.patterns:
+    if column.patterns and not _is_code(column, treatment):
         return f"its cells look like they hold: {', '.join(column.patterns)}; clean the column before it may leave"
     if treatment in (Treatment.SHIFTED, Treatment.DEATH) and column.type is not ValueType.DATE:
         return "its values are not all dates as YYYY-MM-DD, so they cannot be shifted"

@@ -42,22 +42,25 @@ class Structure:
     others: tuple[Place, ...]
 
 
-def structure_of(columns: Mapping[str, Columns], profiles: Mapping[str, Profiles]) -> Structure:
+def structure_of(
+    columns: Mapping[str, Columns], profiles: Mapping[str, Profiles], people: str | None = None
+) -> Structure:
     """Find person, keys and rows within rows of two tables or more, each of which has rows.
 
-    `columns` and `profiles` are by table and column. A row whose cell for the other table's key is empty belongs to the
-    person alone. Of several tables that rows could be within, the one with most rows counts.
+    `columns` and `profiles` are by table and column; `people` is the table of people where it is known. A row whose
+    cell for the other table's key is empty belongs to the person alone. Of several tables that rows could be within,
+    that with most rows counts.
 
     Raises
     ------
     DataError
         If no column can be told to be that of the person.
     """
-    person, first = _person(columns, profiles)
+    person, first = _person(columns, profiles, [people] if people else list(columns))
     others = [name for name in columns if name != first]
-    people = {name: rows_of(columns[name][person], columns[first][person]) for name in others}
+    whose = {name: rows_of(columns[name][person], columns[first][person]) for name in others}
     keys = {name: _key(name, person, others, profiles) for name in others}
-    links = {name: tuple(_links(name, keys, columns, profiles, people)) for name in others}
+    links = {name: tuple(_links(name, keys, columns, profiles, whose)) for name in others}
     within = _within(links)
     places = {}
     for name in others:
@@ -66,15 +69,21 @@ def structure_of(columns: Mapping[str, Columns], profiles: Mapping[str, Profiles
     return Structure(person, first, tuple(_parents_first(places)))
 
 
-def _person(columns: Mapping[str, Columns], profiles: Mapping[str, Profiles]) -> tuple[str, str]:
-    """Column of the person, and the table of people."""
+_OF_PEOPLE = frozenset({Theme.IDENTITY, Theme.AGE, Theme.ZIP, Theme.PERSON})
+
+
+def _person(columns: Mapping[str, Columns], profiles: Mapping[str, Profiles], tables: Sequence[str]) -> tuple[str, str]:
+    """Column of the person, and the table of people, which is one of `tables`."""
+
+    def fitness(table: str, name: str) -> tuple[int, int]:
+        """Of tables with one row a person, that with everybody goes first, then that which tells most of them."""
+        own = profiles[table]
+        return own[name].is_key * own[name].distinct, sum(theme_of(one)[0] in _OF_PEOPLE for one in own.values())
+
     shared = [name for name in next(iter(columns.values())) if all(name in of_table for of_table in columns.values())]
     found, refused = list[tuple[str, str]](), list[str]()
     for name in shared:
-        # Of several tables with one row a person, the one that has everybody, and of those the widest.
-        table = max(
-            columns, key=lambda one: (profiles[one][name].is_key * profiles[one][name].distinct, len(profiles[one]))
-        )
+        table = max(tables, key=lambda one: fitness(one, name))
         if not profiles[table][name].can_name_records:
             refused.append(f"{name} names the rows of no file once")
             continue
@@ -139,16 +148,16 @@ def _links(
     keys: Mapping[str, str | None],
     columns: Mapping[str, Columns],
     profiles: Mapping[str, Profiles],
-    people: Mapping[str, NDArray[np.intp]],
+    whose: Mapping[str, NDArray[np.intp]],
 ) -> Iterator[_Link]:
-    """The keys of other tables that a table has; `people` are the persons of each table's rows."""
+    """The keys of other tables that a table has; `whose` has the persons of each table's rows."""
     for parent, key in keys.items():
         child = profiles[name].get(key or "")
         if name == parent or key is None or child is None or not child.distinct:
             continue
         stated = np.flatnonzero(columns[name][key].codes >= 0)
         at = rows_of(columns[name][key], columns[parent][key])[stated]
-        right = (at >= 0) & (people[parent][at] == people[name][stated])
+        right = (at >= 0) & (whose[parent][at] == whose[name][stated])
         yield _Link(parent, profiles[parent][key].records, len(stated), int((~right).sum()))
 
 

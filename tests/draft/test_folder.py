@@ -94,8 +94,9 @@ def test_files_without_rows_are_left_out_and_one_file_is_drafted_alone(tmp_path:
     request = request_of(draft, tmp_path)
     assert not request.tables
     assert request.dataset.path == "patients.csv"
+    assert draft.further.left_out == ("notes: the file has no rows",)
     with pytest.raises(DataError, match="no file of the folder has rows"):
-        drafted({"notes": frame({"text": []})})
+        drafted({"notes": frame({"text": []}), "visits": frame({"ward": []})})
 
 
 def test_two_files_of_one_table_are_refused() -> None:

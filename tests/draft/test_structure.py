@@ -60,6 +60,22 @@ def test_two_tables_that_number_their_own_rows_alike_are_not_within_each_other()
     ]
 
 
+def test_of_two_tables_with_everybody_the_first_is_that_which_tells_of_people() -> None:
+    labs = {
+        "visit": ["1", "3", "4"],
+        "patient": [*"abc"],
+        "result": ["7", "8", "9"],
+        "unit": ["u"] * 3,
+        "kit": ["k"] * 3,
+    }
+    assert found({"labs": labs, "patients": PATIENTS, "visits": VISITS}).first == "patients"
+    tables = {"labs": {"patient": [*"abc"], "sex": ["F", "M", "F"]}, "patients": PATIENTS}
+    columns = {name: {one: encode(column(cells)) for one, cells in held.items()} for name, held in tables.items()}
+    profiles = {name: {one: profile(one, held[one]) for one in held} for name, held in columns.items()}
+    assert structure_of(columns, profiles).first == "labs"
+    assert structure_of(columns, profiles, "patients").first == "patients"
+
+
 def test_of_two_tables_rows_are_within_the_finer_one() -> None:
     orders = {"order": ["o1", "o2", "o3", "o4", "o5"], "visit": ["1", "1", "2", "3", "4"], "patient": [*"aaabc"]}
     labs = {"order": ["o1", "o1", "o4"], "visit": ["1", "1", "3"], "patient": [*"aab"]}
