@@ -25,7 +25,7 @@ from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
-from tasks.microdata.read import read_microdata
+from tasks.microdata.read import read_data
 from tasks.microdata.repeated_people import repeated_people
 from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, load_request
@@ -110,7 +110,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
     """Load a request, prepare its data, run validation and mask numbers for trial."""
     with guarded("check"):
         loaded = load_request(path, roots, PolicyShelf(workspace))
-        frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+        frame = read_data(loaded)
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
         check_risk_setting(loaded.request, prepared)

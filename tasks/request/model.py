@@ -91,7 +91,7 @@ from tasks.request.recipient import (
     UncertainTerm,
     UncertainTerms,
 )
-from tasks.request.tables import Table, TableName, attributes_of, named_again, qualified, table_rules
+from tasks.request.tables import FurtherTable, TableName, attributes_of, named_again, qualified, table_rules
 from tasks.request.text_rules import TEXT_RULES
 
 _TERMS = "policy.generalization."
@@ -142,7 +142,7 @@ class ReleaseRequest(RequestPart):
         min_length=1,
         description="Columns of the dataset. Once the request is read, those of the tables follow, named table.column.",
     )
-    tables: dict[TableName, Table] = Field(
+    tables: dict[TableName, FurtherTable] = Field(
         default_factory=dict, max_length=50, description="Further tables of the same persons, by name."
     )
     masking: tuple[Masking, ...] = Field(default=(), description="Numeric attributes that are masked, and how.")
@@ -573,7 +573,20 @@ class ReleaseRequest(RequestPart):
     @property
     def table_keys(self) -> tuple[str, ...]:
         """Names of the columns that name the rows of tables, and so of one person each."""
-        return tuple(qualified(name, one.key) for name, one in self.tables.items() if one.key is not None)
+        return tuple(key for key in map(self.key_of, self.tables) if key is not None)
+
+    def key_of(self, table: str) -> str | None:
+        """Name of the key of a table; None where its rows have none."""
+        key = self.tables[table].key
+        return None if key is None else qualified(table, key)
+
+    def table_number(self, table: str | None) -> int:
+        """Number of a table, from 1 in the order of the request; 0 for the dataset."""
+        return 0 if table is None else list(self.tables).index(table) + 1
+
+    def number_of(self, name: str) -> int:
+        """Number of the table that an attribute is of."""
+        return self.table_number(self.table_of(name))
 
     @property
     def table_paths(self) -> dict[str | None, str]:
@@ -605,7 +618,7 @@ class ReleaseRequest(RequestPart):
     def parent_key(self, table: str) -> str | None:
         """Name of the key of the table that a table's rows are within; None where they are of the person alone."""
         parent = self.tables[table].within
-        return None if parent is None else qualified(parent, str(self.tables[parent].key))
+        return None if parent is None else self.key_of(parent)
 
     def identifier(self, name: str) -> str:
         """What a column with pseudonyms identifies: columns of one identifier have the same pseudonyms."""

@@ -26,7 +26,7 @@ class RowAttribute(Attribute):
     of: Literal["row"] = Field(default="row", description="Attributes of a table are of rows.")
 
 
-class Table(RequestPart):
+class FurtherTable(RequestPart):
     """A table of rows of the persons of the dataset."""
 
     path: RelativePath = Field(
@@ -47,7 +47,7 @@ class Table(RequestPart):
         "within, which are declared where they are the key.",
     )
 
-    rules: ClassVar[tuple[Rule["Table"], ...]] = (
+    rules: ClassVar[tuple[Rule["FurtherTable"], ...]] = (
         Rule(
             "the key of a table is one of its attributes, with the role “direct identifier” or “pseudonym”",
             lambda one: (
@@ -70,14 +70,14 @@ def qualified(table: str, column: str) -> str:
     return f"{table}.{column}"
 
 
-def attributes_of(tables: Mapping[str, Table]) -> Iterator[tuple[str, Attribute]]:
+def attributes_of(tables: Mapping[str, FurtherTable]) -> Iterator[tuple[str, Attribute]]:
     """The attributes of tables by their qualified names; what they name in their own table is qualified too."""
     for table, one in tables.items():
         for column, attribute in one.attributes.items():
             yield qualified(table, column), _with_qualified_terms(attribute, table, one)
 
 
-def _with_qualified_terms(attribute: Attribute, table: str, one: Table) -> Attribute:
+def _with_qualified_terms(attribute: Attribute, table: str, one: FurtherTable) -> Attribute:
     terms = attribute.date
     if terms is None:
         return attribute
@@ -86,7 +86,7 @@ def _with_qualified_terms(attribute: Attribute, table: str, one: Table) -> Attri
     return attribute.model_copy(update={"date": terms.model_copy(update=own)}) if own else attribute
 
 
-def named_again(attributes: Mapping[str, Attribute], tables: Mapping[str, Table]) -> str | None:
+def named_again(attributes: Mapping[str, Attribute], tables: Mapping[str, FurtherTable]) -> str | None:
     """Place of the first attribute of the dataset that is named as one of a table is outside it."""
     return next((f"attributes.{name}" for name, _ in attributes_of(tables) if name in attributes), None)
 
