@@ -301,7 +301,8 @@ def _game(source: CandidateSource, recipient: Recipient, comparison: Comparison)
 
 def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
     """Record of a row of the file; raises ``BadInput`` if there is none, or the method explains no record."""
-    records = len(source.prepared.tuple_of_row)
+    events = source.prepared.events
+    records = len(source.prepared.tuple_of_row if events is None else events.rows_of(0))
     if method is not AssessedMethod.GAME or record > records:
         raise BadInput(
             "no record can be explained",

@@ -113,6 +113,12 @@ def table_rules() -> "tuple[Rule[ReleaseRequest], ...]":
             fix="remove it here; it is treated as declared there, in all tables that have it",
         ),
         Rule(
+            "some column of a table's own leaves",
+            lambda one: _first(one, "attributes", _nothing_leaves),
+            got="columns that are all withheld",
+            fix="correct their roles, or leave the table out",
+        ),
+        Rule(
             "every table is a file of its own",
             lambda one: _first(one, "path", _same_file),
             got="the file of another table, of the population or of the register",
@@ -139,6 +145,10 @@ def _declared_again(request: "ReleaseRequest") -> str | None:
         if again is not None:
             return f"tables.{name}.attributes.{again}"
     return None
+
+
+def _nothing_leaves(request: "ReleaseRequest", name: str) -> bool:
+    return not any(one.role.delivered for one in request.tables[name].attributes.values())
 
 
 def _same_file(request: "ReleaseRequest", name: str) -> bool:

@@ -110,6 +110,11 @@ REFUSALS = {
         "ward: {role: quasi-identifier, hierarchy: {prefixes: {keep: [1]}}}",
         "tables.visits.attributes.ward.role",
     ),
+    "a table of which nothing leaves": (
+        "result: {role: sensitive, type: number, known_probability: 0}",
+        "result: {role: direct identifier, type: number}",
+        "tables.labs.attributes",
+    ),
     "one file twice": ("path: labs.parquet", "path: ./visits.csv", "tables.labs.path"),
     "the file of the dataset": ("path: labs.parquet", "path: data.csv", "tables.labs.path"),
     "a name of the dataset like that of a column": (

@@ -209,6 +209,7 @@ class EventsAssessment(Assessment[EventsFact]):
         figures = worst(_figures(candidate, found, presence), self._pooled(candidate))
         fact = EventsFact(
             person=str(request.dataset.person),
+            tables=tuple(request.tables),
             people_in=len(candidate.prepared.tuple_of_record),
             rows_in=len(events.of_row),
             people=len(found.classes),
