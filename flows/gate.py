@@ -210,6 +210,7 @@ def _terms(call: _GateCall, people: InvolvedPeople, requested_at: datetime) -> t
         release_id=name,
         request_sha256=call.loaded.sha256,
         dataset_sha256=call.inputs.dataset_sha256,
+        tables_sha256=call.inputs.tables,
         population_sha256=call.inputs.population_sha256,
         code=code_fact(),
         seed_commitment_sha256=seed_commitment(workspace.key_file, call.named.inputs),

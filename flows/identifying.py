@@ -7,7 +7,7 @@ are written to a private file alone, where that is asked for; the ledger records
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -35,7 +35,7 @@ class PseudonymIncident:
 
     path: Path
     column: str
-    """Its column of pseudonyms, named as in the release."""
+    """Its column of pseudonyms, named as in the release; of several tables also as table.column."""
     to: Path | None = None
     """New file that identifiers are written to; None where none are asked for."""
 
@@ -99,7 +99,9 @@ def identify_pseudonyms(
     """
     say("verifying the bundle")
     report = verify_bundle(bundle, ledger)
-    terms = _terms(tuple(report.records.values()), incident.column, bundle)
+    records = tuple(report.records.values())
+    column, header = _names(records, incident.column)
+    terms, incident = _terms(records, column, bundle), replace(incident, column=header)
     say("reading the incident")
     read = read_incident(IncidentSource(incident.path), (incident.column,))
     shown = _pseudonyms(read, incident)
@@ -110,7 +112,7 @@ def identify_pseudonyms(
     try:
         with guarded("identification"):
             copies = {
-                who: vault.open_crosswalk(report.release_id, who, commitment).columns[incident.column]
+                who: vault.open_crosswalk(report.release_id, who, commitment).columns[column]
                 for who, (_, commitment) in terms.items()
             }
         hits = _hits(copies, shown)
@@ -130,7 +132,7 @@ def identify_pseudonyms(
         _write(incident.to, copies, shown)
     return IdentifiedPseudonyms(
         release_id=report.release_id,
-        column=incident.column,
+        column=column,
         incident_sha256=read.sha256,
         pseudonyms=len(shown),
         unknown=sum(not any(one in copy for copy in copies.values()) for one in shown),
@@ -138,6 +140,15 @@ def identify_pseudonyms(
         named=tuple(naming),
         written=incident.to,
     )
+
+
+def _names(records: Sequence[DecisionRecord], named: str) -> tuple[str, str]:
+    """Name of a column of pseudonyms in the records, and in a file of its table."""
+    columns = {fact.column for one in records if one.pseudonyms for fact in one.pseudonyms.columns}
+    of_tables = {f"{table.name}.{table.key}": str(table.key) for one in records for table in one.dataset.tables}
+    matching = [name for name, own in of_tables.items() if own == named and name in columns]
+    column = matching[0] if named not in columns and len(matching) == 1 else named
+    return column, of_tables.get(column, named)
 
 
 def _terms(records: Sequence[DecisionRecord], column: str, bundle: Path) -> dict[str, tuple[PseudonymFact, str]]:

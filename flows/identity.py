@@ -38,6 +38,8 @@ class Inputs:
     """SHA-256 of each hierarchy file, by attribute."""
     external_data_sha256: str | None = None
     """SHA-256 of the external register, where the request names one."""
+    tables: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of each further table, by name."""
     by_place: dict[str, str] = field(default_factory=dict, compare=False)
     """All of them, by the place in the request that names the file."""
 
@@ -55,6 +57,7 @@ def read_inputs(loaded: LoadedRequest) -> Inputs:
             if name.startswith(start)
         },
         external_data_sha256=hashes.get("external_data.path"),
+        tables={name: hashes[f"tables.{name}.path"] for name in loaded.request.tables},
         by_place=hashes,
     )
 
@@ -68,6 +71,7 @@ def release_id(loaded: LoadedRequest, inputs: Inputs, code: CodeFact) -> str:
             "population": inputs.population_sha256,
             "hierarchies": inputs.hierarchies,
             "external_data": inputs.external_data_sha256,
+            **({"tables": inputs.tables} if inputs.tables else {}),
             "code": code.model_dump(mode="json"),
         }
     )

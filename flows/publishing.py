@@ -130,8 +130,9 @@ def _recipient_files(files: Mapping[str, Any]) -> RecipientFiles:
     names = "certificate", "released", "kept"
     paths = {name: checked(files[name]) if files[name] else None for name in names}
     record = DecisionRecord.model_validate_json(checked(files["record"]).read_bytes())
-    stored = [files[name] for name in ("report", "evidence", *names) if files[name]]
+    stored = [files[name] for name in ("report", "evidence", *names) if files[name]] + list(files["tables"].values())
     hashes = {Path(one["path"]): one["sha256"] for one in stored}
     certificate, released, kept = paths.values()
     report, evidence = checked(files["report"]), checked(files["evidence"])
-    return RecipientFiles(record, report, evidence, certificate, released, kept, hashes)
+    tables = {name: checked(stored) for name, stored in files["tables"].items()}
+    return RecipientFiles(record, report, evidence, certificate, released, kept, hashes, tables=tables)

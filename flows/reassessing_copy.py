@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from flows.cases import wait_and_settle
 from flows.delivered import ReleasedCopy, read_kept
@@ -29,7 +30,8 @@ from tasks.decision.record import GateResult, NotAssessed, PolicyFact
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.kept import Names
 from tasks.ledger.entry import Event
-from tasks.microdata.read import read_microdata
+from tasks.microdata.joined import joined
+from tasks.microdata.read import read_microdata, table_files
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
 from tasks.reassessment.one_hand import few_changed, least_class
@@ -106,8 +108,8 @@ class CopyReassessment:
             self._note("today's request", f"taken as it was kept; {error.in_one_line()}")
             return "kept, another unreadable", None
         request, made = found.request, then.request
-        kept = (request.quasi_identifiers, request.person_id, request.of_rows)
-        if kept != (made.quasi_identifiers, made.person_id, made.of_rows):
+        kept = (request.quasi_identifiers, request.person_id, request.of_rows, list(request.tables))
+        if kept != (made.quasi_identifiers, made.person_id, made.of_rows, list(made.tables)):
             return "kept, another of other data", None
         return "where it lay" if named is None else "named", found
 
@@ -220,7 +222,9 @@ class CopyReassessment:
         gone = "are gone"
         with suppress(ReleasegateError, OSError):
             path = self.then.resolve(self.then.request.dataset.path, "dataset.path")
-            if file_sha256(path) == self.decided.dataset.source_sha256:
+            tables = {name: file_sha256(one) for name, one in table_files(self.then).items()}
+            same = tables == {one.name: one.source_sha256 for one in self.decided.dataset.tables}
+            if same and file_sha256(path) == self.decided.dataset.source_sha256:
                 return path, ""
             gone = "have changed"
         for stage in ("validation", "record linkage", "utility"):
@@ -232,7 +236,7 @@ class CopyReassessment:
         decided, policy, world = self.decided, self.request.policy, self.world
         if world is not None and originals is not None:
             try:
-                frame = read_microdata(originals, self.request)
+                frame = self._read(originals)
                 again = score_with_originals(self.delivered, world, frame, self._context(), uncertainty)
             except ReleasegateError as error:
                 self._note("a stage", error.in_one_line())
@@ -247,6 +251,13 @@ class CopyReassessment:
         missing = [gate.id for gate in results if gate.measured is None]
         then = compare.alone(decided.gates)
         return compare.compared_gates(then, self._excused((*self._conditions(), *results)), missing)
+
+    def _read(self, originals: Path) -> pd.DataFrame:
+        """The original data by today's request, which has the same tables."""
+        tables: dict[str | None, pd.DataFrame] = {None: read_microdata(originals, self.request)}
+        for name, path in table_files(self.then).items():
+            tables[name] = read_microdata(path, self.request, name)
+        return joined(tables, self.request) if self.request.tables else tables[None]
 
     def _excused(self, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
         """Gates, those marked that overrides cover which the release rests on."""
@@ -281,6 +292,7 @@ class CopyReassessment:
             release_id=decided.release_id,
             request_sha256=decided.request_sha256,
             dataset_sha256=decided.dataset.source_sha256,
+            tables_sha256={one.name: one.source_sha256 for one in decided.dataset.tables},
             population_sha256=population_sha256,
             code=code_fact(),
             seed_commitment_sha256=decided.seed_commitment_sha256,

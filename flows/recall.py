@@ -67,6 +67,10 @@ def recall(bundle: Path, ledger: Ledger, policies: Policies) -> Recalled:
     inputs, request = read_inputs(loaded), loaded.request
     if inputs.dataset_sha256 != record.dataset.source_sha256:
         raise _changed("the data", loaded.place("dataset.path"), request.dataset.path)
+    for table in record.dataset.tables:
+        if inputs.tables.get(table.name) != table.source_sha256:
+            name = f"tables.{table.name}.path"
+            raise _changed(f"the table {table.name}", loaded.place(name), request.tables[table.name].path)
     if inputs.population_sha256 != record.population.sha256:
         raise _changed(
             "the population", loaded.place("population.path"), request.population.path or request.dataset.path

@@ -46,7 +46,7 @@ from tasks.decoys.prospect import SAMPLES
 from tasks.generalization.paper_searches import search_games
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
-from tasks.microdata.read import read_microdata
+from tasks.microdata.read import read_data
 from tasks.request.load import load_request
 from tasks.request.model import Recipient
 
@@ -173,7 +173,7 @@ def assess(
             fix="name one of these, or leave the option out",
         )
     loaded = load_request(request, root or [], PolicyShelf(workspace))
-    frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+    frame = read_data(loaded)
     source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
     recipients = source.request.recipients
     check_recipient(recipient, [one.id for one in recipients], "request")
@@ -301,7 +301,8 @@ def _game(source: CandidateSource, recipient: Recipient, comparison: Comparison)
 
 def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
     """Record of a row of the file; raises ``BadInput`` if there is none, or the method explains no record."""
-    records = len(source.prepared.tuple_of_row)
+    events = source.prepared.events
+    records = len(source.prepared.tuple_of_row if events is None else events.rows_of(0))
     if method is not AssessedMethod.GAME or record > records:
         raise BadInput(
             "no record can be explained",

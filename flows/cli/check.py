@@ -25,8 +25,9 @@ from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
 from tasks.microdata.prepared import prepare
-from tasks.microdata.read import read_microdata
+from tasks.microdata.read import read_data
 from tasks.microdata.repeated_people import repeated_people
+from tasks.microdata.tables import own_rows
 from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import (
@@ -110,7 +111,7 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
     """Load a request, prepare its data, run validation and mask numbers for trial."""
     with guarded("check"):
         loaded = load_request(path, roots, PolicyShelf(workspace))
-        frame = read_microdata(loaded.resolve(loaded.request.dataset.path, "dataset.path"), loaded.request)
+        frame = read_data(loaded)
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
         check_risk_setting(loaded.request, prepared)
@@ -203,7 +204,7 @@ def _missing_notes(frame: pd.DataFrame, request: ReleaseRequest) -> Iterator[str
         (Role.SENSITIVE, "sensitive", policy.sensitive),
     ):
         columns = [name for name, one in request.attributes.items() if one.role is role]
-        shares = {name: float(frame[name].isna().mean()) for name in columns}
+        shares = {name: float(frame[name].iloc[own_rows(frame, request, name)].isna().mean()) for name in columns}
         if missing := ", ".join(f"{name} {share:.2%}" for name, share in shares.items() if share):
             meaning = _READINGS[role, reading]
             yield f"missing in the {counted}: {missing}; {meaning} (policy.missing.{term}: {reading.value})"
@@ -299,6 +300,8 @@ def _shown(checked: CheckedRequest) -> Iterator[Block]:
     yield from table("", ("column", "role", "type", ">distinct", "hierarchy"), columns)
     persons, n_rows = request.dataset.person, len(prepared.tuple_of_row)
     counted = "records" if persons is None else f"people, named by {persons}, with {n_rows:,} rows"
+    if request.tables:
+        counted += f" in {len(request.tables) + 1} tables"
     yield (
         f"\n{prepared.data.total:,} {counted} in {len(prepared.data):,} distinct quasi-identifier tuples; "
         f"population of {prepared.people:,} people"

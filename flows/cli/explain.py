@@ -32,7 +32,7 @@ from tasks.decision.record import DecisionRecord
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.prepared import prepare
-from tasks.microdata.read import read_microdata
+from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
 
@@ -126,7 +126,7 @@ def _explained(
 ) -> list[Explained]:
     request = recalled.loaded.request
     say("reading data and population")
-    frame = read_microdata(recalled.loaded.resolve(request.dataset.path, "dataset.path"), request)
+    frame = read_data(recalled.loaded)
     prepared = prepare(recalled.loaded, frame)
     candidates = Candidates(
         game_table(request, prepared),

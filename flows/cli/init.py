@@ -1,6 +1,7 @@
-"""``releasegate init``: draft a request from a data file, with the reason for every choice."""
+"""``releasegate init``: draft a request from a data file or a folder of them, with the reason for every choice."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,15 +10,21 @@ import typer
 from flows.cli.output import JsonOption, answer, table
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
-from tasks.draft.draft import draft_request, write_draft
-from tasks.draft.file_form import take_in
+from tasks.draft.draft import write_draft
+from tasks.draft.file_form import take_in_all
+from tasks.draft.folder import Source, draft_folder
+from tasks.draft.roles import Suggestion
 from tasks.microdata.read import read_text
 
 
 @guarded("init")
 def init(
     data: Annotated[
-        Path, typer.Argument(help="CSV (also .gz, .zip), Parquet, Excel, SAS, Stata or SPSS file.", show_default=False)
+        Path,
+        typer.Argument(
+            help="CSV (also .gz, .zip), Parquet, Excel, SAS, Stata or SPSS file, or a folder of them.",
+            show_default=False,
+        ),
     ],
     population: Annotated[
         Path | None, typer.Option(help="Counts of people by quasi-identifier values; CSV or Parquet.")
@@ -39,41 +46,88 @@ def init(
 ) -> int:
     """Draft a request: suggest a role and a hierarchy for every column, and say why.
 
-    The file's form (encoding, delimiter, decimal mark, dates) is told by its bytes and stated in the draft; --form
-    settles what they leave open. Writes request.yaml and the hierarchies it names. The draft is not valid until people
-    have filled in what only they can know; `releasegate check` says what is missing.
+    The form of the files (encoding, delimiter, decimal mark, dates) is told by their bytes and stated in the draft;
+    --form settles what they leave open. Writes request.yaml and the hierarchies it names. Of a folder, all tables come
+    into one request: the column of the person and the keys are found by their values, and tables of OMOP CDM 5.4 by
+    their names. The draft is not valid until people have filled in what only they can know; `releasegate check` says
+    what is missing.
     """
-    folder = output or data.parent
-    frame, found = take_in(_existing(data), _relative(data, folder), _terms(form or []))
-    draft = draft_request(
-        frame,
-        found.path,
-        population=read_text(_existing(population)) if population else None,
-        population_path=_relative(population, folder) if population else "",
-        form=found,
-    )
+    folder = output or (data if data.is_dir() else data.parent)
+    people = None if population is None else Source(_relative(population, folder), read_text(_existing(population)))
+    files = [_existing(data)] if not data.is_dir() else _tables(data, population)
+    taken = take_in_all({_relative(one, folder): one for one in files}, _terms(form or []))
+    draft = draft_folder([Source(path, *one) for path, one in taken.items()], population=people)
     written = write_draft(draft, folder)
-    columns = {one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in draft.suggestions}
-    rows = ((one.profile.name, one.role.value, "; ".join(one.reasons)) for one in draft.suggestions)
+    tables = draft.further.tables
+    rows = [
+        (f"{table}{one.profile.name}", one.role.value, "; ".join(one.reasons))
+        for table, suggestions in (
+            ("", draft.suggestions),
+            *((f"{one.place.table}.", one.suggestions) for one in tables),
+        )
+        for one in suggestions
+    ]
     return answer(
         {
             "written": [str(path) for path in written],
             "record_id": draft.record_id,
             "person": draft.person,
-            "columns": columns,
-            "form": found.model_dump(mode="json", exclude_defaults=True, exclude={"path"}),
+            "columns": _roles(draft.suggestions),
+            "form": dict(draft.form),
+            "tables": {
+                one.place.table: {
+                    "key": one.place.key,
+                    "within": one.place.within,
+                    "reasons": list(one.place.reasons),
+                    "columns": _roles(one.suggestions),
+                }
+                for one in tables
+            },
+            "left_out": list(draft.further.left_out),
         },
         [
             *table("", ("column", "role", "why"), rows),
+            *(f"{one.place.table}: {'; '.join(one.place.reasons)}" for one in tables if one.place.reasons),
+            *(f"left out: {one}" for one in draft.further.left_out),
             "\nwritten:",
             *(f"  {path}" for path in written),
-            *_question(draft.person),
+            *(_question(draft.person) if not tables else ()),
             f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`. "
             "Policy and population must be enrolled: the first release of a workspace does so with "
             f"`releasegate release {written[0]} --enrol`.",
         ],
         as_json=as_json,
     )
+
+
+def _roles(suggestions: Iterable[Suggestion]) -> dict[str, dict[str, object]]:
+    return {one.profile.name: {"role": one.role.value, "reasons": list(one.reasons)} for one in suggestions}
+
+
+_ENDINGS = (
+    *(f"{kind}{packed}" for kind in (".csv", ".tsv") for packed in ("", ".gz", ".zip")),
+    *(".parquet", ".xlsx", ".xlsm", ".xls", ".sas7bdat", ".xpt", ".dta", ".sav", ".zsav"),
+)
+
+
+def _tables(folder: Path, population: Path | None) -> list[Path]:
+    """Data files of a folder, in the order of their names; not the population, nor hierarchies of an earlier draft."""
+    found = sorted(
+        one
+        for one in folder.iterdir()
+        if one.name.lower().endswith(_ENDINGS)
+        and not one.name.startswith((".", "hierarchy-"))
+        and not (population is not None and population.exists() and one.samefile(population))
+    )
+    if not found:
+        raise DataError(
+            "the folder has no data files",
+            where=str(folder),
+            expected="CSV, Parquet, Excel, SAS, Stata or SPSS files, one for each table",
+            got="none",
+            fix="name the folder that has the files of the dataset",
+        )
+    return found
 
 
 def _question(person: str | None) -> list[str]:

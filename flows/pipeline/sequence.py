@@ -187,10 +187,11 @@ def _finished(run: Run, recipient: str, found: dict[str, Any], terms: RunTerms, 
     (evidence,), (report, certificate) = runner.at_once(
         [partial(written, stages.EVIDENCE), partial(written, stages.REPORT, stages.CERTIFY)]
     )
-    output = found["written"] or {"file": None, "kept": None}
+    output = found["written"] or {"file": None, "kept": None, "tables": []}
     return {
         "record": record,
         "released": output["file"],
+        "tables": {one["table"]: one["file"] for one in output["tables"] if one["table"]},
         "kept": output["kept"],
         "report": report,
         "evidence": evidence,

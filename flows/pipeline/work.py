@@ -235,6 +235,7 @@ def _output(output: Mapping[str, Any]) -> Output:
         "format": output["form"],
         "sha256": output["file"]["sha256"],
         "encrypted_to": output["keys"],
+        "tables": [_table_file(output, one) for one in output["tables"]],
     }
     return Output(
         sha256=output["clear_sha256"],
@@ -245,6 +246,11 @@ def _output(output: Mapping[str, Any]) -> Output:
         delivery=DeliveryFact.model_validate(delivery),
         crosswalk=output["crosswalk"],
     )
+
+
+def _table_file(output: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    name = delivered_name(output["form"], encrypted=bool(output["keys"]), table=table["table"])
+    return {**table, "file": name, "sha256": table["file"]["sha256"]}
 
 
 def report(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:

@@ -26,7 +26,7 @@ from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
 from tasks.microdata.prepared import load
-from tasks.microdata.read import read_microdata
+from tasks.microdata.read import read_data, table_files
 from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
@@ -63,16 +63,17 @@ class Workbench:
     def frame(self) -> pd.DataFrame:
         """The microdata as text."""
         if self._is_large:
-            return read_microdata(self.data_path, self.request)
+            return read_data(self.loaded)
         return self._kept_frame
 
     @cached_property
     def _is_large(self) -> bool:
-        return self.data_path.stat().st_size > _LARGEST_KEPT_BYTES
+        files = [self.data_path, *table_files(self.loaded).values()]
+        return sum(path.stat().st_size for path in files) > _LARGEST_KEPT_BYTES
 
     @cached_property
     def _kept_frame(self) -> pd.DataFrame:
-        return read_microdata(self.data_path, self.request)
+        return read_data(self.loaded)
 
     def prepared(self, stored: Artifact) -> Prepared:
         """The coded microdata and population."""

@@ -14,7 +14,8 @@ def events(view: FileView, fact: EventsFact) -> Iterator[Block]:
     rows = numbers.integer(fact.rows_in)
     stated = [name for name in fact.attributes if name not in fact.dated]
     yield said(
-        f"The {rows} rows of the file are of {cells.count(fact.people_in)} people, named by {fact.person}.",
+        f"The {rows} rows of the {'tables' if fact.tables else 'file'} are of {cells.count(fact.people_in)} people, "
+        f"named by {fact.person}.",
         "Every figure of this document counts people, not rows; an attacker is taken to see which rows are of one "
         "person.",
         f"Attributes of rows that are released: {', '.join(_released(fact))}." if fact.attributes else None,
@@ -63,9 +64,11 @@ def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[B
         f"An attacker is taken to know {', '.join(known.attributes)} of {some} of a person, the person's class, and "
         "that the person is in the file. No table of the population tells of rows, so the people who match are counted "
         "in the file. Gates judge the worse of these figures and of those of people.",
-        f"What may be known of {cells.count(fact.withheld_rows)} rows is withheld, because too few people match."
-        if fact.withheld_rows
+        "The table of a known row is known as well, and what may be known of the rows that it is within; not known is "
+        "that two rows are within the same one, and nothing of tables none of whose attributes may be known."
+        if fact.tables
         else None,
+        _withheld(view, fact),
         f"{cells.count(known.long_histories)} people have so many rows that all of them count as known."
         if known.long_histories
         else None,
@@ -83,6 +86,18 @@ def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[B
             )
         ],
     )
+
+
+def _withheld(view: FileView, fact: EventsFact) -> str | None:
+    count = view.cells.count(fact.withheld_rows)
+    if not fact.withheld_rows:
+        return None
+    if fact.tables:
+        return (
+            f"Because too few people match, {count} rows are withheld: those of further tables are left out, with the "
+            "rows within them."
+        )
+    return f"What may be known of {count} rows is withheld, because too few people match."
 
 
 def _row(view: FileView, one: EventColumnFact, total: int) -> Row:

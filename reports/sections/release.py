@@ -109,6 +109,8 @@ def data(view: RecordView) -> Iterator[Block]:
         ],
         "The file that came in and the file that would be released",
     )
+    if dataset.tables:
+        yield from _tables(view)
     yield Facts(
         [
             ("Source", f"{population.source}{enrolled(population.enrolled)}"),
@@ -133,6 +135,39 @@ def _rows(view: RecordView) -> Iterator[tuple[str, str]]:
     yield "Rows in", f"{numbers.integer(rows.rows_in)} of the people who are the records, named by {rows.person}"
     if rows.rows_out is not None:
         yield "Rows out", HIDDEN if view.few_suppressed else numbers.integer(rows.rows_out)
+
+
+def _tables(view: RecordView) -> Iterator[Block]:
+    """Further tables: their rows before and after, the rows that theirs are within, and how their keys leave."""
+    dataset = view.record.dataset
+
+    def out(rows: int | None) -> str:
+        if rows is None:
+            return "none"
+        return HIDDEN if view.few_suppressed else numbers.integer(rows)
+
+    yield Table(
+        "Further tables of the same people",
+        "Table 18 | Rows in 12r | Rows out 12r | Columns out 12r | Within 14 | Key 32",
+        [
+            (
+                one.name,
+                numbers.integer(one.rows_in),
+                out(one.rows_out),
+                f"{numbers.integer(one.columns_out)} of {numbers.integer(one.columns_in)}",
+                one.within or "the person",
+                f"{one.key}: {one.key_leaves}" if one.key else "none",
+            )
+            for one in dataset.tables
+        ],
+    )
+    person = str(dataset.rows and dataset.rows.person)
+    yield Paragraph(
+        f"Every row of a table is of a person of the dataset, named by {person}; keys have the same pseudonyms in all "
+        "tables of a copy. That no row leaves without its person, or without the row that it is within, is checked on "
+        "the files that leave.",
+        "note",
+    )
 
 
 def _misfits(population: PopulationFact) -> str:

@@ -16,7 +16,7 @@ from tasks.core.fact import Fact
 from tasks.dates.released_dates import NO_DATES, ReleasedDates, released_dates
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.known_rows import event_numbers, withheld_rows
+from tasks.generalization.known_rows import WithheldTables, event_numbers, withheld_rows
 from tasks.generalization.setting import follower_of, game_table, generalized_against, own_follower, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
@@ -167,12 +167,33 @@ class Candidate:
         known = [self.as_masked.columns[name].codes[self.rows] for name in certain_columns(self.request)]
         rows = np.flatnonzero(record[events.of_row] >= 0)
         columns = [events.columns[name] for name in names]
-        number = event_numbers([np.append(one.codes[rows], one.missing) for one in columns])
+        tables = None if events.tables is None else events.tables.only(rows)
+        of_table = [] if tables is None else [np.append(tables.of_row, 0)]
+        number = event_numbers([*(np.append(one.codes[rows], one.missing) for one in columns), *of_table])
         classes, persons = event_numbers([cells, *known]), record[events.of_row[rows]]
         withheld = np.zeros(len(events.of_row), dtype=np.bool_)
-        counts = {"known": terms.known, "least": terms.people, "nothing": int(number[-1])}
-        withheld[rows] = withheld_rows(classes, persons, number[:-1], **counts)
+        withheld[rows] = withheld_rows(
+            classes,
+            persons,
+            number[:-1],
+            known=terms.known,
+            least=terms.people,
+            nothing=int(number[-1]),
+            tables=None if tables is None else WithheldTables(tables, tables.known(self.request)),
+        )
         return withheld
+
+    @cached_property
+    def leaves(self) -> Flags:
+        """Whether each row of the microdata leaves: the rows of released persons, but withheld rows of further tables.
+
+        Withheld rows of the dataset leave without their known attributes.
+        """
+        found: Flags = self.released[self.prepared.tuple_of_row]
+        events, withheld = self.prepared.events, self.withheld_rows
+        if withheld is None or events is None or events.tables is None:
+            return found
+        return found & ~(withheld & (events.tables.of_row > 0))
 
     @cached_property
     def released_events(self) -> Events | None:

@@ -119,6 +119,18 @@ class Written(TypedDict):
     """Sealed data for re-assessment."""
     crosswalk: str | None
     """Commitment to the sealed crosswalk of its pseudonyms; None where it has none."""
+    tables: "list[WrittenTable]"
+    """File of each table, the dataset first, where there are several; ``file`` is then that of the dataset."""
+
+
+class WrittenTable(TypedDict):
+    """The file of one of several tables that is not yet delivered."""
+
+    table: str | None
+    file: Artifact
+    clear_sha256: str
+    rows: int
+    columns: list[str]
 
 
 @contextmanager

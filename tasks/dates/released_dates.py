@@ -17,6 +17,7 @@ from tasks.core.errors import DataError, row_positions
 from tasks.dates.offsets import Days, offsets
 from tasks.microdata.coded import CodedColumn, Prepared, sensitivities, weighed_column
 from tasks.microdata.persons import persons_of
+from tasks.microdata.tables import own_rows
 from tasks.request.dates import index_event, largest_shift
 from tasks.request.model import ReleaseRequest
 
@@ -108,7 +109,7 @@ def released_dates(request: ReleaseRequest, frame: pd.DataFrame, key: bytes) -> 
         event = index_event(request, name)
         if event is None:
             released = np.where(collected == MISSING, MISSING, collected + moved[of_row])
-            _check_years(released, name, request)
+            _check_years(released[own_rows(frame, request, name)], name, request)
             columns[name] = DateColumn(collected, released, after)
             continue
         terms = request.attributes[name].date
@@ -133,11 +134,11 @@ def _days(frame: pd.DataFrame, name: str, request: ReleaseRequest) -> tuple[Days
     read = pd.to_datetime(texts.str.slice(0, _DAY_LENGTH), format="%Y-%m-%d", errors="coerce")
     rest, ends = pd.factorize(texts.str.slice(_DAY_LENGTH))
     usual = np.bincount(rest[codes[codes >= 0]], minlength=1).argmax()
-    wrong = np.append(read.isna().to_numpy() | (rest != usual), False)[codes]
+    wrong = np.append(read.isna().to_numpy() | (rest != usual), False)[codes][own_rows(frame, request, name)]
     if wrong.any():
         raise DataError(
             "dates that are shifted or relative are not all days in one form",
-            where=f"{request.dataset.path}, column {name}, {row_positions(np.flatnonzero(wrong))}",
+            where=f"{_place(name, request)}, {row_positions(np.flatnonzero(wrong))}",
             expected="YYYY-MM-DD, with the same text after the day in all cells, if any",
             got=f"{int(wrong.sum())} cells in other forms, or with a time of their own",
             fix="correct these cells; leave out times of day, which single people out",
@@ -146,12 +147,16 @@ def _days(frame: pd.DataFrame, name: str, request: ReleaseRequest) -> tuple[Days
     return days, str(ends[int(usual)]) if len(ends) else ""
 
 
+def _place(name: str, request: ReleaseRequest) -> str:
+    return f"{request.table_paths[request.table_of(name)]}, column {request.own_name(name)}"
+
+
 def _check_years(released: Days, name: str, request: ReleaseRequest) -> None:
     beyond = np.flatnonzero((released != MISSING) & ((released < _FIRST) | (released > _LAST)))
     if len(beyond):
         raise DataError(
             "shifted dates would lie outside the years 1 to 9999",
-            where=f"{request.dataset.path}, column {name}, {row_positions(beyond)}",
+            where=f"{_place(name, request)}, {row_positions(beyond)}",
             expected="dates farther from the ends of the calendar than the shift",
             got=f"{len(beyond)} cells",
             fix="declare what stands for a missing date under dataset.missing, or correct the cells",

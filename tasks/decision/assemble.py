@@ -1,6 +1,6 @@
 """Putting one recipient's decision record together; a figure that no stage measured is empty and passes no gate."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
@@ -52,6 +52,7 @@ from tasks.decision.record import (
     PseudonymFact,
     PseudonymsFact,
     RecipientFact,
+    TableFact,
     ValidationFact,
 )
 from tasks.decision.verdict import decide, is_excused, utc_day, validity
@@ -89,6 +90,11 @@ class Output:
     records: int | None = None
     """Records of the file, where these are people who can have several rows."""
     crosswalk: Sha256 | None = None
+
+    def rows_of(self, table: str | None) -> int:
+        """Rows of the file of a table, or of the dataset."""
+        tables = () if self.delivery is None else self.delivery.tables
+        return next((one.rows for one in tables if one.table == table), self.rows)
 
     @property
     def records_out(self) -> int:
@@ -252,6 +258,7 @@ def assemble(
             columns_out=len(request.delivered),
             rows=_file_rows(request, findings),
             missing=_missing(request, findings.prepared),
+            tables=tuple(_tables(request, findings, circumstances.tables_sha256)),
         ),
         delivery=output.delivery if output else None,
         population=PopulationFact(
@@ -317,7 +324,27 @@ def _file_rows(request: ReleaseRequest, findings: Findings) -> FileRowsFact | No
     person, events, output = request.dataset.person, findings.prepared.events, findings.output
     if person is None or events is None:
         return None
-    return FileRowsFact(person=person, rows_in=len(events.of_row), rows_out=output.rows if output else None)
+    rows_out = None if output is None else output.rows_of(None)
+    return FileRowsFact(person=person, rows_in=len(events.rows_of(0)), rows_out=rows_out)
+
+
+def _tables(request: ReleaseRequest, findings: Findings, hashes: Mapping[str, str]) -> Iterator[TableFact]:
+    """The further tables of a request, in its order."""
+    events, output = findings.prepared.events, findings.output
+    for name, table in request.tables.items():
+        key, own = request.key_of(name), request.attributes_in(name)
+        yield TableFact(
+            name=name,
+            title=table.title,
+            source_sha256=hashes[name],
+            rows_in=0 if events is None else len(events.rows_of(request.table_number(name))),
+            rows_out=None if output is None else output.rows_of(name),
+            columns_in=len(own),
+            columns_out=sum(request.attributes[one].role.delivered for one in own),
+            within=table.within,
+            key=table.key,
+            key_leaves="" if key is None else request.attributes[key].treatment,
+        )
 
 
 def _missing(request: ReleaseRequest, prepared: Prepared) -> MissingFact | None:
@@ -325,7 +352,9 @@ def _missing(request: ReleaseRequest, prepared: Prepared) -> MissingFact | None:
     events = {} if prepared.events is None else prepared.events.columns
     weights = sensitivities(request)
     sensitive = tuple(
-        name for name, column in {**prepared.columns, **events}.items() if name in weights and column.lacks
+        name
+        for name, column in {**prepared.columns, **events}.items()
+        if name in weights and (column.lacks if name not in events else _lacks(prepared, request, name))
     )
     quasi = tuple(name for name, tree in prepared.hierarchies.items() if tree.missing_leaf >= 0)
     if not (quasi or sensitive):
@@ -336,6 +365,15 @@ def _missing(request: ReleaseRequest, prepared: Prepared) -> MissingFact | None:
         sensitive=sensitive,
         sensitive_read_as=request.policy.missing.sensitive,
     )
+
+
+def _lacks(prepared: Prepared, request: ReleaseRequest, name: str) -> bool:
+    """Whether some row of the table of an attribute of rows has no value."""
+    events = prepared.events
+    if events is None:
+        return False
+    column = events.columns[name]
+    return bool((column.codes[events.rows_of(request.number_of(name))] == column.missing).any())
 
 
 def _unplaced(gates: Collection[GateResult], findings: Findings) -> tuple[str, ...]:
@@ -403,12 +441,21 @@ def _pseudonyms(request: ReleaseRequest, findings: Findings) -> PseudonymsFact |
                 format=terms.format.value,
                 project=terms.project,
                 identifier=request.identifier(name),
-                repeats=prepared.distinct_values[name] < len(prepared.tuple_of_row),
+                repeats=_repeats(request, prepared, name),
             )
         )
     return PseudonymsFact(
         columns=tuple(columns), crosswalk_sha256=findings.output.crosswalk if findings.output else None
     )
+
+
+def _repeats(request: ReleaseRequest, prepared: Prepared, name: str) -> bool:
+    """Whether a value of a column is in several rows of the files."""
+    if prepared.events is None or prepared.events.tables is None:
+        return prepared.distinct_values[name] < len(prepared.tuple_of_row)
+    if name == request.person_id or name in map(request.parent_key, request.tables):
+        return True
+    return prepared.distinct_values[name] < len(prepared.events.rows_of(request.number_of(name)))
 
 
 def _recipient_fact(recipient: Recipient) -> RecipientFact:

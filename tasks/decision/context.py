@@ -47,6 +47,8 @@ class DecisionContext:
     """By recipient, the release whose place this one takes."""
     enrolments: Mapping[str, EnrolmentFact] = field(default_factory=dict)
     """Who enrolled policy, population and register, by their place in the request."""
+    tables_sha256: Mapping[str, Sha256] = field(default_factory=dict)
+    """By name, the file of each further table."""
 
 
 CONTEXT = TypeAdapter(DecisionContext)

@@ -83,6 +83,21 @@ class MissingFact(Fact):
     sensitive_read_as: MissingReading
 
 
+class TableFact(Fact):
+    """A further table of the same persons that came in, and the one that would be released."""
+
+    name: str
+    title: str | None
+    source_sha256: Sha256
+    rows_in: int
+    rows_out: int | None = None
+    columns_in: int = Field(description="Columns of its own: keys of other tables left out.")
+    columns_out: int = Field(description="Those of them that leave.")
+    within: str | None = Field(description="Table to whose rows its rows belong; None where they are of the person.")
+    key: str | None = Field(description="Column that names its rows; None where it has none.")
+    key_leaves: str = Field(description="How the key leaves; empty without one.")
+
+
 class DatasetFact(Fact):
     """The file that came in and the one that would be released."""
 
@@ -98,6 +113,7 @@ class DatasetFact(Fact):
     missing: MissingFact | None = Field(
         default=None, description="Quasi-identifiers and sensitive columns with missing values; None without any."
     )
+    tables: tuple[TableFact, ...] = Field(default=(), description="Further tables of the same persons.")
 
 
 class KeyFact(Fact):
@@ -107,6 +123,17 @@ class KeyFact(Fact):
     fingerprint: str = Field(description="As ssh-keygen -l shows it; for age, SHA-256 of age1… in hexadecimal.")
 
 
+class TableFileFact(Fact):
+    """The file of one of several tables as its recipient gets it."""
+
+    table: str | None = Field(description="Its table; None for the dataset.")
+    file: str = Field(description="Its path in the bundle's delivery/<recipient>/.")
+    sha256: Sha256 = Field(description="Of its bytes.")
+    clear_sha256: Sha256 = Field(description="Of its bytes before it was encrypted.")
+    rows: int
+    columns: tuple[str, ...] = Field(description="Its columns.")
+
+
 class DeliveryFact(Fact):
     """The file as its recipient gets it."""
 
@@ -114,6 +141,11 @@ class DeliveryFact(Fact):
     format: Literal["csv", "parquet"]
     sha256: Sha256 = Field(description="Of its bytes; dataset.output_sha256 is that of the clear file.")
     encrypted_to: tuple[KeyFact, ...] = Field(default=(), description="Empty where it is in clear.")
+    tables: tuple[TableFileFact, ...] = Field(
+        default=(),
+        description="Files of all tables, where there are several; dataset.output_sha256 is then that of their rows "
+        "side by side, which was scored and of which these were made.",
+    )
 
 
 class MisfitFact(Fact):

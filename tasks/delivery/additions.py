@@ -28,7 +28,7 @@ from tasks.core.modes import make_folder_for_group
 from tasks.core.people import may_be_same_person
 from tasks.decision.record import DecisionRecord, Review
 from tasks.decision.standing import Standing
-from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, seal_folder
+from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, read_contents, seal_folder
 from tasks.ledger.entry import Entry, Event
 
 DATA_STEM = "data"
@@ -138,14 +138,15 @@ def stage_addition(
             got="another" if data else "no file",
             fix="nothing is released; revoke this release and make a new request",
         )
-    from tasks.delivery.columns import column_faults  # noqa: PLC0415  PyArrow takes long to import
+    from tasks.delivery.columns import column_faults, table_faults  # noqa: PLC0415  PyArrow takes long to import
 
-    faults = list(column_faults(delivery, record))
+    hashes = {path: fact.sha256 for path, fact in read_contents(delivery).files.items()}
+    faults = [*column_faults(delivery, record), *table_faults(hashes, record)]
     if faults:
         raise StageFailed(
             "what was kept for delivery does not fit its record",
             where=f"release to {record.recipient.id}",
-            expected="the columns of the record, in file and dictionary",
+            expected="the tables and columns of the record, in files and dictionaries",
             got="; ".join(faults),
             fix="nothing is released; revoke this release and make a new request",
         )

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,16 +32,45 @@ def column_names(source: Source) -> list[str]:
         return []
 
 
+def dictionary_file(table: str | None) -> str:
+    """Path in a delivery of the dictionary of a further table, or of the dataset.
+
+    >>> dictionary_file("visits"), dictionary_file(None)
+    ('tables/visits.dictionary.json', 'dictionary.json')
+    """
+    return DICTIONARY_FILE if table is None else f"tables/{table}.{DICTIONARY_FILE}"
+
+
 def column_faults(delivery: Path, record: DecisionRecord) -> Iterator[str]:
-    """Where the file, unless it is encrypted, or the dictionary of a delivery names other columns than its record."""
-    stated, columns = record.delivery, columns_of(record)
-    file = stated.file if stated else "data.csv"
-    if not (stated and stated.encrypted_to) and column_names(delivery / file) != columns:
-        yield f"{file} has other columns than the record"
+    """Where a file, unless it is encrypted, or a dictionary of a delivery has other columns than its record says."""
+    stated = record.delivery
+    files: dict[str | None, tuple[str, list[str]]] = {
+        None: (stated.file if stated else "data.csv", columns_of(record)),
+        **({one.table: (one.file, list(one.columns)) for one in stated.tables} if stated else {}),
+    }
+    for table, (file, columns) in files.items():
+        if not (stated and stated.encrypted_to) and column_names(delivery / file) != columns:
+            yield f"{file} has other columns than the record"
+        if _described(delivery / dictionary_file(table)) != columns:
+            yield f"{dictionary_file(table)} describes other columns than the record"
+
+
+def table_faults(hashes: Mapping[str, str], record: DecisionRecord) -> Iterator[str]:
+    """Where the files of further tables of a delivery, by the SHA-256 of each path, are other than its record says."""
+    tables = () if record.delivery is None else record.delivery.tables
+    for one in tables:
+        if hashes.get(one.file) != one.sha256:
+            yield f"{one.file} is not the file that was decided on"
+    own = {one.file for one in tables} | {dictionary_file(one.table) for one in tables}
+    for path in hashes:
+        if path.startswith("tables/") and path not in own:
+            yield f"{path} is of no table of the record"
+
+
+def _described(dictionary: Path) -> list[str]:
+    """Names of the columns that a dictionary describes; none where it cannot be read."""
     try:
-        described = json.loads((delivery / DICTIONARY_FILE).read_bytes())
-        names = [as_collected(column["name"]) for column in described["columns"]]
+        described = json.loads(dictionary.read_bytes())
+        return [as_collected(column["name"]) for column in described["columns"]]
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        names = []
-    if names != columns:
-        yield f"{DICTIONARY_FILE} describes other columns than the record"
+        return []

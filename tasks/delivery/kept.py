@@ -8,7 +8,8 @@ One sealed file a copy, from the moment of release. It holds
 * the cells of the released records, in the order of the data's distinct tuples, without their values;
 * a name for the person of each released record, which only the workspace's key can make from the record id, so that
   releases of several files can be laid beside each other;
-* the clear file, where the recipient gets it encrypted: nothing else could ever be read of those bytes again.
+* the clear file, where the recipient gets it encrypted: nothing else could ever be read of those bytes again; or in
+  several tables: their rows side by side, as they were scored.
 
 The originals are not kept. Copies of a release with decoys are sealed with a key that follows from the manifest of its
 decoys, since the number of real records gives the number of decoys.
@@ -41,6 +42,7 @@ from tasks.microdata.tuples import Tuples
 NAME_BYTES = 16
 _AT_ONCE = 100_000
 """Record ids that are looked at one by one, and take far more room then than as a column."""
+_OF_ROWS = ("person_of_row", "row", "table_of_row")
 _REQUEST, _PLAYED, _RULE, _CLEAR = "request.yaml", "played.npz", "rule.npz", "clear"
 
 Names = NDArray[np.bytes_]
@@ -67,15 +69,21 @@ class Kept:
     people: Names
     """Names of the people of the released records, in the order of the data."""
     clear: bytes | None
-    """The file before it was encrypted; None where it is delivered in clear."""
+    """The file as it was scored, before it was encrypted or cut into tables; None where it is delivered as it was."""
     person_of_row: NDArray[np.int32] | None = None
     """Place among these people of each released row, in the order of the data; None where a person has one row."""
+    row: NDArray[np.int32] | None = None
+    """Position in the data of each of these rows; None where the data are one table."""
+    table_of_row: NDArray[np.int8] | None = None
+    """Number of the table of each of these rows; None where the data are one table."""
 
     @classmethod
     def of(cls, candidate: Candidate, request: bytes, key_file: Path, clear: bytes | None) -> Self:
         """Data to keep of a copy that was just made."""
         index = candidate.index
         ids, events = candidate.frame[candidate.request.person_id].iloc[candidate.rows], candidate.prepared.events
+        tables = None if events is None else events.tables
+        leaving = np.flatnonzero(candidate.leaves)
         return cls(
             request=request,
             hierarchies={hierarchy.name: hierarchy for hierarchy in index.hierarchies},
@@ -86,7 +94,9 @@ class Kept:
             released=candidate.released,
             people=names_of(ids, key_file),
             clear=clear,
-            person_of_row=None if events is None else persons_released(events.of_row, candidate.rows),
+            person_of_row=None if events is None else persons_released(events.of_row[leaving], candidate.rows),
+            row=None if tables is None else leaving.astype(np.int32),
+            table_of_row=None if tables is None else tables.of_row[leaving],
         )
 
 
@@ -148,7 +158,7 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
         "population_keys": kept.population.keys,
         "released": kept.released,
         "people": np.frombuffer(kept.people.tobytes(), dtype=np.uint8),
-        **({} if kept.person_of_row is None else {"person_of_row": kept.person_of_row}),
+        **{name: rows for name in _OF_ROWS if (rows := getattr(kept, name)) is not None},
         **{f"groups_{axis}": tree.groups for axis, tree in enumerate(kept.hierarchies.values())},
         **{f"grouped_{axis}": positions for axis, positions in enumerate(kept.grouped)},
     }
@@ -183,7 +193,7 @@ def unpacked(members: Mapping[str, bytes]) -> Kept:
                 released=arrays["released"],
                 people=np.frombuffer(arrays["people"].tobytes(), dtype=f"S{NAME_BYTES}"),
                 clear=members.get(_CLEAR),
-                person_of_row=arrays.get("person_of_row"),
+                **{name: arrays.get(name) for name in _OF_ROWS},
             )
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
         raise unreadable_intermediate("what was kept of the release", "delivery", error) from None

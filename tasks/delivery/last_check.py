@@ -33,7 +33,9 @@ from tasks.delivery.released_file import (
     read_numbers,
     released_rows,
 )
+from tasks.delivery.tables import delivered_columns, reference_faults, table_files
 from tasks.microdata.hierarchy import MISSING
+from tasks.microdata.tables import RowTables
 from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.validation.patterns import TEXT_PATTERNS
 from tasks.validation.readings import readable
@@ -80,17 +82,20 @@ class LastCheck:
         if hashlib.sha256(self.content).hexdigest() != self.record.dataset.output_sha256:
             yield "other bytes than were scored"
             return
-        in_clear = self.record.delivery is None or not self.record.delivery.encrypted_to
+        stated, tables = self.record.dataset, self._tables
+        in_clear = (self.record.delivery is None or not self.record.delivery.encrypted_to) and tables is None
         if in_clear and self.record.delivered_sha256 != self.record.dataset.output_sha256:
             yield "other bytes than are delivered"
         names = list(self.copy.request.delivered)
         if not column_names(self.content) == columns_of(self.record) == names:
             yield "other columns than recorded"
             return
-        stated = self.record.dataset
-        if not len(self._found) == len(self._rows) == (stated.rows or stated).rows_out:
+        known = (stated.rows or stated).rows_out if tables is None else len(self._rows)
+        if not len(self._found) == len(self._rows) == known:
             yield f"{len(self._found)} rows"
             return
+        if tables is not None:
+            yield from self._faults_of(tables)
         if not decoys_as_sealed(self.content, self.decoys, self._real, self.copy.request):
             yield "rows that are neither records nor the sealed decoys"
         strange = [name for name in names if not self._follows(name).all()]
@@ -100,6 +105,35 @@ class LastCheck:
             if self._identifying(name):
                 yield f"what looks like an identifier in {name}"
 
+    @property
+    def _tables(self) -> RowTables | None:
+        events = self.copy.prepared.events
+        return None if events is None else events.tables
+
+    def _faults_of(self, tables: RowTables) -> Iterator[str]:
+        """Faults of the files of tables: one is not made of the file that was scored, or a key refers to nothing.
+
+        The keys are read from the bytes that leave; where they are withheld, the rows that leave are compared.
+        """
+        request, rows = self.copy.request, self._rows
+        files = table_files(self.content, tables.of_row[rows], request)
+        stated = {one.table: one for one in self.record.delivery.tables} if self.record.delivery else {}
+        if stated.keys() != files.keys():
+            yield "other tables than recorded"
+            return
+        for number, (table, content) in enumerate(files.items()):
+            one, columns = stated[table], list(delivered_columns(request, table).values())
+            same = hashlib.sha256(content).hexdigest() == one.clear_sha256
+            same &= one.rows == int((tables.of_row[rows] == number).sum())
+            if not (same and list(one.columns) == columns == column_names(content)):
+                yield f"other contents of {table or 'the dataset'} than were scored"
+            if self.record.delivery and not self.record.delivery.encrypted_to and one.sha256 != one.clear_sha256:
+                yield f"other bytes of {table or 'the dataset'} than are delivered"
+        yield from reference_faults(files, request)
+        leaving = np.append(self.copy.leaves, True)  # the last for rows within none
+        if not leaving[tables.within[rows]].all():
+            yield "rows within rows that do not leave"
+
     @cached_property
     def _found(self) -> pa.Table:
         return read_columns(self.content, self.copy.request.delivered)
@@ -107,8 +141,7 @@ class LastCheck:
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
         """Position in the microdata of each row, −1 for a decoy."""
-        copy = self.copy
-        return released_rows(copy.prepared.tuple_of_row, copy.released, self.order, len(self.decoys))
+        return released_rows(self.copy.leaves, self.order, len(self.decoys))
 
     @cached_property
     def _real(self) -> Flags:

@@ -29,9 +29,10 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
     names = candidate.request.pseudonyms
     if not names:
         return {}
-    frame, rows = candidate.rows_as_text, np.flatnonzero(candidate.released[candidate.prepared.tuple_of_row])
+    frame, leaving = candidate.rows_as_text, np.flatnonzero(candidate.leaves)
     values: dict[str, set[str]] = {}
     for name in names:
+        rows = own_of(candidate, name, leaving)
         own = pd.unique(frame[name].array.take(rows))
         of_decoys = [decoy.get(name) for decoy in decoys]
         values[name] = {str(value) for value in own if not pd.isna(value)}
@@ -52,6 +53,15 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
     return pseudonyms_of(candidate.request, scope, values)
 
 
+def own_of(candidate: Candidate, name: str, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of some rows of the microdata that are of the table of a column."""
+    events = candidate.prepared.events
+    if events is None or events.tables is None:
+        return rows
+    own: NDArray[np.intp] = rows[events.tables.of_row[rows] == candidate.request.number_of(name)]
+    return own
+
+
 def pseudonym_column(
     identifiers: pd.Series, rows: NDArray[np.intp], of_decoys: Sequence[str | None], pseudonyms: Pseudonyms
 ) -> pa.Array:
@@ -61,7 +71,8 @@ def pseudonym_column(
     whole[real] = identifiers.to_numpy(dtype=object)[rows[real]]
     whole[~real] = list(of_decoys)
     codes, distinct = pd.factorize(whole)
-    return pa.array([pseudonyms[value] for value in distinct], type=pa.large_string()).take(pa.array(codes))
+    made = pa.array([pseudonyms[value] for value in distinct], type=pa.large_string())
+    return made.take(pa.array(codes, mask=codes < 0))
 
 
 def keep_crosswalk(pseudonyms: Mapping[str, Pseudonyms], decoys: Decoys, scope: PseudonymScope) -> str | None:

@@ -37,14 +37,12 @@ def keyed_order(n_rows: int, seed: bytes) -> NDArray[np.intp]:
     return generator.permutation(n_rows)
 
 
-def released_rows(
-    tuple_of_record: NDArray[np.int32], keep: NDArray[np.bool_], seed: bytes, n_decoys: int = 0
-) -> NDArray[np.intp]:
+def released_rows(leaves: NDArray[np.bool_], seed: bytes, n_decoys: int = 0) -> NDArray[np.intp]:
     """Position in the microdata of each row of the released file, −1 for a decoy; see ``delivered_table``.
 
-    Where a person has several rows, `tuple_of_record` is that of each row.
+    `leaves` says of each row of the microdata whether it does.
     """
-    kept = np.concatenate([np.flatnonzero(keep[tuple_of_record]), np.full(n_decoys, -1, dtype=np.intp)])
+    kept = np.concatenate([np.flatnonzero(leaves), np.full(n_decoys, -1, dtype=np.intp)])
     return kept[keyed_order(len(kept), seed)]
 
 
@@ -90,7 +88,7 @@ def delivered_table(
     and some cells marked.
     """
     request, frame, masked = candidate.request, candidate.rows_as_text, candidate.masked
-    every = released_rows(candidate.prepared.tuple_of_row, candidate.released, seed, len(decoys))
+    every = released_rows(candidate.leaves, seed, len(decoys))
     rows, events = every[every >= 0], candidate.prepared.events
     order = pa.array(np.argsort(np.argsort(every < 0, kind="stable")))  # among the real rows, and then the decoys
     tuples = candidate.prepared.tuple_of_row[rows]

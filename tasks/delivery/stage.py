@@ -10,10 +10,12 @@ from tasks.assessments.identity.facts import FieldFact
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import StageFailed
 from tasks.decision.record import DecisionRecord, DeliveryFact, Verdict
-from tasks.delivery.columns import DICTIONARY_FILE
+from tasks.delivery.columns import dictionary_file
 from tasks.delivery.encryption import SUFFIX, ciphertext
 from tasks.delivery.formula_marks import marked
 from tasks.delivery.listed_groups import ListedRows, is_whole, listed_csv
+from tasks.delivery.tables import FOLDER as TABLES
+from tasks.delivery.tables import delivered_columns
 from tasks.delivery.verification import PARTS
 from tasks.microdata.build import arx_bytes, arx_file
 from tasks.microdata.hierarchy import Hierarchy
@@ -38,13 +40,14 @@ _ROWS = "a person can have several rows, {}; a column of the person has the same
 _ENCRYPTED = "; encrypted in the age format, and in clear once it is decrypted"
 
 
-def delivered_name(form: str, *, encrypted: bool) -> str:
-    """Name of a delivered file.
+def delivered_name(form: str, *, encrypted: bool, table: str | None = None) -> str:
+    """Path of a delivered file: of the dataset, or of a further table.
 
-    >>> delivered_name("csv", encrypted=False), delivered_name("parquet", encrypted=True)
-    ('data.csv', 'data.parquet.age')
+    >>> delivered_name("csv", encrypted=False), delivered_name("parquet", encrypted=True, table="visits")
+    ('data.csv', 'tables/visits.parquet.age')
     """
-    return f"data.{form}" + (SUFFIX if encrypted else "")
+    stem = "data" if table is None else f"{TABLES}/{table}"
+    return f"{stem}.{form}" + (SUFFIX if encrypted else "")
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,15 @@ class RecipientFiles:
     """Every figure of it."""
     certificate: Path | None
     released: Path | None
+    """Of several tables, the file of the dataset."""
     kept: Path | None
     """Sealed data for re-assessment."""
     hashes: Mapping[Path, str]
     """SHA-256 of each of these files, as the stage that wrote it says."""
     listed: Mapping[str, ListedRows] = field(default_factory=dict)
     """Groups of each quasi-identifier that go with a delivery."""
+    tables: Mapping[str, Path] = field(default_factory=dict)
+    """Files of further tables, by name."""
 
 
 def no_file(files: RecipientFiles) -> StageFailed:
@@ -146,39 +152,62 @@ def delivered_files(request: ReleaseRequest, files: RecipientFiles) -> dict[str,
         )
     keys = request.recipient(record.recipient.id).encrypt_to
     listed = {f"{HIERARCHIES}/{arx_file(name)}": listed_csv(rows) for name, rows in files.listed.items()}
+    paths: dict[str | None, Path] = {None: files.released}
+    paths.update(files.tables)
+    if files.tables.keys() != request.tables.keys():
+        raise no_file(files)
+    dictionaries = {
+        dictionary_file(table): canonical_json(dictionary(request, record.fields, record.delivery, table))
+        for table in paths
+    }
+    stated = {one.table: one.file for one in record.delivery.tables} or {None: record.delivery.file}
     return {
-        record.delivery.file: files.released,
-        DICTIONARY_FILE: canonical_json(dictionary(request, record.fields, record.delivery)),
+        **{stated[table]: path for table, path in paths.items()},
+        **dictionaries,
         **({name + SUFFIX: ciphertext(content, keys) for name, content in listed.items()} if keys else listed),
     }
 
 
-def dictionary(request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery: DeliveryFact) -> dict[str, object]:
-    """Description of the released columns: meaning, type, treatment. No figure of risk and no threshold.
+def dictionary(
+    request: ReleaseRequest, fields: tuple[FieldFact, ...], delivery: DeliveryFact, table: str | None = None
+) -> dict[str, object]:
+    """Description of the released columns of a table: meaning, type, treatment. No figure of risk and no threshold.
 
     Text of the request is marked against formulas as the file is; names of columns are as in the file.
     """
     by_name = {field.name: field for field in fields}
     is_csv = DeliveryFormat(delivery.format) is DeliveryFormat.CSV
+    title = request.dataset.title if table is None else request.tables[table].title or table
     return {
-        "title": marked(request.dataset.title),
+        "title": marked(title),
         "source": marked(request.dataset.source),
-        "file": delivery.file,
+        "file": next((one.file for one in delivery.tables if one.table == table), delivery.file),
         "hierarchies": _HIERARCHIES,
         "format": _FORMATS[DeliveryFormat(delivery.format)] + (_ENCRYPTED if delivery.encrypted_to else ""),
         **_rows(request, is_csv=is_csv),
+        **_keys(request, table),
         "columns": [
             {
-                "name": marked(name) if is_csv else name,
+                "name": marked(own) if is_csv else own,
                 "type": request.attributes[name].delivered_type.value,
                 "description": marked(request.attributes[name].description or ""),
                 "treatment": _treatment(request, name, by_name[name], SUFFIX if delivery.encrypted_to else ""),
                 **_listed(request, name),
                 **({} if request.dataset.person is None else {"of": request.attributes[name].of}),
             }
-            for name in request.delivered
+            for name, own in delivered_columns(request, table).items()
         ],
     }
+
+
+def _keys(request: ReleaseRequest, table: str | None) -> dict[str, object]:
+    """How the rows of a table hang together with those of others; nothing where there is one table."""
+    if table is None:
+        return {"tables": list(request.tables)} if request.tables else {}
+    outer, terms = request.parent_key(table), request.tables[table]
+    key = {"key": terms.key} if request.key_of(table) in request.pseudonyms else {}
+    within = {"within": f"{terms.within}, by {request.own_name(outer)}"} if outer in request.pseudonyms else {}
+    return {"table": table, **key, **within}
 
 
 def _rows(request: ReleaseRequest, *, is_csv: bool) -> dict[str, str]:

@@ -233,9 +233,14 @@ class _Verification:
             elif record is not None and data != [record.delivered_sha256]:
                 yield f"{place} holds another data file than the one decided on"
             if record is not None:
-                from tasks.delivery.columns import column_faults  # noqa: PLC0415  PyArrow takes long to import
+                from tasks.delivery.columns import (  # noqa: PLC0415  PyArrow takes long to import
+                    column_faults,
+                    table_faults,
+                )
 
-                yield from (f"{place}: {told}" for told in column_faults(self.folder / place, record))
+                inside = {path: fact.sha256 for path, fact in self.contents.within(place).files.items()}
+                told_of = (*column_faults(self.folder / place, record), *table_faults(inside, record))
+                yield from (f"{place}: {told}" for told in told_of)
         yield from filter(None, (self._signed_fault(path, recipient) for path, recipient in self.signed.items()))
 
     def _signed_fault(self, path: str, recipient: str) -> str:

@@ -4,7 +4,7 @@ A file that is read back is coded anew, its values weighed and compared as they 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -29,7 +29,7 @@ from tasks.assessments.singling_out.assessment import KnownTable, sampling_fract
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed
-from tasks.core.files import Artifact, Written, artifact, written
+from tasks.core.files import Artifact, Written, WrittenTable, artifact, written
 from tasks.dates.offsets import Days
 from tasks.dates.released_dates import MISSING, written_days
 from tasks.decision.decoy_facts import DecoyFact
@@ -52,6 +52,7 @@ from tasks.delivery.released_file import (
     released_rows,
     write_released,
 )
+from tasks.delivery.tables import delivered_columns, table_files
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
 from tasks.masking.masked_columns import MaskedColumns
@@ -85,7 +86,8 @@ def write_release(
     """Write a candidate into the private folder of the run, and score the file from its bytes.
 
     A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk, and a copy
-    that is sealed with the workspace's own key, from which it can be assessed again. Pseudonyms take the place of
+    that is sealed with the workspace's own key, from which it can be assessed again. So is one of several tables, of
+    which a file for each is made. Pseudonyms take the place of
     identifiers, and the crosswalk between them is sealed in the workspace's vault. The row order follows from release
     id and key, or from what is sealed of decoys; `decoys` are what the record says of them. StageFailed says that the
     file cannot be written or read back.
@@ -99,26 +101,28 @@ def write_release(
     released = delivered_table(candidate, seed, form, own, pseudonyms)
     target = folder / f"released-{recipient.id}.{form.value}{SUFFIX if keys else ''}"
     clear: Source = target
-    if keys:
+    if keys or request.tables:
         memory = pa.BufferOutputStream()
         write_released(released, memory, form)
         clear = memory.getvalue()
     else:
         with written(target) as partial, partial.open("xb") as stream:
             write_released(released, stream, form)
-    rows = released_rows(candidate.prepared.tuple_of_row, candidate.released, seed, len(own))
+    rows = released_rows(candidate.leaves, seed, len(own))
     figures = None
     if decoys_as_sealed(clear, own, rows >= 0, request):
         figures = figures_of_file(clear, candidate, rows)
     records = first_of_persons(rows, candidate.prepared.events)
+    tables = list(_written_tables(clear, candidate, rows, folder)) if isinstance(clear, pa.Buffer) else []
     ciphertext = ""
-    if isinstance(clear, pa.Buffer):
+    if isinstance(clear, pa.Buffer) and not tables:
         with written(target) as partial:
             ciphertext = encrypt(clear, partial, keys)
     statistics = folder / f"statistics-{recipient.id}.json"
     with written(statistics) as partial:
         save_figure(statistics_of_copy(candidate.frame, request, candidate.masked, records[records >= 0], own), partial)
-    file = Artifact(path=str(target), sha256=ciphertext) if ciphertext else artifact(target)
+    file = Artifact(path=str(target), sha256=ciphertext) if ciphertext else None
+    file = tables[0]["file"] if tables else file or artifact(target)
     again = folder / f"kept-{recipient.id}.sealed"
     made = Kept.of(candidate, loaded.content, key_file, clear.to_pybytes() if isinstance(clear, pa.Buffer) else None)
     seal_members(packed(made), again, kept_key(key_file, release_id, recipient.id))
@@ -133,7 +137,34 @@ def write_release(
         statistics=artifact(statistics),
         kept=artifact(again),
         crosswalk=crosswalk,
+        tables=tables,
     )
+
+
+def _written_tables(
+    clear: pa.Buffer, candidate: Candidate, rows: NDArray[np.intp], folder: Path
+) -> Iterator[WrittenTable]:
+    """Write the file of each table of a copy, in clear or encrypted; none where there is one table."""
+    request, recipient, events = candidate.request, candidate.recipient, candidate.prepared.events
+    if events is None or events.tables is None:
+        return
+    of_row, form, keys = events.tables.of_row[rows], request.format_for(recipient), recipient.encrypt_to
+    for number, (table, content) in enumerate(table_files(clear, of_row, request).items()):
+        target = folder / f"released-{recipient.id}-{number}.{form.value}{SUFFIX if keys else ''}"
+        with written(target) as partial:
+            sha256 = encrypt(content, partial, keys) if keys else _in_clear(content, partial)
+        yield WrittenTable(
+            table=table,
+            file=Artifact(path=str(target), sha256=sha256),
+            clear_sha256=hashlib.sha256(content).hexdigest(),
+            rows=int((of_row == number).sum()),
+            columns=list(delivered_columns(request, table).values()),
+        )
+
+
+def _in_clear(content: pa.Buffer, target: Path) -> str:
+    target.write_bytes(content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def rows_as_attacked(path: Source, cells: Codes, expected: Codes, masked: MaskedColumns, rows: NDArray[np.intp]) -> int:
@@ -235,7 +266,8 @@ def events_again(
     place = np.empty(len(events.persons), dtype=np.int64)
     place[persons] = np.arange(len(persons))
     columns = columns_of_file(path, request, read_events(request), None)
-    found = EventValues.of(classes, place[events.of_row[rows]], columns, request)
+    tables = None if events.tables is None else events.tables.only(rows)
+    found = EventValues.of(classes, place[events.of_row[rows]], columns, tables, request)
     return as_written(int(found.disclosed.sum()), known_rows(request, found))
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader
 from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.roles import Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
+from tasks.draft.structure import Place
 from tasks.request.form import printable
 from tasks.request.model import HierarchySource, Policy, Role, ValueType, records_for
 
@@ -32,12 +34,42 @@ _FORMS = {
 _UNQUOTED = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z_][a-z0-9_./-]*", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
+class DraftedTable:
+    """A further table of a request."""
+
+    place: Place
+    path: str
+    suggestions: tuple[Suggestion, ...] = ()
+    """Role and reasons for each column that is declared in this table, in the order of the file."""
+
+
+@dataclass(frozen=True)
+class DraftedTables:
+    """Further tables of a request, each after the one that it is within, and files that it leaves out, with reasons."""
+
+    tables: tuple[DraftedTable, ...] = ()
+    left_out: tuple[str, ...] = ()
+    omop: bool = False
+    """Whether these are tables of the OMOP Common Data Model."""
+
+    def having(self, key: str) -> bool:
+        """Whether some attribute of a table has a term."""
+        return any(key in one.terms for table in self.tables for one in table.suggestions)
+
+
+NO_FURTHER = DraftedTables()
+"""Those of a draft for one file."""
+
+
 def compose(
     data: Mapping[str, Any],
     population: Mapping[str, str | None] | None,
     suggestions: Sequence[Suggestion],
     hierarchies: Mapping[str, DraftedHierarchy],
     sets: Sequence[Separation],
+    *,
+    further: DraftedTables = NO_FURTHER,
 ) -> str:
     """Write the draft.
 
@@ -45,7 +77,7 @@ def compose(
     and person, each None where no column is one.
     `population` has the path of the population table, and count, its column of counts, None where that is not clear.
     `suggestions` are in the order of the file; `hierarchies` has one for each suggested quasi-identifier; `sets` are
-    measured sets of quasi-identifiers, the best of each size first.
+    measured sets of quasi-identifiers, the best of each size first; `further` are the other tables of a folder.
     """
     environment = Environment(  # noqa: S701  YAML, whose texts are quoted by ``scalar``
         loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
@@ -63,6 +95,7 @@ def compose(
         data=data,
         population=population,
         suggestions=suggestions,
+        further=further,
         hierarchies=hierarchies,
         sets=[*chain.from_iterable(by_size)],
         in_part=suggestions[0].profile.records > MAXIMUM_RECORDS,

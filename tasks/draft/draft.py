@@ -2,15 +2,15 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
-from tasks.draft.document import compose
+from tasks.draft.document import NO_FURTHER, DraftedTables, compose
 from tasks.draft.file_form import MISSING_MARKS
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
 from tasks.draft.people import person_column, with_rows
@@ -46,6 +46,10 @@ class Draft:
     """Sets of up to three quasi-identifiers, measured."""
     person: str | None = None
     """Column that seems to name the person of each row, where a person has several."""
+    further: DraftedTables = NO_FURTHER
+    """Further tables of a folder, and files that the request does not name."""
+    form: Mapping[str, object] = field(default_factory=dict)
+    """Terms of the files' form that are not as by default."""
 
 
 def draft_request(
@@ -66,27 +70,28 @@ def draft_request(
     shares no column with the data.
     """
     names = [str(name) for name in frame.columns]
-    _check_header(names, len(frame), data_path)
+    check_header(names, len(frame), data_path)
     given = {name: frame.iloc[:, position] for position, name in enumerate(names)}
-    marks = sorted({str(mark) for column in given.values() for mark in MISSING_MARKS.intersection(column.unique())})
-    columns = {name: encode(column.mask(column.isin(["", *marks]))) for name, column in given.items()}
-    shared = _shared_columns(names, population)
+    marks = missing_marks(given.values())
+    columns = {name: encoded(column, marks) for name, column in given.items()}
+    shared = shared_columns(names, population)
     suggestions = tuple(
         suggest(profile(name, column), None if population is None else name in shared)
         for name, column in columns.items()
     )
-    counted = None if population is None else _count_column(population, names)
+    counted = None if population is None else count_column(population, names)
     people = None if population is None else population.drop(columns=[counted] if counted else [])
     person = person_column(suggestions, columns)
     suggestions = with_places(with_rows(suggestions, columns, person), columns, people)
     quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
-    hierarchies = _hierarchies(quasi, columns, population)
-    record_id = _record_id(suggestions) or person
+    hierarchies = hierarchies_of(quasi, columns, population)
+    record_id = record_id_of(suggestions) or person
     measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
+    terms = {} if form is None else form_terms(form)
     text = compose(
         {
             "path": data_path,
-            "form": {} if form is None else form.model_dump(mode="json", exclude_defaults=True, exclude={"path"}),
+            "form": terms,
             "missing": ("", *marks),
             "record_id": record_id,
             "person": person,
@@ -96,13 +101,30 @@ def draft_request(
         hierarchies,
         measured,
     )
-    tables = {
-        str(hierarchy.source.file): hierarchy.table for hierarchy in hierarchies.values() if hierarchy.table is not None
-    }
-    return Draft(text, tables, suggestions, record_id, tuple(measured), person)
+    return Draft(text, tables_of(hierarchies), suggestions, record_id, tuple(measured), person, form=terms)
 
 
-def _check_header(names: Sequence[str], records: int, path: str) -> None:
+def form_terms(form: FileForm) -> dict[str, object]:
+    """Terms of a file's form that are not as by default."""
+    return form.model_dump(mode="json", exclude_defaults=True, exclude={"path"})
+
+
+def tables_of(hierarchies: Mapping[str, DraftedHierarchy]) -> dict[str, Hierarchy]:
+    """Hierarchies that have a file of their own, by its name."""
+    return {str(one.source.file): one.table for one in hierarchies.values() if one.table is not None}
+
+
+def missing_marks(columns: Iterable[pd.Series]) -> tuple[str, ...]:
+    """The marks of missing values that occur in columns of text, in order."""
+    return tuple(sorted({str(mark) for column in columns for mark in MISSING_MARKS.intersection(column.unique())}))
+
+
+def encoded(column: pd.Series, marks: Iterable[str]) -> EncodedColumn:
+    """A column of text by its distinct values, in which empty cells and marks are missing."""
+    return encode(column.mask(column.isin(["", *marks])))
+
+
+def check_header(names: Sequence[str], records: int, path: str) -> None:
     """Refuse a header that is a record, since a draft repeats it."""
     if not names or records == 0:
         raise no_records(Path(path))
@@ -126,7 +148,8 @@ def _check_header(names: Sequence[str], records: int, path: str) -> None:
         )
 
 
-def _shared_columns(names: Sequence[str], population: pd.DataFrame | None) -> frozenset[str]:
+def shared_columns(names: Sequence[str], population: pd.DataFrame | None) -> frozenset[str]:
+    """Columns that the data have in common with the population; PopulationError if there are none."""
     if population is None:
         return frozenset()
     shared = frozenset(names).intersection(str(name) for name in population.columns)
@@ -140,7 +163,7 @@ def _shared_columns(names: Sequence[str], population: pd.DataFrame | None) -> fr
     return shared
 
 
-def _count_column(population: pd.DataFrame, names: Sequence[str]) -> str | None:
+def count_column(population: pd.DataFrame, names: Sequence[str]) -> str | None:
     """The population's column of counts: named so, or the only one that the data do not have."""
     others = [str(name) for name in population.columns if name not in names]
     if "count" in others:
@@ -148,9 +171,10 @@ def _count_column(population: pd.DataFrame, names: Sequence[str]) -> str | None:
     return others[0] if len(others) == 1 else None
 
 
-def _hierarchies(
+def hierarchies_of(
     quasi: Sequence[Suggestion], columns: Mapping[str, EncodedColumn], population: pd.DataFrame | None
 ) -> dict[str, DraftedHierarchy]:
+    """A first hierarchy of each quasi-identifier, each table of values in a file of its own name."""
     result: dict[str, DraftedHierarchy] = {}
     files: set[str] = set()
     for suggestion in quasi:
@@ -166,7 +190,7 @@ def _hierarchies(
     return result
 
 
-def _record_id(suggestions: Sequence[Suggestion]) -> str | None:
+def record_id_of(suggestions: Sequence[Suggestion]) -> str | None:
     """Record id: of the withheld columns that name each record once, the one whose name says so, else the first."""
     keys = [one.profile for one in suggestions if one.role is Role.DIRECT and one.profile.can_name_records]
     keys.sort(key=lambda column: not set(column.words) & GENERIC_NAMES)

@@ -98,6 +98,43 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
     return plain.where(~is_mark, frame), form
 
 
+def take_in_all(files: Mapping[str, Path], stated: Mapping[str, object]) -> dict[str, tuple[pd.DataFrame, FileForm]]:
+    """Read files in the one form that the bytes of all of them show, by the paths that a request is to name.
+
+    Raises
+    ------
+    DataError
+        As ``take_in``; or if no form reads every file as its own does.
+    """
+    taken = {written: take_in(path, written, stated) for written, path in files.items()}
+    shared: dict[str, object] = {}
+    for written, (_, form) in taken.items():
+        for term, value in _shared_terms(form).items():
+            if shared.setdefault(term, value) != value:
+                raise _not_of_one_form(written, term)
+    for written, (frame, form) in taken.items():
+        differing = [term for term in shared if term not in _shared_terms(form)]
+        if differing:
+            taken[written] = take_in(files[written], written, {**stated, **shared})
+            if not taken[written][0].equals(frame):
+                raise _not_of_one_form(written, differing[0])
+    return taken
+
+
+def _shared_terms(form: FileForm) -> dict[str, object]:
+    return form.model_dump(mode="json", exclude_defaults=True, exclude={"path", "dates"})
+
+
+def _not_of_one_form(written: str, term: str) -> DataError:
+    return DataError(
+        "the files are not of one form",
+        where=f"{written}, {term}",
+        expected="files of one request with the same encoding, delimiter and marks",
+        got="a file that is read differently from the others",
+        fix="export the files again in one form, or as Parquet",
+    )
+
+
 def _stated_form(path: str, terms: Mapping[str, object]) -> FileForm:
     """The form as far as a person has stated it; ParameterError for a term that a request may not have."""
     try:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
-from tasks.microdata.build import TOP
+from tasks.microdata.build import TOP, from_groups
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import (
     DateLevels,
     DatePeriod,
+    GroupLevels,
     HierarchySource,
     IntervalLevels,
     PrefixLevels,
@@ -46,6 +47,8 @@ def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: st
 
     ``file_name`` is of the file that a table of values would go to.
     """
+    if suggestion.groups is not None:
+        return _of_codes(suggestion.profile.name, suggestion.groups, domain, file_name)
     lengths = {len(value) for value in domain}
     if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= _ZIP_KEPT.keys():
         source = HierarchySource(prefixes=PrefixLevels(keep=_ZIP_KEPT[min(lengths)]))
@@ -74,6 +77,19 @@ def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: st
         advice = "its codes differ in length: bring them to one, and it can be cut digit by digit"
     source = HierarchySource(file=file_name)
     return DraftedHierarchy(source, f"the value or nothing; {advice}", suggestion.profile.type, table=table)
+
+
+def _of_codes(name: str, groups: GroupLevels, domain: Sequence[str], file_name: str) -> DraftedHierarchy:
+    """Groups of a public list; where the domain has other codes, these are in the last group, in a file of its own."""
+    first, *above = groups.levels
+    *_, last = first
+    others = sorted(set(domain).difference(*first.values()))
+    if not others:
+        source = HierarchySource(groups=groups, public=True)
+        return DraftedHierarchy(source, "groups of the standard concepts", ValueType.TEXT)
+    completed = GroupLevels(levels=({**first, last: (*first[last], *others)}, *above))
+    words = f"groups of the standard concepts; {len(others)} further codes are among “{last}”"
+    return DraftedHierarchy(HierarchySource(file=file_name), words, ValueType.TEXT, table=from_groups(name, completed))
 
 
 def date_levels(domain: Sequence[str]) -> DateLevels | None:

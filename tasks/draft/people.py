@@ -57,11 +57,16 @@ def with_rows(
         varies = bool((codes != codes[Persons(of_row.astype(np.int32)).first_rows][of_row]).any())
         if one.profile.name == person:
             found.append(replace(one, role=Role.DIRECT, reasons=(PERSON,)))
-            continue
-        reasons, role = one.reasons, one.role
-        if varies and role is Role.QUASI:
-            role, reasons = Role.DIRECT, (*reasons, _VARIES)
-        if varies and role is Role.DIRECT and one.profile.type is ValueType.DATE:
-            reasons = (*reasons, _SHIFT)
-        found.append(replace(one, role=role, reasons=reasons, of_row=varies))
+        else:
+            found.append(of_rows(one) if varies else one)
     return tuple(found)
+
+
+def of_rows(suggestion: Suggestion) -> Suggestion:
+    """The suggestion where rows of a person differ: the column is no quasi-identifier, and its dates can be shifted."""
+    reasons, role = suggestion.reasons, suggestion.role
+    if role is Role.QUASI:
+        role, reasons = Role.DIRECT, (*reasons, _VARIES)
+    if role is Role.DIRECT and suggestion.profile.type is ValueType.DATE:
+        reasons = (*reasons, _SHIFT)
+    return replace(suggestion, role=role, reasons=reasons, of_row=True)

@@ -6,13 +6,13 @@ insensitive. People decide, and the reasons let them disagree.
 
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.request.model import NUMERIC, PatternName, Role, ValueType
+from tasks.request.model import NUMERIC, GroupLevels, PatternName, Role, ValueType
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER
 from tasks.validation.scan import scan
 from tasks.validation.values import EncodedColumn, matches
@@ -160,6 +160,10 @@ class Suggestion:
     theme: Theme | None = None
     of_row: bool = False
     """Whether its values differ between the rows of a person."""
+    terms: Mapping[str, str] = field(default_factory=dict)
+    """Further terms of the attribute, as YAML."""
+    groups: GroupLevels | None = None
+    """Groups of a public list of codes, for the hierarchy of a quasi-identifier."""
 
     @property
     def sensitivity(self) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.generalization.kanonymity.classes import fold
+from tasks.microdata.tables import RowTables
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -188,14 +189,36 @@ _MERGED = 0.1
 """Share of the events of a class that are withheld together, one at least."""
 
 
+@dataclass(frozen=True)
+class WithheldTables:
+    """Rows of several tables, of which some are left out where they are withheld; arrays of shape (n_rows,)."""
+
+    rows: RowTables
+    known: Flags
+    """Rows that others may know."""
+
+    @property
+    def leaving(self) -> Flags:
+        """Rows that are left out where they are withheld: those of all tables but the first."""
+        return self.rows.of_row > 0
+
+
 def withheld_rows(
-    classes: NDArray[np.integer], persons: Ints, events: Ints, *, known: int, least: int, nothing: int
+    classes: NDArray[np.integer],
+    persons: Ints,
+    events: Ints,
+    *,
+    known: int,
+    least: int,
+    nothing: int,
+    tables: WithheldTables | None = None,
 ) -> Flags:
     """Rows whose events are withheld, so that ``least`` people of the class match any known rows of a person.
 
     Where people match too few, the event that fewest people of their class have is withheld from everybody of the
     class, then the next. A withheld row stays: it looks like one of which nothing is stated, ``nothing``, and counts as
-    such. Where all rows of a class are withheld, nothing more can be done.
+    such. A row of a further table is left out instead, with all rows within it. Where all rows of a class are withheld,
+    nothing more can be done.
 
     Parameters
     ----------
@@ -205,8 +228,12 @@ def withheld_rows(
         People who are to match.
     nothing : int
         Number of an event of which nothing is stated.
+    tables : WithheldTables, optional
+        Where rows are of several tables.
     """
     withheld, rows = np.zeros(len(events), dtype=np.bool_), np.arange(len(events))
+    if tables is not None:
+        rows = rows[tables.known]
     while len(rows):
         inside, place = np.unique(persons[rows], return_inverse=True)
         shown = np.where(withheld[rows], nothing, events[rows])
@@ -218,6 +245,9 @@ def withheld_rows(
         if not rarest.any():
             break
         withheld[rows[rarest]] = True
+        if tables is not None:
+            withheld = tables.rows.with_inner(withheld)
+            rows = rows[~(withheld & tables.leaving)[rows]]
     return withheld
 
 

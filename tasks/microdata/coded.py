@@ -14,6 +14,7 @@ from tasks.core.errors import DataError, row_positions
 from tasks.microdata.hierarchy import MISSING, Codes, Hierarchy
 from tasks.microdata.persons import Persons
 from tasks.microdata.presence import Presence
+from tasks.microdata.tables import RowTables
 from tasks.microdata.tuples import Counts, Tuples
 from tasks.request.model import ReleaseRequest, Role, SensitivityWeights, ValueType
 
@@ -72,11 +73,19 @@ class Events:
     """As ``Prepared.withheld``, of withheld attributes of rows, by row."""
     listed: tuple[Presence, ...] = ()
     """As ``Prepared.listed``, of released attributes of rows."""
+    tables: RowTables | None = None
+    """Table of each row; None where all are of one. A column says nothing of the rows of other tables than its own."""
 
     @property
     def of_row(self) -> NDArray[np.int32]:
         """Record of the person of each row, shape (n_rows,)."""
         return self.persons.of_row
+
+    def rows_of(self, number: int) -> NDArray[np.intp]:
+        """Positions of the rows of a table, by its number."""
+        if self.tables is None:
+            return np.arange(len(self.of_row))
+        return np.flatnonzero(self.tables.of_row == number)
 
 
 @dataclass(frozen=True)

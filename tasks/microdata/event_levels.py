@@ -15,7 +15,7 @@ from tasks.request.model import Attribute, ReleaseRequest
 
 
 def at_released_levels(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
-    """Microdata as text, attributes of rows at their levels; missing cells stay missing.
+    """Microdata of a table as text, attributes of rows at their levels; missing cells stay missing.
 
     Raises
     ------
@@ -25,12 +25,14 @@ def at_released_levels(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataF
         If a hierarchy is none, or has no such level.
     """
     changed = {}
-    for name in request.events:
+    for name in (one for one in request.events if one in frame):
         attribute = request.attributes[name]
         if attribute.hierarchy is not None and attribute.level is not None:
             tree = written_out(name, attribute.hierarchy, frame)
             persons = pd.factorize(frame[request.person_id])[0]
-            changed[name] = _released(frame[name], persons, tree, attribute, request.dataset.path)
+            changed[name] = _released(
+                frame[name], persons, tree, attribute, request.table_paths[request.table_of(name)]
+            )
     return frame.assign(**changed) if changed else frame
 
 

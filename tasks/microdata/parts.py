@@ -117,7 +117,7 @@ def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tup
         metadata, names = file.metadata, file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
         raise unreadable_parquet(path, error) from None
-    check_columns(names, request, path)
+    check_columns(names, tuple(request.attributes), request, path)
     if metadata.num_rows == 0:
         raise no_records(path)
     check_size(path, metadata.num_rows, metadata.num_rows * CELL_BYTES)

@@ -33,7 +33,8 @@ from tasks.microdata.part_table import PartTable, with_values_apart
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
 from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.presence import Domains, Presence, Table, presences
-from tasks.microdata.read import is_parquet, read_domains, read_microdata, read_population
+from tasks.microdata.read import is_parquet, read_data, read_domains, read_microdata, read_population
+from tasks.microdata.tables import RowTables, own_rows, row_tables
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.microdata.withheld import Factorized, withheld_columns
 from tasks.request.load import LoadedRequest
@@ -83,7 +84,8 @@ class People:
         """
         persons, names = persons_of(frame, request), list(request.outbound)
         records, terms = records_of(frame, persons), (self.hierarchies, coded_attributes(request), request.dataset.path)
-        part = code_records(records[names], frame[names], *terms)
+        rows = frame.iloc[own_rows(frame, request, request.person_id)]
+        part = code_records(records[names], rows[names], *terms)
         direct = {name: pd.factorize(records[name]) for name in request.withheld}
         prepared = self.with_parts([part], part.tuples, direct, request)
         return prepared if persons is None else self._with_events(prepared, frame, persons, request)
@@ -93,12 +95,14 @@ class People:
     ) -> Prepared:
         """The same with the attributes of rows."""
         found = {name: pd.factorize(frame[name]) for name in request.of_rows}
+        own = {name: len(frame.iloc[own_rows(frame, request, name)]) for name in found}
         levels = {name: pd.Index(found[name][1]) for name in request.events}
         events = Events(
             persons,
             {name: numbered_column(request, name, *found[name]) for name in request.events},
-            dict(withheld_columns(request, {name: found[name] for name in found if name not in levels})),
+            dict(withheld_columns(request, {name: found[name] for name in found if name not in levels}, own)),
             tuple(presences(levels, self.domains)),
+            row_tables(frame, request),
         )
         distinct = {name: len(values) for name, (_, values) in found.items()}
         return replace(prepared, events=events, distinct_values={**prepared.distinct_values, **distinct})
@@ -223,7 +227,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
                 got="another form" if whole else "several rows a person",
                 fix="export the data as Parquet, or leave --dask out" if whole else "leave --dask out",
             )
-        return prepare(loaded, read_microdata(path, request))
+        return prepare(loaded, read_data(loaded))
     cut = pieces(path, request)
 
     def column(name: str) -> pd.Series:
@@ -360,6 +364,7 @@ def save(prepared: Prepared, path: Path) -> None:
             "listed": [asdict(one) for one in events.listed],
         },
     }
+    tables = None if events is None else events.tables
     save_arrays(
         path,
         about,
@@ -371,6 +376,7 @@ def save(prepared: Prepared, path: Path) -> None:
         **_arrays_of("", columns, prepared.withheld),
         **({} if events is None else _arrays_of("event_", events.columns.values(), events.withheld)),
         **({} if events is None else {"person_of_row": events.of_row}),
+        **({} if tables is None else {"table_of_row": tables.of_row, "within": tables.within}),
     )
 
 
@@ -415,7 +421,9 @@ def load(path: Path) -> Prepared:
         )
         columns, withheld, listed = _columns_in(arrays, "", about)
         events = about["events"] and Events(
-            Persons(arrays["person_of_row"]), *_columns_in(arrays, "event_", about["events"])
+            Persons(arrays["person_of_row"]),
+            *_columns_in(arrays, "event_", about["events"]),
+            RowTables(arrays["table_of_row"], arrays["within"]) if "table_of_row" in arrays else None,
         )
         return Prepared(
             {

@@ -16,18 +16,42 @@ from tasks.core.errors import DataError, PopulationError, raised_as
 from tasks.microdata.csv_file import first_bytes, read_csv
 from tasks.microdata.event_levels import at_released_levels
 from tasks.microdata.foreign_file import format_of, read_foreign
+from tasks.microdata.joined import joined
 from tasks.microdata.parquet import read_parquet, too_large
 from tasks.microdata.written_forms import as_read
 from tasks.request.file_form import FileForm
+from tasks.request.load import LoadedRequest
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 
 _MOST_PEOPLE = 2**53
 _TEXT = pd.StringDtype("pyarrow")
 
 
-def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
-    """Read the microdata of a request, its columns in the order of the request.
+def read_data(loaded: LoadedRequest) -> pd.DataFrame:
+    """Read all tables of a request as one frame: the dataset, and where there are more, as ``joined`` has them.
 
+    Errors are those of ``read_microdata`` and ``joined``.
+    """
+    request = loaded.request
+    dataset = read_microdata(loaded.resolve(request.dataset.path, "dataset.path"), request)
+    if not request.tables:
+        return dataset
+    tables: dict[str | None, pd.DataFrame] = {None: dataset}
+    for name, path in table_files(loaded).items():
+        tables[name] = read_microdata(path, request, name)
+    return joined(tables, request)
+
+
+def table_files(loaded: LoadedRequest) -> dict[str, Path]:
+    """File of each further table of a request, by name; errors as of ``LoadedRequest.resolve``."""
+    tables = loaded.request.tables.items()
+    return {name: loaded.resolve(table.path, f"tables.{name}.path") for name, table in tables}
+
+
+def read_microdata(path: Path, request: ReleaseRequest, table: str | None = None) -> pd.DataFrame:
+    """Read the dataset of a request or one of its tables, CSV, ``.gz`` of one, or Parquet.
+
+    Columns have the names and the order of the request, those of a table after the keys that it has of others.
     Attributes of rows are at the levels at which they are released.
 
     Returns
@@ -43,11 +67,12 @@ def read_microdata(path: Path, request: ReleaseRequest) -> pd.DataFrame:
     HierarchyError
         If a hierarchy of an attribute of rows is none.
     """
-    table = _read_table(path, request.dataset)
-    check_columns(table.column_names, request, path)
-    if table.num_rows == 0:
+    read = _read_table(path, request.dataset)
+    names = {request.own_name(name): name for name in request.columns_in(table)}
+    check_columns(read.column_names, list(names), request, path)
+    if read.num_rows == 0:
         raise no_records(path)
-    frame = text_frame(table, path, tuple(request.attributes), request.dataset.missing)
+    frame = text_frame(read, path, list(names), request.dataset.missing).rename(columns=names)
     return at_released_levels(as_read(frame, request), request)
 
 
@@ -57,10 +82,19 @@ def frame_as_text(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If there are no records, the columns are not those of the request, or one cannot be written as text.
+        If there are no records, the columns are not those of the request, one cannot be written as text, or the request
+        has several tables.
     """
     place = Path("frame")
-    check_columns([str(name) for name in frame.columns], request, place)
+    if request.tables:
+        raise DataError(
+            "a frame in memory is one table",
+            where=place.name,
+            expected="a request without tables",
+            got=f"{len(request.tables)} further tables",
+            fix="assess the request from its files with releasegate assess",
+        )
+    check_columns([str(name) for name in frame.columns], tuple(request.attributes), request, place)
     if frame.empty:
         raise no_records(place)
     try:
@@ -148,14 +182,13 @@ def is_parquet(path: Path) -> bool:
     return first_bytes(path).startswith(b"PAR1")
 
 
-def check_columns(found: Sequence[str], request: ReleaseRequest, path: Path) -> None:
-    """Refuse a file whose columns are not those of the request.
+def check_columns(found: Sequence[str], declared: Sequence[str], request: ReleaseRequest, path: Path) -> None:
+    """Refuse a file whose columns are not those that the request declares.
 
     Raises
     ------
     DataError
     """
-    declared = request.attributes
     missing = [name for name in declared if name not in found]
     undeclared = [str(position) for position, name in enumerate(found, start=1) if name not in declared]
     repeated = len({name for name in found if list(found).count(name) > 1})

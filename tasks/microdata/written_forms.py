@@ -74,7 +74,8 @@ def in_plain_forms(
         texts = pa.array(changed.get(name, frame[name]).array, type=pa.large_string())
         if pc.any(pc.match_substring(texts, ".")).as_py():
             changed[name] = _as_column(pc.replace_substring_regex(texts, _EMPTY_DECIMALS, r"\1"), frame[name])
-    changed |= {name: _plain_dates(frame[name], written, form.path) for name, written in form.dates.items()}
+    dates = {name: written for name, written in form.dates.items() if name in frame.columns}
+    changed |= {name: _plain_dates(frame[name], written, form.path) for name, written in dates.items()}
     return frame.assign(**changed) if changed else frame
 
 

@@ -50,6 +50,7 @@ from tasks.masking.masked_columns import MaskedColumns, mask_columns
 from tasks.microdata.coded import Events, Prepared, coded_attributes
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.persons import Persons, persons_of, records_of
+from tasks.microdata.tables import RowTables
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.reassessment.population import TodaysPopulation, not_as_kept, positions_today, ruled, table_of
 from tasks.redaction.recall import redacted
@@ -168,7 +169,10 @@ def candidate_today(delivered: Delivered, today: Today, frame: pd.DataFrame) -> 
     prepared = today.ground.with_frame(frame, request)
     index, then = count_index(request, prepared), _tuples_then(kept, request, frame, prepared)
     made, released = kept.played, kept.released[then]
-    rows = released_rows(prepared.tuple_of_row, released, delivered.order, len(delivered.decoys))
+    leaves = released[prepared.tuple_of_row]
+    if kept.row is not None:
+        leaves = np.isin(np.arange(len(leaves)), kept.row)
+    rows = released_rows(leaves, delivered.order, len(delivered.decoys))
     cells = positions_today(kept, index, made.cells)[then]
     found, _ = delivered.rows(request.quasi_identifiers, index.axis_labels)
     if len(found) != len(rows) or (found[rows >= 0] != cells[prepared.tuple_of_row[rows[rows >= 0]]]).any():
@@ -234,7 +238,12 @@ def _events_of_bytes(delivered: Delivered, request: ReleaseRequest, places: Rows
     record = np.empty(len(places), dtype=np.int32)
     record[places] = np.arange(len(places), dtype=np.int32)
     of_row = record[kept[keyed_order(len(kept), delivered.order)]]
-    return Events(Persons(of_row), columns_of_file(delivered.source, request, request.events, None))
+    columns, of_table = columns_of_file(delivered.source, request, request.events, None), delivered.kept.table_of_row
+    tables = None
+    if of_table is not None:
+        of_table = of_table[keyed_order(len(kept), delivered.order)]
+        tables = RowTables(of_table, np.full(len(of_table), -1, dtype=np.int32))
+    return Events(Persons(of_row), columns, tables=tables)
 
 
 def _tuples_then(kept: Kept, request: ReleaseRequest, frame: pd.DataFrame, prepared: Prepared) -> Rows:

@@ -28,6 +28,7 @@ from tasks.assessments.text.facts import TextColumnFact, TextFact
 from tasks.candidate.candidate import Redaction
 from tasks.core.errors import StageFailed
 from tasks.microdata.persons import distinct_values, persons_of
+from tasks.microdata.tables import own_rows
 from tasks.redaction.entities import ENTITIES, EXPRESSIONS, Entity
 from tasks.redaction.known import DATE, NAME, KnownValues, known_values
 from tasks.redaction.language import check_language, common_words
@@ -89,7 +90,9 @@ def redact(frame: pd.DataFrame, request: ReleaseRequest, scanner: TextFact) -> R
     of_row = np.arange(len(frame)) if persons is None else persons.of_row.astype(np.int64)
     known, texts, facts = known_values(frame, request, of_row), {}, []
     for name in request.texts:
-        language, rows = request.attributes[name].language, np.flatnonzero(frame[name].notna())
+        language, stated = request.attributes[name].language, frame[name].notna().to_numpy()
+        rows = np.arange(len(frame))[own_rows(frame, request, name)]
+        rows = rows[stated[rows]]
         collected = arrow(frame[name]).take(pa.array(rows))
         column = redact_texts(collected, of_row[rows], known, language, request.policy.small_cell)
         check_language(column.tokens.words[0], language, name)

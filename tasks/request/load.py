@@ -34,18 +34,19 @@ class _RequestForm(Form[ReleaseRequest]):
     """
 
     def shows_key(self, location: Location) -> bool:
-        if isinstance(location[-1], int) or location[:-1] == ("attributes",):
+        if isinstance(location[-1], int) or location[:-1] == ("tables",) or len(_in_attributes(location)) == 1:
             return True
         parent = self.model_at(location[:-1])
         known = parent is not None and location[-1] in parent.model_fields
-        return known or (parent is not None and (len(location) == 1 or location[0] != "attributes"))
+        return known or (parent is not None and not _in_attributes(location))
 
     def shows_value(self, location: Location) -> bool:
         if not all(self.shows_key(location[: depth + 1]) for depth in range(len(location))):
             return False
         if self.annotation_at(location) is None or "encrypt_to" in location:
             return False
-        return location[:1] != ("attributes",) or (len(location) == 3 and location[2] in _SHOWN_IN_ATTRIBUTE)
+        inside = _in_attributes(location)
+        return not inside or (len(inside) == 2 and inside[1] in _SHOWN_IN_ATTRIBUTE)
 
     def check_text(self, text: str, path: Path) -> None:
         """Refuse a request that holds a private key."""
@@ -60,6 +61,13 @@ class _RequestForm(Form[ReleaseRequest]):
                 fix="treat the key as disclosed: remove it from the file and every copy, let its holder make a new "
                 "pair, and name the public half of that",
             )
+
+
+def _in_attributes(location: Location) -> Location:
+    """Part of a place within the attributes of the dataset or of a table, from the attribute's name on."""
+    if location[:1] == ("attributes",):
+        return location[1:]
+    return location[3:] if location[:1] == ("tables",) and location[2:3] == ("attributes",) else ()
 
 
 REQUEST = _RequestForm(
@@ -239,6 +247,8 @@ def named_files(loaded: LoadedRequest) -> Iterator[tuple[str, str]]:
     """Every file that a request names: its place in the document, and the path as written there."""
     request = loaded.request
     yield "dataset.path", request.dataset.path
+    for name, table in request.tables.items():
+        yield f"tables.{name}.path", table.path
     if request.population.path is not None:
         yield "population.path", request.population.path
     for name, attribute in request.attributes.items():

@@ -60,6 +60,7 @@ from tasks.request.part import (
     RequestPart,
     Rule,
     Text,
+    broken_rule,
     first_repeated,
 )
 from tasks.request.penalty_grid import PenaltyGrid
@@ -90,6 +91,7 @@ from tasks.request.recipient import (
     UncertainTerm,
     UncertainTerms,
 )
+from tasks.request.tables import FurtherTable, TableName, attributes_of, named_again, qualified, table_rules
 from tasks.request.text_rules import TEXT_RULES
 
 _TERMS = "policy.generalization."
@@ -132,7 +134,13 @@ class ReleaseRequest(RequestPart):
     requested_by: PersonId = Field(description="Id of the enrolled person who asks for the release.")
     expert: Text | None = Field(default=None, description="The expert who signs the determination, with qualification.")
     dataset: Dataset
-    attributes: dict[Text, Attribute] = Field(min_length=1)
+    attributes: dict[Text, Attribute] = Field(
+        min_length=1,
+        description="Columns of the dataset. Once the request is read, those of the tables follow, named table.column.",
+    )
+    tables: dict[TableName, FurtherTable] = Field(
+        default_factory=dict, max_length=50, description="Further tables of the same persons, by name."
+    )
     masking: tuple[Masking, ...] = Field(default=(), description="Numeric attributes that are masked, and how.")
     population: Population
     external_data: ExternalData | None = Field(
@@ -178,6 +186,7 @@ class ReleaseRequest(RequestPart):
             got="a name that is not among them",
             fix="give the column the type date, or remove it there",
         ),
+        *table_rules(),
         *longitudinal_rules(),
         *date_rules(),
         Rule(
@@ -478,6 +487,24 @@ class ReleaseRequest(RequestPart):
         *TEXT_RULES,
     )
 
+    def _complete(self) -> None:
+        """The attributes of the tables are attributes of rows of the request."""
+        if place := named_again(self.attributes, self.tables):
+            raise broken_rule(
+                "an attribute of the dataset is not named as a column of a table is outside it",
+                place,
+                got="the name of a table, a dot and the name of one of its columns",
+                fix="rename the column or the table",
+            )
+        self.attributes.update(attributes_of(self.tables))
+
+    def _written_at(self, place: str) -> str:
+        for table in self.tables:
+            start = f"attributes.{qualified(table, '')}"
+            if place.startswith(start):
+                return f"tables.{table}.attributes.{place.removeprefix(start)}"
+        return place
+
     def coalitions(self, recipient: Recipient) -> tuple[tuple[Recipient, ...], ...]:
         """Sets of recipients, this one among them, who may pool their copies, each in the order of the request."""
         terms = self.policy.generalization.collusion
@@ -546,7 +573,57 @@ class ReleaseRequest(RequestPart):
     @property
     def linking(self) -> tuple[str, ...]:
         """Names of the columns whose pseudonyms may link records of people whom no risk takes together."""
-        return tuple(name for name in self.pseudonyms if name not in self.compared_by)
+        return tuple(name for name in self.pseudonyms if name not in (*self.compared_by, *self.table_keys))
+
+    @property
+    def table_keys(self) -> tuple[str, ...]:
+        """Names of the columns that name the rows of tables, and so of one person each."""
+        return tuple(key for key in map(self.key_of, self.tables) if key is not None)
+
+    def key_of(self, table: str) -> str | None:
+        """Name of the key of a table; None where its rows have none."""
+        key = self.tables[table].key
+        return None if key is None else qualified(table, key)
+
+    def table_number(self, table: str | None) -> int:
+        """Number of a table, from 1 in the order of the request; 0 for the dataset."""
+        return 0 if table is None else list(self.tables).index(table) + 1
+
+    def number_of(self, name: str) -> int:
+        """Number of the table that an attribute is of."""
+        return self.table_number(self.table_of(name))
+
+    @property
+    def table_paths(self) -> dict[str | None, str]:
+        """File of each table, that of the dataset under None, as the request names it."""
+        return {None: self.dataset.path, **{name: one.path for name, one in self.tables.items()}}
+
+    def table_of(self, name: str) -> str | None:
+        """Table that an attribute is of; None for one of the dataset."""
+        return next((table for table in self.tables if name.startswith(qualified(table, ""))), None)
+
+    def own_name(self, name: str) -> str:
+        """Name of an attribute in the file that it is of."""
+        table = self.table_of(name)
+        return name if table is None else name.removeprefix(qualified(table, ""))
+
+    def attributes_in(self, table: str | None) -> tuple[str, ...]:
+        """Names of the attributes of a table, or of the dataset, in the order of the request."""
+        return tuple(name for name in self.attributes if self.table_of(name) == table)
+
+    def columns_in(self, table: str | None) -> tuple[str, ...]:
+        """Names of the attributes that a table's file has a column of: the person's and the parent's key, and its own.
+
+        Those of the dataset are its own alone.
+        """
+        if table is None:
+            return self.attributes_in(None)
+        return (self.person_id, *filter(None, (self.parent_key(table),)), *self.attributes_in(table))
+
+    def parent_key(self, table: str) -> str | None:
+        """Name of the key of the table that a table's rows are within; None where they are of the person alone."""
+        parent = self.tables[table].within
+        return None if parent is None else self.key_of(parent)
 
     def identifier(self, name: str) -> str:
         """What a column with pseudonyms identifies: columns of one identifier have the same pseudonyms."""

@@ -52,11 +52,20 @@ class RequestPart(BaseModel):
 
     @model_validator(mode="after")
     def _keeps_rules(self) -> Self:
+        self._complete()
         for rule in self.rules:
             if place := rule.broken(self):
                 expected, got = (text if isinstance(text, str) else text(self) for text in (rule.expected, rule.got))
-                raise broken_rule(expected, place if isinstance(place, str) else rule.at, got=got, fix=rule.fix)
+                at = self._written_at(place if isinstance(place, str) else rule.at)
+                raise broken_rule(expected, at, got=got, fix=rule.fix)
         return self
+
+    def _complete(self) -> None:
+        """Add what follows from the values, before the rules are checked."""
+
+    def _written_at(self, place: str) -> str:
+        """Where the document has what a rule names by its place in the part."""
+        return place
 
 
 def broken_rule(expected: str, at: str = "", *, got: str, fix: str) -> PydanticCustomError:

@@ -57,7 +57,7 @@ def _of_columns_and_recipients(request: ReleaseRequest) -> _Notes:
     unscanned = [name for name, one in request.attributes.items() if not one.scan and one.role.withheld]
     return [
         (
-            unread and Path(request.dataset.path).suffix == ".parquet",
+            unread and all(Path(one).suffix == ".parquet" for one in request.table_paths.values()),
             f"dataset ({_listed(unread)}) is not used; a Parquet file has none",
         ),
         (unweighted, f"weight ({_listed(unweighted)}) is not used; {why}"),

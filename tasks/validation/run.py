@@ -84,7 +84,7 @@ def _validate(
     plan, results, counts = derive(request), dict[str, tuple[CheckFact, Positions]](), dict[Observation, int]()
     file = FileTables(frame, request, covered)
     for column in ("", *request.attributes):
-        tables = ColumnTables(file, column)
+        tables = ColumnTables(file.of_table(column), column)
         for kind in CheckedTable:
             checks = [check for check in plan.checks if (check.column, check.table) == (column, kind)]
             if checks:

@@ -28,7 +28,7 @@ Where there is no 1, there is a 0.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -38,6 +38,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tasks.microdata.persons import Persons, differing_rows, persons_of
+from tasks.microdata.tables import own_rows
 from tasks.request.model import PatternName, ReleaseRequest, Role, ValueType
 from tasks.validation.columns import FileColumns
 from tasks.validation.date_order import DateOrder
@@ -64,6 +65,25 @@ class FileTables:
     request: ReleaseRequest
     covered: npt.NDArray[np.bool_]
     """Whether the population has each record's quasi-identifiers."""
+    whole: "FileTables | None" = None
+    """The file of all tables, where this is of one of several."""
+    rows: slice = field(default_factory=lambda: slice(None))
+    """Its rows in the file of all tables."""
+
+    def of_table(self, column: str) -> "FileTables":
+        """The same of the rows of the table of a column alone; of those of the dataset for no column."""
+        if not self.request.tables:
+            return self
+        return self._of_tables[self.request.table_of(column)]
+
+    @cached_property
+    def _of_tables(self) -> "dict[str | None, FileTables]":
+        found = {}
+        for table in (None, *self.request.tables):
+            rows = own_rows(self.frame, self.request, self.request.attributes_in(table)[0])
+            frame = self.frame.iloc[rows].reset_index(drop=True)
+            found[table] = FileTables(frame, self.request, self.covered[rows], self, rows)
+        return found
 
     @cached_property
     def columns(self) -> FileColumns:
@@ -94,7 +114,9 @@ class FileTables:
 
     @cached_property
     def identifier_words(self) -> IdentifierWords:
-        """The words of the direct identifiers."""
+        """The words of the direct identifiers, of all tables."""
+        if self.whole is not None:
+            return self.whole.identifier_words
         return identifier_words(self.identifiers, None if self.persons is None else self.persons.of_row)
 
 
@@ -179,8 +201,10 @@ class ColumnTables:
 
     @property
     def _repeated(self) -> npt.NDArray[np.int64]:
-        found = repeated(self.words, self.encoded.codes, self.file.identifier_words)
-        return found.astype(np.int64)
+        known = self.file.identifier_words
+        codes = np.full(known.records, -1, dtype=np.intp)
+        codes[self.file.rows] = self.encoded.codes
+        return repeated(self.words, codes, known)[self.file.rows].astype(np.int64)
 
 
 def _flagged(mask: npt.NDArray[np.bool_]) -> pd.Series:

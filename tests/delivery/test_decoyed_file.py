@@ -102,7 +102,7 @@ def written(tmp_path: Path) -> Written:
     )
     one = made(loaded)
     decoys = decoys_of(one)
-    rows = released_rows(one.prepared.tuple_of_record, one.kept, SEED, len(decoys))
+    rows = released_rows(one.kept[one.prepared.tuple_of_record], SEED, len(decoys))
     made_file = Written(one, tmp_path / "released.csv", decoys, rows)
     written_anew(made_file, decoys)
     return made_file
@@ -113,7 +113,7 @@ def test_any_place_is_as_likely_for_a_decoy() -> None:
     tuple_of_record, keep = np.array([0, 0, 1, 2, 2, 3], dtype=np.int32), np.array([True, True, True, False])
     places, pairs = np.zeros(8), np.zeros((8, 8))
     for number in range(1200):
-        rows = released_rows(tuple_of_record, keep, number.to_bytes(32, "big"), 3)
+        rows = released_rows(keep[tuple_of_record], number.to_bytes(32, "big"), 3)
         assert sorted(rows.tolist()) == [-1, -1, -1, 0, 1, 2, 3, 4]
         own = np.flatnonzero(rows < 0)
         places[own] += 1
@@ -127,7 +127,7 @@ def test_any_place_is_as_likely_for_a_decoy() -> None:
 
 def test_without_decoys_the_order_is_what_it_was() -> None:
     tuple_of_record, keep = np.arange(50, dtype=np.int32), np.ones(50, dtype=bool)
-    assert released_rows(tuple_of_record, keep, SEED).tolist() == released_rows(tuple_of_record, keep, SEED, 0).tolist()
+    assert released_rows(keep[tuple_of_record], SEED).tolist() == released_rows(keep[tuple_of_record], SEED, 0).tolist()
 
 
 def test_every_row_stands_where_the_order_says(written: Written) -> None:

@@ -45,7 +45,7 @@ class Written:
 
     @property
     def rows(self) -> Any:
-        return released_rows(self.made.prepared.tuple_of_record, self.made.kept, SEED)
+        return released_rows(self.made.kept[self.made.prepared.tuple_of_record], SEED)
 
     @property
     def lines(self) -> list[str]:

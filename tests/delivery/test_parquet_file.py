@@ -68,7 +68,7 @@ class Written:
 
     @property
     def rows(self) -> Any:
-        return released_rows(self.made.prepared.tuple_of_record, self.made.kept, SEED, len(self.decoys))
+        return released_rows(self.made.kept[self.made.prepared.tuple_of_record], SEED, len(self.decoys))
 
     def table(self, form: DeliveryFormat) -> pa.Table:
         one = self.made

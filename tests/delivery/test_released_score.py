@@ -87,7 +87,7 @@ class Release:
     @property
     def measured(self) -> dict[str, float]:
         found = figures_of_file(
-            self.path, self.candidate, released_rows(self.prepared.tuple_of_record, self.kept, SEED)
+            self.path, self.candidate, released_rows(self.kept[self.prepared.tuple_of_record], SEED)
         )
         assert found is not None
         return found

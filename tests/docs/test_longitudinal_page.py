@@ -1,7 +1,9 @@
 """The chapter on longitudinal files: its request is approved as it stands, and its tables and figures come out."""
 
 import csv
+import json
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import count
@@ -20,11 +22,15 @@ from tasks.request.gate import DATES
 from tasks.request.load import load_request
 from tasks.request.model import DatesPolicy, Measure
 from tests.dates.test_released_dates import frame
+from tests.draft.test_folder import LABS, PATIENTS, VISITS
+from tests.support import omop
+from tests.support.drafted import filled
 from tests.support.engines import in_process
 from tests.support.world import Row, World, releasegate, write_table
 
-PAGE = (Path(__file__).parents[2] / "docs" / "longitudinal.md").read_text(encoding="utf-8")
-(REQUEST,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+PAGE_FOLDER = Path(__file__).parents[2] / "docs"
+PAGE = (PAGE_FOLDER / "longitudinal.md").read_text(encoding="utf-8")
+REQUEST, TABLES = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 SENTENCES = " ".join(PAGE.split())
 
 
@@ -138,3 +144,58 @@ def test_the_gates_are_those_that_there_are() -> None:
     assert f"true dates, {DatesPolicy().known} where not given" in SENTENCES
     assert "30 days would have 9 shifts in place of 61" in SENTENCES
     assert (len(range(-28, 29, 7)), len(range(-30, 31))) == (9, 61)
+
+
+def commands(name: str, parent: Path) -> list[list[str]]:
+    """Commands of a section on a folder, in words; the folder is in a parent."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (found,) = (block.splitlines() for block in blocks if f"init {name}\n" in block)
+    words = (shlex.split(line)[1:] for line in found)
+    return [[str(parent / word) if word.split("/")[0] == name else word for word in line] for line in words]
+
+
+def filled_in(request: Path) -> None:
+    """The draft with what a steward fills in."""
+    request.write_text(filled(request.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def test_the_commands_on_a_folder_of_tables_run(tmp_path: Path) -> None:
+    for name, held in {"patients": PATIENTS, "visits": VISITS, "labs": LABS}.items():
+        (tmp_path / "export").mkdir(exist_ok=True)
+        held.to_csv(tmp_path / "export" / f"{name}.csv", index=False)
+    draft, check = commands("export", tmp_path)
+    assert releasegate(*draft).returncode == 0
+    filled_in(tmp_path / "export/request.yaml")
+    told = releasegate(*check)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_the_commands_on_tables_of_omop_run_and_columns_have_the_roles_shown(tmp_path: Path) -> None:
+    omop.written(tmp_path / "cdm", omop.omop_tables())
+    draft, check = commands("cdm", tmp_path)
+    roles = json.loads(releasegate(*draft, "--json").stdout)
+    columns = {
+        **roles["columns"],
+        **{name: one for of in roles["tables"].values() for name, one in of["columns"].items()},
+    }
+    shown = {name: role.strip("`") for names, role, _ in table("columns") for name in re.findall(r"`(\w+)`", names)}
+    empty = {name for name, one in columns.items() if "it holds no value" in one["reasons"][0]}
+    assert len(shown) > 25
+    for name in shown.keys() - empty:
+        assert columns[name]["role"] == shown[name], name
+    for place in set(omop.COLUMNS) - {"person", "death"}:
+        assert columns[f"{place}_id" if place != "visit_occurrence" else "visit_occurrence_id"]["role"] == "pseudonym"
+    filled_in(tmp_path / "cdm/request.yaml")
+    told = releasegate(*check)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_the_lines_on_tables_are_those_of_the_hospital() -> None:
+    example = (PAGE_FOLDER.parent / "examples/hospital/request.yaml").read_text(encoding="utf-8").splitlines()
+    assert set(TABLES.splitlines()) <= set(example)
+
+
+def test_the_table_of_tables_names_the_model() -> None:
+    section = PAGE.partition("## OMOP")[2].partition("\n## ")[0]
+    for name in (*omop.COLUMNS, "observation_period", "procedure_occurrence"):
+        assert f"`{name}`" in section

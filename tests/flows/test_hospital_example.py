@@ -1,6 +1,5 @@
 """The hospital is made by its script, is what the example says, and is released to both recipients."""
 
-import gzip
 import runpy
 import shutil
 from collections.abc import Callable
@@ -30,24 +29,69 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_same_bytes_each_time_and_patients_are_among_the_people(made: Path, tmp_path: Path) -> None:
+FILES = ("patients.csv.gz", "visits.csv.gz", "labs.csv.gz", "notes.csv.gz", "population.parquet")
+
+
+@pytest.fixture(scope="module")
+def tables(made: Path) -> dict[str, pd.DataFrame]:
+    """The tables as text, by name."""
+    names = ("patients", "visits", "labs", "notes")
+    return {name: pd.read_csv(made / "data" / f"{name}.csv.gz", dtype=str, keep_default_na=False) for name in names}
+
+
+def test_the_same_bytes_each_time(made: Path, tmp_path: Path) -> None:
     make(tmp_path, PATIENTS)
-    for name in ("visits.csv.gz", "population.parquet"):
+    for name in FILES:
         assert (tmp_path / name).read_bytes() == (made / "data" / name).read_bytes()
-    visits, people = pd.read_csv(tmp_path / "visits.csv.gz"), pd.read_parquet(tmp_path / "population.parquet")
+
+
+def test_patients_are_among_the_people(made: Path, tables: dict[str, pd.DataFrame]) -> None:
+    people = pd.read_parquet(made / "data" / "population.parquet").astype(str)
     columns = ["age", "sex", "race", "zip"]
-    patients = visits.drop_duplicates("patient_id")
-    assert len(patients) == PATIENTS
-    assert visits.groupby("patient_id")[columns].nunique().eq(1).all(axis=None)
-    found = patients.value_counts(columns).to_frame("patients").join(people.set_index(columns), how="left")
-    assert (found["patients"] <= found["count"]).all()
-    weekday = pd.to_datetime(visits["admission"]).dt.dayofweek.value_counts()
+    patients = tables["patients"]
+    assert patients["patient_id"].nunique() == len(patients) == PATIENTS
+    stated = patients[patients["race"] != ""]
+    assert 0.98 < len(stated) / PATIENTS < 1
+    found = stated.value_counts(columns).to_frame("patients").join(people.set_index(columns), how="left")
+    assert (found["patients"] <= found["count"].astype(int)).all()
+
+
+def test_households_share_an_address_and_twins_a_date_of_birth(tables: dict[str, pd.DataFrame]) -> None:
+    patients = tables["patients"]
+    patients["family"] = patients["name"].str.split().str[1]
+    home = patients.groupby(["address", "zip", "family"])
+    assert 0.6 < (home["name"].transform("size") > 1).mean() < 0.9
+    twins = patients[patients.duplicated(["address", "zip", "family", "born"], keep=False)]
+    assert 0.01 < len(twins) / PATIENTS < 0.05
+    born = patients["born"].str.split("-", expand=True).astype(int)
+    before = (born[1] > 1) | (born[2] > 1)  # no birthday of the year before the first of January 2024
+    assert (2024 - born[0] - before == patients["age"].astype(int)).all()
+
+
+def test_rows_belong_to_visits_and_visits_to_the_season(tables: dict[str, pd.DataFrame]) -> None:
+    visits = tables["visits"]
+    assert visits["visit_id"].is_unique
+    assert set(visits["patient_id"]) == set(tables["patients"]["patient_id"])
+    for name in ("labs", "notes"):
+        whose = tables[name].merge(
+            visits, on="visit_id", how="left", suffixes=("", "_of_visit"), validate="many_to_one"
+        )
+        assert (whose["patient_id"] == whose["patient_id_of_visit"]).all()
+        assert not (tables[name]["visit_id"] == "").any()
+    day = pd.to_datetime(visits["admission"])
+    weekday, month = day.dt.dayofweek.value_counts(), day.dt.month.value_counts()
     assert weekday[0] > 1.5 * weekday[6]
+    assert month[1] > 1.3 * month[7]
+    shares = visits["diagnosis"].value_counts(normalize=True)
+    assert shares["E75"] < 0.002
+    assert shares["I10"] > 0.1
+    assert 0.005 < shares[""] < 0.02
+    assert 0.05 < (tables["labs"]["result"] == "").mean() < 0.11
 
 
 @pytest.mark.slow
 def test_both_recipients_get_visits_in_which_two_known_ones_find_nobody(
-    made: Path, tmp_path: Path, engine: Any
+    made: Path, tables: dict[str, pd.DataFrame], tmp_path: Path, engine: Any
 ) -> None:
     request, root = made / "request.yaml", tmp_path / "workspace"
     enrol_for(request, root, (), lambda: NOW)
@@ -57,9 +101,19 @@ def test_both_recipients_get_visits_in_which_two_known_ones_find_nobody(
         fact = EventsFact.model_validate(record.further["events"])
         assert fact.known is not None
         assert fact.known.fewest >= 16
-    copies = [pd.read_csv(path, dtype=str) for path in sorted((outcome.bundle / "delivery").glob("*/data.csv"))]
-    assert set(copies[0]["admission"].dropna()) == {"2024", "2025"}
-    assert not set(copies[0]["patient_id"]) & set(copies[1]["patient_id"])
-    with gzip.open(made / "data" / "visits.csv.gz", "rt") as lines:
-        rows = sum(1 for _ in lines) - 1
-    assert all(len(copy) <= rows for copy in copies)
+    folders = sorted((outcome.bundle / "delivery").iterdir())
+    copies = [
+        {path.stem: pd.read_csv(path, dtype=str) for path in (folder / "data.csv", *folder.glob("tables/*.csv"))}
+        for folder in folders
+    ]
+    for copy in copies:
+        assert set(copy) == {"data", "visits", "labs", "notes"}
+        assert set(copy["visits"]["admission"].dropna()) == {"2024", "2025"}
+        assert set(copy["visits"]["patient_id"]) <= set(copy["data"]["patient_id"])
+        for name in ("labs", "notes"):
+            assert set(copy[name]["visit_id"]) <= set(copy["visits"]["visit_id"])
+        family = "|".join(tables["patients"]["name"].str.split().str[1].unique())
+        assert not copy["notes"]["text"].str.contains(rf"\b(?:{family})\b").any()
+    for name in ("data", "visits"):
+        column = "patient_id" if name == "data" else "visit_id"
+        assert not set(copies[0][name][column]) & set(copies[1][name][column])

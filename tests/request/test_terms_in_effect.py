@@ -49,6 +49,10 @@ ALWAYS = {
     "attributes.maximum_missing_rate": "validated",
     "attributes.confirmed": "printed",
     "attributes.excused": "printed; refused of other roles",
+    "tables.path": "read",
+    "tables.title": "printed",
+    "tables.key": "names rows, once each",
+    "tables.within": "joins rows to those of another table",
     "masking": "masks; terms that the method does not have are refused",
     "population": "read",
     "external_data": "read",
@@ -220,6 +224,8 @@ def terms(model: type[BaseModel], place: str = "") -> Iterator[str]:
 
 
 def owner(term: str) -> list[str]:
+    """What is known of a term; columns of tables are attributes like others."""
+    term = term.removeprefix("tables.") if term.startswith("tables.attributes.") else term
     return [known for known in (*ALWAYS, *SILENT) if term == known or term.startswith(f"{known}.")]
 
 

@@ -16,6 +16,9 @@ ANSWERS = {
     "cost": "4",
     "count": "people",
     "record_id": "row",
+    "known_probability": "0",
+    "at_most": "0.5",
+    "because": "the board accepts it",
 }
 
 

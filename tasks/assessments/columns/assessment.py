@@ -1,9 +1,10 @@
 """Places of the released columns in the attack, judged on all records of the file with masked values as released."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import log2
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.assessments.assessment import Assessment, Effort, Finding
 from tasks.assessments.columns.dependence import Codes, entropy
@@ -14,8 +15,10 @@ from tasks.candidate.candidate import Candidate
 from tasks.masking.masked_columns import MaskedColumns
 from tasks.microdata.coded import Events, Prepared
 from tasks.microdata.persons import distinct_values
-from tasks.microdata.withheld import with_date_parts
+from tasks.microdata.withheld import DATE_PARTS, with_date_parts
 from tasks.request.model import NUMERIC, Measure, ReleaseRequest
+
+Rows = NDArray[np.intp]
 
 
 def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColumns) -> ColumnTable:
@@ -34,27 +37,51 @@ def column_table(request: ReleaseRequest, prepared: Prepared, masked: MaskedColu
     return ColumnTable(released, collected, quasi, prepared.withheld, prepared.listed)
 
 
-def event_table(people: ColumnTable, events: Events) -> ColumnTable:
-    """The columns of the rows of a file, of those of the persons as well; `people` are the latter by person."""
+def event_table(people: ColumnTable, events: Events, rows: Rows, around: Collection[str]) -> ColumnTable:
+    """The columns of some rows of a file, of those of the persons as well; `people` are the latter by person.
+
+    `around` are the attributes of rows that say something of these: of their table, and of the rows that they are in.
+    """
+    persons = events.of_row[rows]
 
     def by_row(columns: Mapping[str, Codes]) -> dict[str, Codes]:
-        return {name: codes[events.of_row] for name, codes in columns.items()}
+        return {name: codes[persons] for name, codes in columns.items()}
 
+    withheld = {
+        name: codes[rows]
+        for name, codes in events.withheld.items()
+        if any(name in (one, *(f"{part} of {one}" for part in DATE_PARTS)) for one in around)
+    }
     return ColumnTable(
-        {**by_row(people.released), **{name: column.codes for name, column in events.columns.items()}},
+        {
+            **by_row(people.released),
+            **{name: column.codes[rows] for name, column in events.columns.items() if name in around},
+        },
         by_row(people.collected),
         by_row(people.quasi_identifiers),
-        {**by_row(people.withheld), **events.withheld},
+        {**by_row(people.withheld), **withheld},
         events.listed,
     )
 
 
-def histories(events: Events, name: str) -> Codes:
-    """Number of each person's values of an attribute of rows, equal for equal sets; shape (n_persons,)."""
-    codes = events.columns[name].codes.astype(np.int64)
+def tables_around(request: ReleaseRequest, table: str | None) -> Iterator[str | None]:
+    """A table, and those that its rows are within."""
+    yield table
+    outer = None if table is None else request.tables[table].within
+    if outer is not None:
+        yield from tables_around(request, outer)
+
+
+def histories(events: Events, name: str, number: int = 0) -> Codes:
+    """Number of each person's values of an attribute of rows, equal for equal sets; shape (n_persons,).
+
+    `number` is that of the attribute's table.
+    """
+    rows = events.rows_of(number)
+    codes = events.columns[name].codes[rows].astype(np.int64)
     span = int(codes.max(initial=0)) + 1
-    person, value = distinct_values(events.of_row, codes)
-    lengths = np.bincount(person)
+    person, value = distinct_values(events.of_row[rows], codes)
+    lengths = np.bincount(person, minlength=len(events.persons))
     starts, numbers = np.cumsum(lengths) - lengths, np.zeros(len(lengths), dtype=np.int64)
     for place in range(int(lengths.max(initial=0))):
         longer = np.flatnonzero(lengths > place)
@@ -72,9 +99,14 @@ def column_places(request: ReleaseRequest, prepared: Prepared, masked: MaskedCol
     table = column_table(request, prepared, masked)
     found, columns = places(table), dict(table.released)
     if prepared.events is not None and prepared.events.columns:
-        of_rows = event_table(table, prepared.events)
-        columns |= {name: of_rows.released[name] for name in prepared.events.columns}
-        found = {**places(of_rows), **found}
+        for one in (None, *request.tables):
+            own = [name for name in request.events if request.table_of(name) == one]
+            if own:
+                rows = prepared.events.rows_of(request.table_number(one))
+                around = {name for outer in tables_around(request, one) for name in request.attributes_in(outer)}
+                of_rows = event_table(table, prepared.events, rows, around)
+                columns |= {name: of_rows.released[name] for name in own}
+                found = {**{name: told for name, told in places(of_rows).items() if name in own}, **found}
     released = (
         ColumnFact(
             name=name,
@@ -138,7 +170,7 @@ class ColumnsAssessment(Assessment[ColumnsFact]):
             released = dict(column_table(request, prepared, masked).released)
             if prepared.events is not None:
                 needed = {name for names, _ in pairs for name in names} & prepared.events.columns.keys()
-                released |= {name: histories(prepared.events, name) for name in sorted(needed)}
+                released |= {name: histories(prepared.events, name, request.number_of(name)) for name in sorted(needed)}
             figures = whole_row_figures(candidate, pairs, released)
             fact = fact.model_copy(update={"whole_row": {name.value: figure for name, figure in figures.items()}})
         return Finding(fact, {Measure.COLUMNS_UNPLACED: float(len(fact.unplaced))})

@@ -26,6 +26,7 @@ from tasks.core.errors import ParameterError, StageFailed
 from tasks.generalization.known_rows import KnownEvents, event_numbers, known_events
 from tasks.generalization.sequential_follower import SequentialFollower
 from tasks.microdata.coded import CodedColumn, Events, sensitivities
+from tasks.microdata.tables import RowTables
 from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueType
 
 
@@ -38,8 +39,13 @@ class EventValues:
     persons: NDArray[np.int64]
     """Person of each row, shape (n_rows,)."""
     columns: Mapping[str, OrderedValues]
+    """Of the sensitive attributes, the values of the rows of their tables."""
+    owners: Mapping[str, NDArray[np.int64]]
+    """Person of each of these rows, by attribute."""
     events: NDArray[np.int64] | None
-    """Number of what others may know of each row; None where nothing may be known."""
+    """Number of what others may know of each row that they may know; None where nothing may be known."""
+    known_of: NDArray[np.int64]
+    """Person of each row that others may know."""
     known: int
     """Most rows of a person that are known together."""
 
@@ -49,14 +55,23 @@ class EventValues:
         classes: Ranks,
         persons: NDArray[np.int64],
         columns: Mapping[str, CodedColumn],
+        tables: RowTables | None,
         request: ReleaseRequest,
     ) -> "EventValues":
         """Some persons and their rows; ``persons`` is −1 for rows of others, which are left out.
 
-        A missing value is one more value of what is known: it makes nobody match who might not. Of what is withheld
-        where too few people match, an empty cell may be a withheld value, which is none of those that others share.
+        What others may know of a row of several tables is its table, and what they may know of the rows that it is
+        within as well. A missing value is one more value of what is known: it makes nobody match who might not. Of what
+        is withheld where too few people match, an empty cell of the dataset may be a withheld value, which is none of
+        those that others share.
         """
-        rows, names = np.flatnonzero(persons >= 0), request.known_events
+        rows, names, own_rows = np.flatnonzero(persons >= 0), request.known_events, dict[str, NDArray[np.intp]]()
+        knowable, of_table = rows, list[NDArray[np.int8]]()
+        if tables is not None:
+            knowable = rows[tables.known(request)[rows]]
+            of_table = [tables.of_row[knowable]]
+        for name in judged_events(request):
+            own_rows[name] = rows if tables is None else rows[tables.of_row[rows] == request.number_of(name)]
         known, missing, own = (
             request.policy.events.known,
             request.policy.missing.sensitive,
@@ -67,10 +82,16 @@ class EventValues:
             classes,
             persons[rows],
             {
-                name: OrderedValues.of(columns[name], rows, own if name in withheld else missing)
-                for name in judged_events(request)
+                name: OrderedValues.of(
+                    columns[name],
+                    own_rows[name],
+                    own if name in withheld and request.table_of(name) is None else missing,
+                )
+                for name in own_rows
             },
-            event_numbers([columns[name].codes[rows] for name in names]) if names else None,
+            {name: persons[of_name] for name, of_name in own_rows.items()},
+            event_numbers([*(columns[name].codes[knowable] for name in names), *of_table]) if names else None,
+            persons[knowable],
             1 if known == "all" else known,
         )
 
@@ -79,13 +100,14 @@ class EventValues:
         """People who match each person by the rows that are known; None where nothing may be known."""
         if self.events is None:
             return None
-        return known_events(self.classes, self.persons, self.events, self.known)
+        return known_events(self.classes, self.known_of, self.events, self.known)
 
     @cached_property
     def found(self) -> dict[str, DisclosedEvents]:
         """What classes disclose, by attribute."""
         tests = sum(len(one.ends) for one in self.columns.values()) * int(self.classes.max(initial=0) + 1)
-        return {name: disclosed_events(self.classes, self.persons, one, tests) for name, one in self.columns.items()}
+        columns = self.columns.items()
+        return {name: disclosed_events(self.classes, self.owners[name], one, tests) for name, one in columns}
 
     @property
     def disclosed(self) -> Bools:
@@ -132,7 +154,10 @@ def event_values(candidate: Candidate, coalition: Coalition | None = None) -> tu
         events = candidate.released_events
     place = np.full(len(candidate.prepared.tuple_of_record), -1, dtype=np.int64)
     place[candidate.rows] = np.arange(len(candidate.rows))
-    found = EventValues.of(table.classes, place[events.of_row], events.columns, candidate.request)
+    persons = place[events.of_row]
+    if coalition is None:
+        persons[~candidate.leaves] = -1
+    found = EventValues.of(table.classes, persons, events.columns, events.tables, candidate.request)
     return found, informed_presence(candidate, table, coalition)
 
 
@@ -184,6 +209,7 @@ class EventsAssessment(Assessment[EventsFact]):
         figures = worst(_figures(candidate, found, presence), self._pooled(candidate))
         fact = EventsFact(
             person=str(request.dataset.person),
+            tables=tuple(request.tables),
             people_in=len(candidate.prepared.tuple_of_record),
             rows_in=len(events.of_row),
             people=len(found.classes),

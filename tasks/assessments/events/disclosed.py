@@ -53,11 +53,12 @@ def disclosed_events(
     -----
     Counted by (class, value) without a table of both: a person adds one to each interval that begins after the person's
     next smaller value and holds the person's own, which is a range of beginnings. A person none of whose rows states a
-    value is counted, and told of, as a record without one.
+    value is counted, and told of, as a record without one; a person without rows has no value, and is counted.
     """
     stride, stated = len(values.ends) + 1, values.ranks >= 0
     counted = np.full(len(classes), values.missing is MissingReading.OWN_GROUP)
     counted[persons[stated]] = True
+    counted |= np.bincount(persons, minlength=len(classes)) == 0
     sizes = np.bincount(classes[counted], minlength=int(classes.max(initial=-1)) + 1)
     person, rank = distinct_values(persons[stated], values.ranks[stated])
     same = np.diff(person, prepend=-1) == 0

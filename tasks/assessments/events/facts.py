@@ -47,6 +47,9 @@ class EventsFact(Fact):
     """The rows of a copy: who is found by known ones, and what classes disclose of sensitive ones."""
 
     person: str = Field(description="Column that names the person of each row.")
+    tables: tuple[str, ...] = Field(
+        default=(), description="Further tables that have rows of these people; none where the file is one table."
+    )
     people_in: int
     rows_in: int
     people: int = Field(description="People released.")
@@ -57,7 +60,9 @@ class EventsFact(Fact):
         description="Those that leave as shifted or relative dates, whom known dates find is measured apart.",
     )
     levels: dict[str, int] = Field(description="Level of the hierarchy of those that are generalized.")
-    withheld_rows: int = Field(description="Released rows whose known attributes are withheld.")
+    withheld_rows: int = Field(
+        description="Rows of released people whose known attributes are withheld; of further tables, that are left out."
+    )
     known: KnownRowsFact | None = Field(description="None where nobody outside knows a value of a row.")
     columns: tuple[EventColumnFact, ...] = Field(description="The sensitive ones of them.")
     disclosed_people: int = Field(description="People whose class discloses a value of any of these.")

@@ -108,7 +108,7 @@ class CellSearch:
             if later > place and self.known is not None and len(inside.rows) > _MERGED:
                 number, members = self._alike(inside, later)
                 if len(members) < _ALIKE * len(number):
-                    yield from self._merged(levels, later, inside, number, members)
+                    yield from self._merged(levels, later, inside, (number, members), self.known)
                     return
             axis = self.axes[later]
             for level in self._below(axis, int(levels[axis])):
@@ -138,26 +138,24 @@ class CellSearch:
             columns.append((self.problem.records[inside.rows] > 0).astype(np.int64))
         return fold(np.column_stack(columns))
 
-    def _merged(self, levels: Codes, place: int, inside: Cells, number: Ints, members: Ints) -> Iterator[Cells]:
+    def _merged(
+        self, levels: Codes, place: int, inside: Cells, alike: tuple[Ints, Ints], known: Floats
+    ) -> Iterator[Cells]:
         """Finer cells of rows made one; what these lose at most is what those made one do."""
-        rows, problem = inside.rows[members], self.problem
-        whole, filed = problem.counts[inside.rows], problem.records
-        search = CellSearch(
-            replace(
-                problem,
-                codes=problem.codes[rows],
-                counts=np.bincount(number, whole),
-                records=None if filed is None else np.bincount(number, filed[inside.rows]),
-            ),
-            self.axes,
-            self.limit - self.work,
-            np.zeros(len(members)),
+        (number, members), problem = alike, self.problem
+        rows, most = inside.rows[members], np.zeros(len(members))
+        np.maximum.at(most, number, known[inside.rows])
+        merged = replace(
+            problem,
+            codes=problem.codes[rows],
+            counts=_summed(problem.counts[inside.rows], number),
+            records=None if problem.records is None else _summed(problem.records[inside.rows], number),
         )
-        np.maximum.at(search.known, number, self.known[inside.rows])
-        merged = Cells(inside.strategy, np.arange(len(members)), inside.cell[members], inside.lost[members])
-        yield from search._finer(levels, place, merged)
+        search = CellSearch(merged, self.axes, self.limit - self.work, most)
+        cells = Cells(inside.strategy, np.arange(len(members)), inside.cell[members], inside.lost[members])
+        yield from search._finer(levels, place, cells)
         self.work += search.work
-        self.known[inside.rows] = np.minimum(self.known[inside.rows], search.known[number])
+        known[inside.rows] = np.minimum(known[inside.rows], most[number])
 
     def _below(self, axis: int, level: int) -> range:
         """Levels next to be tried: the one below, or any below the uppermost where levels cross."""
@@ -217,6 +215,10 @@ class CellSearch:
     def _columns(self) -> Codes:
         """Leaf codes of each row, an attribute after the other."""
         return np.ascontiguousarray(self.problem.codes.T)
+
+
+def _summed(weights: Floats, number: Ints) -> Floats:
+    return np.asarray(np.bincount(number, weights), dtype=np.float64)
 
 
 def _taken(held: Bools, rows: Ints, cell: Ints, fixed: Floats) -> tuple[Ints, Ints, Floats]:

@@ -1,0 +1,238 @@
+"""From the tables of a folder to one drafted request: people first, then what belongs to them."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from tasks.core.errors import DataError
+from tasks.draft import omop
+from tasks.draft.document import DraftedTable, DraftedTables, compose
+from tasks.draft.draft import (
+    Draft,
+    check_header,
+    count_column,
+    draft_request,
+    encoded,
+    form_terms,
+    hierarchies_of,
+    missing_marks,
+    shared_columns,
+    tables_of,
+)
+from tasks.draft.people import of_rows
+from tasks.draft.places import with_places
+from tasks.draft.roles import ColumnProfile, Suggestion, profile, suggest
+from tasks.draft.separation import separations
+from tasks.draft.structure import Columns, Place, Profiles, Structure, rows_of, structure_of
+from tasks.request.file_form import FileForm
+from tasks.request.model import Role
+from tasks.request.tables import TABLE_NAME, qualified
+from tasks.validation.values import EncodedColumn
+
+_JOINS = "the tables are joined by it: a pseudonym takes its place in all of them"
+_NO_KEY = "it refers to rows of another table, of which some are not there or are a different person's"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of a folder."""
+
+    path: str
+    """Relative to the folder that the request will lie in."""
+    frame: pd.DataFrame
+    """Every column of string dtype; missing cells are NA or empty."""
+    form: FileForm | None = None
+    """How the file is read, where that is not as by default."""
+
+
+def draft_folder(
+    files: Iterable[Source],
+    *,
+    population: Source | None = None,
+) -> Draft:
+    """Draft one request for the tables of a folder, whose files have one form, with the reasons for every choice.
+
+    A table is named as its file. Tables of the OMOP Common Data Model are recognized by their names. A file without
+    rows is left out, and of a single file the draft is that of the file.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, two files make one table, a header looks like data, or no column can be told to be that of
+        the person.
+    PopulationError
+        If the population shares no column with the table of people.
+    """
+    sources = _named(files)
+    empty = tuple(f"{name}: the file has no rows" for name, one in sources.items() if one.frame.empty)
+    full = {name: one for name, one in sources.items() if not one.frame.empty or len(sources) == 1}
+    model = omop.recognized(full)
+    if model is not None:
+        full = {name: full[name] for name in model.tables.values()}
+    for one in full.values():
+        check_header([str(name) for name in one.frame.columns], len(one.frame), one.path)
+    if len(full) < 2:
+        return replace(_of_one(full, population), further=DraftedTables(left_out=empty))
+    marks = missing_marks(one.frame.iloc[:, place] for one in full.values() for place in range(one.frame.shape[1]))
+    columns = {
+        table: {str(name): encoded(one.frame[name], marks) for name in one.frame.columns} for table, one in full.items()
+    }
+    profiles = {table: {name: profile(name, one) for name, one in held.items()} for table, held in columns.items()}
+    structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
+    languages = None if model is None else omop.languages(columns)
+    further = DraftedTables(
+        tuple(DraftedTable(place, full[place.table].path) for place in structure.others),
+        (*(model.left_out if model else ()), *empty),
+        model is not None,
+    )
+    data = {
+        "path": full[structure.first].path,
+        "form": _form(full, structure.first),
+        "missing": ("", *marks),
+        "record_id": structure.person,
+        "person": structure.person,
+    }
+    return _composed(data, _Folder(columns, profiles, structure, languages), population, further)
+
+
+def _form(full: Mapping[str, Source], first: str) -> dict[str, object]:
+    """Terms of the form that all files have; dates of other tables than the first by their qualified names."""
+    terms: dict[str, object] = {}
+    dates: dict[str, str] = {}
+    for table, one in full.items():
+        if one.form is not None:
+            terms |= {name: value for name, value in form_terms(one.form).items() if name != "dates"}
+            dates |= {name if table == first else qualified(table, name): day for name, day in one.form.dates.items()}
+    return terms | ({"dates": dates} if dates else {})
+
+
+def _named(files: Iterable[Source]) -> dict[str, Source]:
+    """Files by the name of their table."""
+    named: dict[str, Source] = {}
+    for one in files:
+        name = table_name(one.path)
+        if name in named:
+            raise DataError(
+                "two files make one table",
+                where=f"{named[name].path} and {one.path}",
+                expected="one file for each table, CSV or Parquet, with a name of its own",
+                got=f"two files for the table {name}",
+                fix="move one of them away, or rename it",
+            )
+        named[name] = one
+    return named
+
+
+def table_name(path: str) -> str:
+    """Name of the table in a file: that of the file in small letters.
+
+    >>> table_name("in/VISIT_OCCURRENCE.csv.gz"), table_name("2024 labs.parquet")
+    ('visit_occurrence', 't2024_labs')
+    """
+    stem = re.sub(r"(\.[ct]sv)?(\.gz|\.zip)?\Z|\.[a-z0-9]+\Z", "", path.rsplit("/", 1)[-1].lower())
+    name = re.sub(r"[^a-z0-9_-]+", "_", stem)[:60]
+    return name if re.fullmatch(TABLE_NAME, name) else f"t{name}"
+
+
+def _of_one(full: Mapping[str, Source], population: Source | None) -> Draft:
+    """The draft of the only file with rows."""
+    if not full:
+        raise DataError(
+            "no file of the folder has rows",
+            expected="CSV or Parquet files with rows",
+            got="headers only",
+            fix="name the folder that has the files of the dataset",
+        )
+    ((_, one),) = full.items()
+    return draft_request(
+        one.frame,
+        one.path,
+        population=None if population is None else population.frame,
+        population_path="" if population is None else population.path,
+        form=one.form,
+    )
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """The tables of a folder, with how they hang together."""
+
+    columns: Mapping[str, Columns]
+    profiles: Mapping[str, Profiles]
+    structure: Structure
+    languages: frozenset[str] | None
+    """Concepts of the languages of notes; None where the tables are not of OMOP."""
+
+    def of_people(self, population: pd.DataFrame | None) -> tuple[Suggestion, ...]:
+        """Roles of the columns of the first table."""
+        profiles = self.profiles[self.structure.first]
+        shared = shared_columns(list(profiles), population)
+        made = [
+            self._suggested(one, None if population is None else name in shared)
+            for name, one in profiles.items()
+            if name != self.structure.person
+        ]
+        counted = None if population is None else count_column(population, list(profiles))
+        counts = None if population is None else population.drop(columns=[counted] if counted else [])
+        placed = {one.profile.name: one for one in with_places(made, self.columns[self.structure.first], counts)}
+        placed[self.structure.person] = self._joined(profiles[self.structure.person])
+        return tuple(placed[name] for name in profiles)
+
+    def of_rows(self, place: Place, quasi: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
+        """Roles of the columns that a further table declares, judged beside the quasi-identifiers of its people."""
+        structure, columns = self.structure, self.columns[place.table]
+        whose = rows_of(columns[structure.person], self.columns[structure.first][structure.person])
+        beside: dict[str, EncodedColumn] = {}
+        renamed = []
+        for one in quasi:
+            name = f"{structure.first}.{one.profile.name}"
+            held = self.columns[structure.first][one.profile.name]
+            beside[name] = EncodedColumn(held.values, held.codes[whose])
+            renamed.append(replace(one, profile=replace(one.profile, name=name)))
+        made = {
+            name: self._of_row(one, place)
+            for name, one in self.profiles[place.table].items()
+            if name not in (structure.person, place.link)
+        }
+        judged = [one for one in made.values() if "date" not in one.terms]
+        placed = with_places([*judged, *renamed], {**columns, **beside}, None)
+        made |= {one.profile.name: one for one in placed if one.profile.name in made}
+        return tuple(made.values())
+
+    def _of_row(self, column: ColumnProfile, place: Place) -> Suggestion:
+        parents = {other.within for other in self.structure.others}
+        if column.name == place.key and place.table in parents:
+            return replace(self._joined(column), of_row=True)
+        made = of_rows(self._suggested(column, None))
+        if made.role is Role.PSEUDONYM and column.name != place.key:
+            return replace(made, role=Role.UNREVIEWED, reasons=(_NO_KEY,), terms={})
+        return made
+
+    def _suggested(self, column: ColumnProfile, in_population: bool | None) -> Suggestion:
+        return suggest(column, in_population) if self.languages is None else omop.suggested(column, self.languages)
+
+    def _joined(self, column: ColumnProfile) -> Suggestion:
+        terms = {} if self.languages is None else omop.PSEUDONYM
+        return Suggestion(column, Role.PSEUDONYM, (_JOINS,), terms=terms)
+
+
+def _composed(data: Mapping[str, Any], folder: _Folder, population: Source | None, further: DraftedTables) -> Draft:
+    """The draft of a folder."""
+    counts = None if population is None else population.frame
+    people = folder.columns[folder.structure.first]
+    suggestions = folder.of_people(counts)
+    quasi = [one for one in suggestions if one.role is Role.QUASI]
+    further = replace(
+        further,
+        tables=tuple(replace(one, suggestions=folder.of_rows(one.place, quasi)) for one in further.tables),
+    )
+    hierarchies = hierarchies_of(quasi, people, counts)
+    measured = separations({one.profile.name: people[one.profile.name].codes for one in quasi})
+    counted = None if population is None else count_column(population.frame, list(people))
+    shown = None if population is None else {"path": population.path, "count": counted}
+    text = compose(data, shown, suggestions, hierarchies, measured, further=further)
+    person = folder.structure.person
+    return Draft(text, tables_of(hierarchies), suggestions, person, tuple(measured), person, further, data["form"])

@@ -1,0 +1,162 @@
+"""Further tables of a request, and how their columns are named.
+
+The first table is the dataset; the other tables hold rows of the same persons. Everywhere but in the tables' own files
+an attribute of a table is named ``table.column``, and is an attribute of rows.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, StringConstraints
+
+from tasks.request.attribute import Attribute, Role
+from tasks.request.part import RelativePath, RequestPart, Rule, Text
+
+if TYPE_CHECKING:
+    from tasks.request.model import ReleaseRequest
+
+TABLE_NAME = r"^[a-z][a-z0-9_-]{0,63}$"
+TableName = Annotated[str, StringConstraints(pattern=TABLE_NAME)]
+
+
+class RowAttribute(Attribute):
+    """One column of a table of rows."""
+
+    of: Literal["row"] = Field(default="row", description="Attributes of a table are of rows.")
+
+
+class FurtherTable(RequestPart):
+    """A table of rows of the persons of the dataset."""
+
+    path: RelativePath = Field(
+        description="CSV (also .csv.gz) or Parquet, relative to the request; read as dataset is."
+    )
+    title: Text | None = None
+    key: Text | None = Field(
+        default=None, description="Column that names each row of the table once; needed where rows are within it."
+    )
+    within: TableName | None = Field(
+        default=None,
+        description="Earlier table to one of whose rows each row belongs, by a column named like that table's key; a "
+        "row without a value there belongs to the person alone.",
+    )
+    attributes: dict[Text, RowAttribute] = Field(
+        min_length=1,
+        description="Columns of the table, all of rows; but dataset.person and the key of the table that rows are "
+        "within, which are declared where they are the key.",
+    )
+
+    rules: ClassVar[tuple[Rule["FurtherTable"], ...]] = (
+        Rule(
+            "the key of a table is one of its attributes, with the role “direct identifier” or “pseudonym”",
+            lambda one: (
+                one.key is not None
+                and (one.key not in one.attributes or one.attributes[one.key].role not in (Role.DIRECT, Role.PSEUDONYM))
+            ),
+            "key",
+            got=lambda one: (
+                f"the role “{one.attributes[one.key].role.value}”"
+                if one.key in one.attributes
+                else "a name that is not among the table's attributes"
+            ),
+            fix="name the column that numbers the rows and give it that role",
+        ),
+    )
+
+
+def qualified(table: str, column: str) -> str:
+    """Name of a table's column outside the table."""
+    return f"{table}.{column}"
+
+
+def attributes_of(tables: Mapping[str, FurtherTable]) -> Iterator[tuple[str, Attribute]]:
+    """The attributes of tables by their qualified names; what they name in their own table is qualified too."""
+    for table, one in tables.items():
+        for column, attribute in one.attributes.items():
+            yield qualified(table, column), _with_qualified_terms(attribute, table, one)
+
+
+def _with_qualified_terms(attribute: Attribute, table: str, one: FurtherTable) -> Attribute:
+    terms = attribute.date
+    if terms is None:
+        return attribute
+    names = {key: getattr(terms, key) for key in ("relative_to", "age")}
+    own = {key: qualified(table, name) for key, name in names.items() if name in one.attributes}
+    return attribute.model_copy(update={"date": terms.model_copy(update=own)}) if own else attribute
+
+
+def named_again(attributes: Mapping[str, Attribute], tables: Mapping[str, FurtherTable]) -> str | None:
+    """Place of the first attribute of the dataset that is named as one of a table is outside it."""
+    return next((f"attributes.{name}" for name, _ in attributes_of(tables) if name in attributes), None)
+
+
+def table_rules() -> "tuple[Rule[ReleaseRequest], ...]":
+    """What relates the tables of a request to each other and to the dataset."""
+    return (
+        Rule(
+            "where there are tables, dataset.person names the column of the person, which every table has",
+            lambda one: bool(one.tables) and one.dataset.person is None,
+            "dataset.person",
+            fix="name the column of the person there",
+        ),
+        Rule(
+            "the rows of a table are within an earlier table that has a key",
+            lambda one: _first(one, "within", _no_parent),
+            got="a name that is not that of an earlier table with a key",
+            fix="list the table before, and name its key column under “key”",
+        ),
+        Rule(
+            "the column of the person and the key of another table are declared once, where they are the key",
+            _declared_again,
+            got="the column again",
+            fix="remove it here; it is treated as declared there, in all tables that have it",
+        ),
+        Rule(
+            "some column of a table's own leaves",
+            lambda one: _first(one, "attributes", _nothing_leaves),
+            got="columns that are all withheld",
+            fix="correct their roles, or leave the table out",
+        ),
+        Rule(
+            "every table is a file of its own",
+            lambda one: _first(one, "path", _same_file),
+            got="the file of another table, of the population or of the register",
+            fix="name the table's own file",
+        ),
+    )
+
+
+def _first(request: "ReleaseRequest", key: str, wrong: Any) -> str | None:
+    """Place of a key of the first table that something is wrong with."""
+    return next((f"tables.{name}.{key}" for name in request.tables if wrong(request, name)), None)
+
+
+def _no_parent(request: "ReleaseRequest", name: str) -> bool:
+    names, parent = list(request.tables), request.tables[name].within
+    return parent is not None and (parent not in names[: names.index(name)] or request.tables[parent].key is None)
+
+
+def _declared_again(request: "ReleaseRequest") -> str | None:
+    for name, table in request.tables.items():
+        parent = request.tables.get(table.within or "")
+        keys = {request.dataset.person, None if parent is None else parent.key}
+        again = next((column for column in table.attributes if column in keys), None)
+        if again is not None:
+            return f"tables.{name}.attributes.{again}"
+    return None
+
+
+def _nothing_leaves(request: "ReleaseRequest", name: str) -> bool:
+    return not any(one.role.delivered for one in request.tables[name].attributes.values())
+
+
+def _same_file(request: "ReleaseRequest", name: str) -> bool:
+    register = request.external_data
+    others = [request.dataset.path, request.population.path, None if register is None else register.path]
+    for table in request.tables:
+        if table == name:
+            break
+        others.append(request.tables[table].path)
+    path = PurePosixPath(request.tables[name].path)
+    return any(other is not None and PurePosixPath(other) == path for other in others)
