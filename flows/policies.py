@@ -13,12 +13,10 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from flows.ledger import has_ledger, open_ledger
 from flows.workspace import Workspace, no_workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.files import write_whole
-from tasks.ledger.enrolment import Directory
 from tasks.request.policy import Policy
 
 _LONGEST_NAME = 120
@@ -37,6 +35,10 @@ class PolicyShelf:
         Raises WorkspaceError if there is no workspace, BadInput if no such policy was enrolled, TamperingFound if its
         file is not the one that was enrolled.
         """
+        # A request with a policy of its own needs no ledger, whose libraries take long to import.
+        from flows.ledger import has_ledger, open_ledger  # noqa: PLC0415
+        from tasks.ledger.enrolment import Directory  # noqa: PLC0415
+
         workspace = Workspace(self.root.resolve())
         if not has_ledger(workspace):
             raise no_workspace(self.root)

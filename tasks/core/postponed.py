@@ -56,4 +56,7 @@ def postpone(name: str, members: Collection[str] = ()) -> None:
     `members` are those that libraries import by their names. The standard library's own lazy module is no help here: to
     import it a second time is to use it.
     """
-    sys.modules.setdefault(name, _PostponedModule(name, members))
+    module = sys.modules.setdefault(name, _PostponedModule(name, members))
+    package, _, own = name.rpartition(".")
+    if package:  # as the import system does; some packages look for it there
+        setattr(sys.modules[package], own, module)

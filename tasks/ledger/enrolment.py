@@ -6,7 +6,7 @@ names an enrolled officer, except the first of a workspace, which has nobody to 
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -15,7 +15,9 @@ from tasks.core.fact import Fact, Sha256
 from tasks.core.people import PERSON_ID, WorkflowRole, login_of, may_be_same_person, mixes_alphabets, same_person
 from tasks.ledger.entry import Entry, Event, broken
 from tasks.ledger.signing import is_name
-from tasks.ledger.store import Ledger
+
+if TYPE_CHECKING:
+    from tasks.ledger.store import Ledger
 
 
 def _line(text: str) -> str:
@@ -130,7 +132,7 @@ class Directory:
                 raise broken(error.what, entry.sequence, error.expected, error.got) from None
 
     @classmethod
-    def of(cls, ledger: Ledger) -> Self:
+    def of(cls, ledger: "Ledger") -> Self:
         """The directory that a ledger amounts to; TamperingFound where an enrolment in it was not permitted."""
         entries = (*ledger.entries(event=Event.ENROLLED), *ledger.entries(event=Event.ENROLMENT_ENDED))
         return cls(sorted(entries, key=lambda entry: entry.sequence))

@@ -73,6 +73,15 @@ def test_a_module_within_is_imported_by_itself(loaded: list[str]) -> None:
     assert loaded == []
 
 
+def test_a_postponed_part_is_found_in_its_package(loaded: list[str]) -> None:
+    postpone(f"{NAME}.part")
+    assert loaded == [NAME]
+    part = import_module(NAME).part
+    assert "own" not in vars(part)
+    assert part.own == 3
+    assert import_module(NAME).part is import_module(f"{NAME}.part") is not part
+
+
 def test_what_is_imported_already_stays(loaded: list[str]) -> None:
     real = import_module(NAME)
     postpone(NAME)
