@@ -50,6 +50,11 @@ def traced(positions, kind="people", **options):
     return trace(hand_made(), AXES, incident, PEOPLE, **options)
 
 
+def a_few(number):
+    """Positions, of which all but two are for the full suite."""
+    return [0, 1, *(pytest.param(place, marks=pytest.mark.slow) for place in range(2, number))]
+
+
 class TestHandWorked:
     def test_one_person_in_a_decoy(self):
         """One of ten cells is hit, for either decoy of a; times two recipients. One class names nobody."""
@@ -253,7 +258,7 @@ def leak(number, rng, form):
 
 class TestLeaks:
     @pytest.mark.parametrize("form", ["exact", "sampled", "truncated"])
-    @pytest.mark.parametrize("number", range(len(HERE.recipients)))
+    @pytest.mark.parametrize("number", a_few(len(HERE.recipients)))
     def test_names_the_recipient(self, form, number):
         """Two decoys each, and some sixty cells that they could have been: half a copy is not enough for 0.01."""
         incident = leak(number, np.random.default_rng(number), form)
@@ -358,7 +363,7 @@ def traced_frame(frame, kind="rows", people=THERE.population, **options):
 
 class TestLeakedFiles:
     @pytest.mark.parametrize("form", FORMS)
-    @pytest.mark.parametrize("number", range(len(THERE.recipients)))
+    @pytest.mark.parametrize("number", a_few(len(THERE.recipients)))
     def test_names_the_recipient(self, form, number):
         rng = np.random.default_rng(100 + number)
         frame = FORMS[form](delivered(rows_of(THERE.held[number].classes), rng), rng)

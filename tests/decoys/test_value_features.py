@@ -87,10 +87,12 @@ def test_drawn_values_are_not_found(planted: tuple[ClassRecords, ClassRecords]) 
     assert found_with(planted) < 0.65
 
 
+@pytest.mark.slow
 def test_salaries_off_the_hundreds_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
     assert found_with(planted, salary=planted[1].columns["salary"] + 37) > 0.95
 
 
+@pytest.mark.slow
 def test_dates_on_any_day_of_the_week_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
     """Two in seven are on a weekend, which no real record is: by itself a class of n is found with 1 - (5/7)^n."""
     days = planted[1].columns["admission"]

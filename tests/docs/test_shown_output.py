@@ -16,8 +16,15 @@ SHOWN = re.compile(r"^```text\n\$ releasegate (.+)\n((?:.*\n)*?)```", re.MULTILI
 TIME = re.compile(r"(?<=^time: )[\d.<]+ s$|(?<=\d|%|–) +(?:<\.01|[\d.,]+)$")
 """How long a policy or an algorithm took, at the end of its row, which is never the same."""
 
+_SLOW = ("assess decoys", "assess fmdp", "assess linkage")
+"""Commands that take seconds on the example."""
 EXAMPLES = [
-    pytest.param(match[1], match[2], id=f"{path.name}: {match[1]}")
+    pytest.param(
+        match[1],
+        match[2],
+        id=f"{path.name}: {match[1]}",
+        marks=[pytest.mark.slow] * match[1].startswith(_SLOW),
+    )
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     for match in SHOWN.finditer(path.read_text(encoding="utf-8"))
 ]

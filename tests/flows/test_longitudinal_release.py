@@ -29,6 +29,7 @@ from tasks.microdata.prepared import prepare_file
 from tasks.reassessment.record import TodaysVerdict
 from tasks.request.load import load_request
 from tests.flows.test_last_check import assert_nothing_left, exchange_before_hashing, exchanged
+from tests.support.examples import quick_and_slow
 from tests.support.longitudinal_world import COLUMNS, PERSON, ask_for_visits, make_visits, visit_rows
 from tests.support.search import files_holding
 from tests.support.world import ID_MARK, NOW, Row, World, make_world, merged, recipient, write_table
@@ -301,7 +302,11 @@ def test_an_attribute_of_rows_that_tells_a_quasi_identifier_blocks_until_it_is_e
 
 
 @pytest.mark.parametrize(
-    "method", ["fmdp", "combined", "linkage", "singling-out", "attribute", "events", "utility", "game"]
+    "method",
+    quick_and_slow(
+        {"events", "attribute"},
+        ["fmdp", "combined", "linkage", "singling-out", "attribute", "events", "utility", "game"],
+    ),
 )
 def test_people_are_assessed_by_every_command(method: str, made: tuple[World, Outcome], releasegate: Any) -> None:
     told = releasegate("assess", method, made[0].request, "--json")

@@ -143,6 +143,7 @@ def test_all_exact_searches_agree_on_a_sample_of_the_data() -> None:
     np.testing.assert_allclose(payoffs, continued_payoffs, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_sparse_counts_solve_alike_on_a_sample_of_the_data() -> None:
     dense, table = adult.problem(), adult.table()
     codes = table.data.codes[::64]

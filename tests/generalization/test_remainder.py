@@ -241,6 +241,7 @@ def test_k_anonymous_classes_lose_less_than_arx_local_recoding() -> None:
     assert 1 - search.worth(node) / tuples.total < 0.9 * 0.0569
 
 
+@pytest.mark.slow
 def test_where_the_values_are_too_many_to_sort_strategies_come_by_their_mean_loss(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,9 +1,11 @@
 """Reports that are brief: the first lines of the determination, of its evidence and of the certificate, without charts.
 
 Laying out all sections takes seconds a recipient. Tests that run the gate use these; the renderer, the PDFs with
-tags and attachments are the real ones. Tests that ask what a whole report tells look at what it is made of.
+tags and attachments are the real ones, their words are one paragraph. Tests that ask what a whole report tells look at
+what it is made of.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +16,7 @@ import pytest
 
 import reports.certificate
 import reports.determination
+import reports.pdf
 from reports.document import Document, Section
 from reports.record_view import RecordView
 from reports.sections.contents import determination_sections, evidence_sections
@@ -38,11 +41,18 @@ def _brief_certificate(record: DecisionRecord, approved_at: datetime | None = No
     return replace(whole, sections=whole.sections[:2])
 
 
+def _plain_html(document: Document) -> str:
+    """The words of a document, without layout."""
+    head, body = document_html(document).split("<body", 1)
+    return f"{head}<body><p>{re.sub('<[^>]+>', ' ', body.partition('>')[2])}</p></body></html>"
+
+
 @contextmanager
 def brief_reports() -> Iterator[None]:
     """Make the reports of this process brief, for a while."""
     with _reports_of(_brief_determination, _brief_evidence), pytest.MonkeyPatch.context() as patch:
         patch.setattr(reports.certificate, "certificate", _brief_certificate)
+        patch.setattr(reports.pdf, "document_html", _plain_html)
         yield
 
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 
 from tasks.adversary import exploiting
 from tasks.assessments.singling_out import population_uniqueness
@@ -96,7 +97,8 @@ def _evaluate_once(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bo
 @contextmanager
 def remembered() -> Iterator[None]:
     """Keep results of this process, and use those kept before, for a while."""
-    with pytest.MonkeyPatch.context() as patch:
+    checked = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
+    with checked, pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "evaluate", _evaluate_once)
         patch.setattr(exploiting, "_table", _solved)
         for (module, name), function in _remembering.items():
