@@ -64,18 +64,22 @@ def reference_faults(files: TableFiles, request: ReleaseRequest) -> Iterator[str
             yield f"rows of {table} are of no person of the dataset"
         if own in request.pseudonyms and not _column(files[table], str(own), request).is_unique:
             yield f"rows of {table} do not have keys of their own"
-        if outer in request.pseudonyms:
-            around = files[request.tables[table].within]
-            place = pd.Index(_column(around, str(outer), request)).get_indexer(
-                named := _column(files[table], str(outer), request)
-            )
-            if ((place < 0) & named.notna()).any():
-                yield f"rows of {table} are within no row of {request.tables[table].within}"
-            elif person is not None:
-                one, other = (_column(file, person, request).to_numpy() for file in (files[table], around))
-                inside = place >= 0
-                if (one[inside] != other[place[inside]]).any():
-                    yield f"rows of {table} are within rows of other persons"
+        elif outer in request.pseudonyms:
+            yield from _within_faults(files, table, str(outer), request)
+
+
+def _within_faults(files: TableFiles, table: str, key: str, request: ReleaseRequest) -> Iterator[str]:
+    around = str(request.tables[table].within)
+    inner, outer = (_column(files[one], key, request) for one in (table, around))
+    place = pd.Index(outer.unique()).get_indexer(pd.Index(inner))
+    if ((place < 0) & inner.notna().to_numpy()).any():
+        yield f"rows of {table} are within no row of {around}"
+    elif request.person_id in request.pseudonyms:
+        own, other = (_column(files[one], request.person_id, request).to_numpy() for one in (table, around))
+        first = np.flatnonzero(~outer.duplicated())
+        inside = place >= 0
+        if (own[inside] != other[first[place[inside]]]).any():
+            yield f"rows of {table} are within rows of other persons"
 
 
 def _column(file: pa.Buffer, name: str, request: ReleaseRequest) -> pd.Series:

@@ -7,9 +7,9 @@ documents, ``tasks.validation`` checks the data.
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import PurePosixPath
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
 
 from tasks.request.adversary_terms import AdversaryTerms
 from tasks.request.attribute import (
@@ -492,6 +492,15 @@ class ReleaseRequest(RequestPart):
                 fix="rename the column or the table",
             )
         self.attributes.update(attributes_of(self.tables))
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Its terms as a document has them: the attributes of tables among these alone."""
+        document: dict[str, Any] = write(self)
+        if self.tables and "attributes" in document:
+            own = self.attributes_in(None)
+            document["attributes"] = {name: one for name, one in document["attributes"].items() if name in own}
+        return document
 
     def _written_at(self, place: str) -> str:
         for table in self.tables:

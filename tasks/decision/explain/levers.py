@@ -275,11 +275,16 @@ def apply(request: ReleaseRequest, changes: Sequence[TermChange]) -> ReleaseRequ
         location = [
             name or (int(position) if position else json.loads(f'"{quoted}"')) for name, position, quoted in steps
         ]
-        document = _replaced(document, whole, location, change.needed)
+        table = None
         if location[0] == "attributes":
-            document["attributes"][location[1]] = _fitting(
-                document["attributes"][location[1]], document["requested_by"]
-            )
+            table = request.table_of(str(location[1]))
+            if table is not None:
+                location = ["tables", table, "attributes", request.own_name(str(location[1])), *location[2:]]
+        document = _replaced(document, whole, location, change.needed)
+        if "attributes" in location:
+            attributes = document["attributes"] if table is None else document["tables"][table]["attributes"]
+            name = location[location.index("attributes") + 1]
+            attributes[name] = _fitting(attributes[name], document["requested_by"])
     try:
         return ReleaseRequest.model_validate(document)
     except ValidationError:
