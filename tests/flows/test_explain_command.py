@@ -223,7 +223,9 @@ def test_for_people(made: Made, command: Command) -> None:
     assert code == 0
     assert "BLOCKED  lab" in out
     flowing = " ".join(out.split())
-    assert "Smallest change that would pass: loss (and the gain that follows it) 60 → 53." in flowing
+    assert "Smallest change that would pass: adversary one-shot → sequential." in flowing
+    assert "facts: change them only where they are stated wrongly" in flowing
+    assert "loss (and the gain that follows it) 60 → 53." in flowing
     assert "2 → 2.2" in flowing
     assert "university" not in out
     assert max(len(line) for line in out.splitlines()) <= 100

@@ -47,7 +47,9 @@ def combined_designs(trial: Trial, methods: Sequence[Method]) -> list[Flip]:
 
 
 def in_words(changes: Sequence[TermChange]) -> str:
-    """A combination as its last keys and needed values."""
+    """A combination as its last keys and needed values; one change alone as its key."""
+    if len(changes) == 1:
+        return changes[0].where.rpartition(".")[2].replace("_", " ")
     return ", ".join(f"{one.where.rpartition('.')[2]} {one.needed}" for one in changes)
 
 
