@@ -60,7 +60,11 @@ def workbook(sheets: Mapping[str, Sequence[Sequence[object]]]) -> bytes:
             return f'<c r="{place}" s="1"><v>{(value - date(1899, 12, 30)).days}</v></c>'
         if isinstance(value, int | float):
             return f'<c r="{place}"><v>{value}</v></c>'
-        return f'<c r="{place}" t="inlineStr"><is><t>{escape(str(value))}</t></is></c>' if value != "" else ""
+        return (
+            f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(str(value))}</t></is></c>'
+            if value != ""
+            else ""
+        )
 
     main, office = "http://schemas.openxmlformats.org/spreadsheetml/2006/main", "http://schemas.openxmlformats.org"
     kind = f"{office}/officeDocument/2006/relationships"

@@ -7,9 +7,11 @@ from tasks.decision.explain.levers import apply
 from tasks.decision.explain.result import Choice, Explanation, Flip, choice_of
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, ReleaseRequest
-from tests.decision.test_explain_deterrents import NO_LIMIT, PLANS
-from tests.support.explaining import MAXIMUM, TODAY, asked, candidates, decided
+from tests.support.explaining import MAXIMUM, SEQUENTIAL, TODAY, asked, candidates, decided
 
+NO_LIMIT = {"ends_on_breach": False}
+PLANS = {"gates": (MAXIMUM, SEQUENTIAL), "adversary": {"prior": 0.5, "discount": 1}}
+"""Half of the people listed, nothing discounted; see ``tests/decision/test_explain_deterrents.py``."""
 PROSECUTOR = {"measure": "prosecutor.maximum_risk", "at_most": 0.5, "because": "presence is known"}
 
 
@@ -40,11 +42,11 @@ def test_whose_a_term_is_to_choose(where: str, choice: Choice) -> None:
     assert choice_of(where) is choice
 
 
-def test_another_method_comes_before_facts_and_thresholds() -> None:
+def test_another_method_comes_before_thresholds() -> None:
     explanation = explained(asked("basic", loss=1.0, gain=100.0))
     choices = [flip.choice for flip in explanation.flips]
     assert choices == sorted(choices)
-    assert {Choice.DESIGN, Choice.FACT, Choice.POLICY} == set(choices)
+    assert {Choice.DESIGN, Choice.POLICY} == set(choices)
     assert explanation.smallest is explanation.flips[0]
     designs = [flip for flip in explanation.flips if flip.choice is Choice.DESIGN]
     kept = [flip.after.figures[Measure.INFORMATION_KEPT] for flip in designs]
@@ -73,7 +75,7 @@ def test_the_game_against_repeated_attempts_and_a_penalty_are_combined_with_a_me
 
 def test_classes_as_large_as_their_gate_asks_for() -> None:
     """Classes of ab and cd have two records each: alone, each of four records is its own class."""
-    request = asked("basic", gates=(PROSECUTOR,), loss=1.0, gain=1.0)
+    request = asked("basic", gates=({**MAXIMUM, "at_most": 1.0}, PROSECUTOR), loss=1.0, gain=1.0)
     explanation = explained(request)
     assert explanation.verdict is Verdict.BLOCKED
     designs = [flip for flip in explanation.flips if flip.choice is Choice.DESIGN]

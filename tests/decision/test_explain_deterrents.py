@@ -308,7 +308,7 @@ def test_no_game_is_played_for_a_deterrent() -> None:
     decision = decided(request, plays)
     explain(request, request.recipients[1], plays, decision, lambda text: told.append((text, plays.games_solved)))
     said = [text for text, _ in told]
-    first, last = said.index("minimum class size, downwards"), said.index("thresholds")
+    first, last = said.index("minimum class size, downwards"), said.index("cost of an attempt, upwards")
     assert [one for one in said[first + 1 : last] if "penalty" in one or "cost" in one] == [
         "penalty for an attempt that is noticed, the least that deters",
         "penalty for an attempt that is noticed, upwards",
@@ -349,7 +349,7 @@ def test_another_method_together_with_what_deters() -> None:
     assert partition.after.verdict is Verdict.BLOCKED
     method = TermChange(f"{WHO}.method", "basic", "no-attack-partition")
     assert partition.deterred[0].changes == (method, TermChange(RATE, "none", 0.01), TermChange(PENALTY, 0.0, 34.79))
-    assert len(partition.deterred) == 2
+    assert [flip.changes[-1].where for flip in partition.deterred] == [PENALTY], "a cost of access is not to be chosen"
     for flip in partition.deterred:
         assert verdict(request, flip.changes)
         assert not verdict(request, nearer(flip))

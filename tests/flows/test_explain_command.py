@@ -155,9 +155,10 @@ def test_every_recipient_in_turn(made: Made, command: Command) -> None:
     needed = cost["changes"][0]["needed"]
     assert 60 / 27 <= needed <= 60 / 27 * 1.0105
     assert cost["decision"] == "approved"
-    assert lab["smallest"] == lab["flips"][0]
-    assert lab["smallest"]["changes"][0]["where"] == "recipients[1].stakes.loss"
-    assert 54 / 1.0105 <= lab["smallest"]["changes"][0]["needed"] <= 54
+    assert lab["smallest"] == next((flip for flip in lab["flips"] if flip["choice"] == "design"), None)
+    (loss,) = [flip for flip in lab["flips"] if flip["changes"][0]["where"] == "recipients[1].stakes.loss"]
+    assert (cost["choice"], loss["choice"]) == ("fact", "fact")
+    assert 54 / 1.0105 <= loss["changes"][0]["needed"] <= 54
     gates = {gate.id: gate.measured for gate in made.outcome.records[0].gates}
     for measure in ("transparent.maximum_risk", "sequential.maximum_risk", "combined.maximum"):
         assert university["figures"][measure] == gates[measure]
@@ -206,8 +207,8 @@ def test_what_would_deter_the_one_that_plans(made: Made, command: Command) -> No
 def test_what_would_deter_for_people(made: Made, command: Command) -> None:
     _, out, _ = command(made.outcome.release_id, "-r", "institute", "-w", made.workspace)
     flowing = " ".join(out.split())
-    assert "The same file would pass with any of:" in flowing
-    assert "(with agreement.detection_rate none → 0.01)" in flowing
+    assert "Smallest change that would pass: penalty for an attempt that is noticed:" in flowing
+    assert "recipients[2].agreement.detection_rate none → 0.01" in flowing
     assert "sequential maximum risk 0 (now 0.99)" in flowing
 
 
@@ -222,7 +223,9 @@ def test_for_people(made: Made, command: Command) -> None:
     assert code == 0
     assert "BLOCKED  lab" in out
     flowing = " ".join(out.split())
-    assert "Smallest change that would pass: loss (and the gain that follows it) 60 → 53." in flowing
+    assert "Smallest change that would pass: adversary one-shot → sequential." in flowing
+    assert "facts: change them only where they are stated wrongly" in flowing
+    assert "loss (and the gain that follows it) 60 → 53." in flowing
     assert "2 → 2.2" in flowing
     assert "university" not in out
     assert max(len(line) for line in out.splitlines()) <= 100

@@ -47,7 +47,9 @@ def combined_designs(trial: Trial, methods: Sequence[Method]) -> list[Flip]:
 
 
 def in_words(changes: Sequence[TermChange]) -> str:
-    """A combination as its last keys and needed values."""
+    """A combination as its last keys and needed values; one change alone as its key."""
+    if len(changes) == 1:
+        return changes[0].where.rpartition(".")[2].replace("_", " ")
     return ", ".join(f"{one.where.rpartition('.')[2]} {one.needed}" for one in changes)
 
 
@@ -97,11 +99,11 @@ def _classes(trial: Trial, method: Method, share: float) -> Changes:
     if least <= trial.request.fewest_records and share == LEFT_OUT:
         return ()
     if terms.k_anonymity is not None:
-        now: list[tuple[str, float, float]] = [
+        demanded: list[tuple[str, float, float]] = [
             ("k_anonymity.k", terms.k_anonymity.k, max(least, terms.k_anonymity.k)),
             ("k_anonymity.suppression_limit", terms.k_anonymity.suppression_limit, share),
         ]
-        changed = tuple(TermChange(f"{_GENERALIZATION}.{key}", was, value) for key, was, value in now if value > was)
+        changed = tuple(TermChange(f"{_GENERALIZATION}.{key}", was, to) for key, was, to in demanded if to > was)
         return changed if any(gate.measure in _BY_CLASS for gate in policy.gates) else ()
     if least <= 1:
         return ()
