@@ -19,6 +19,7 @@ from tasks.request.model import DeliveryFormat, ReleaseRequest
 
 FOLDER = "tables"
 """Folder of a delivery with the files of all tables but the dataset."""
+Keys = Mapping[str, pd.Series]
 TableFiles = Mapping[str | None, pa.Buffer]
 """Clear file of each table, that of the dataset under None."""
 
@@ -36,14 +37,15 @@ def table_files(
 
     StageFailed says that the file cannot be read or written.
     """
-    form, whole = DeliveryFormat.CSV, None
     if is_parquet(content):
         form, whole = DeliveryFormat.PARQUET, pq.read_table(pa.BufferReader(content))
+    else:
+        form, whole = DeliveryFormat.CSV, read_columns(content, request.delivered)
     files: dict[str | None, pa.Buffer] = {}
     for number, table in enumerate((None, *request.tables)):
         columns = delivered_columns(request, table)
         rows = pa.array(of_row == number)
-        part = (read_columns(content, list(columns)) if whole is None else whole.select(list(columns))).filter(rows)
+        part = whole.select(list(columns)).filter(rows)
         names = columns.values() if form is DeliveryFormat.PARQUET else map(marked, columns.values())
         stream = pa.BufferOutputStream()
         write_released(part.rename_columns(list(names)).combine_chunks(), stream, form)
@@ -56,32 +58,36 @@ def reference_faults(files: TableFiles, request: ReleaseRequest) -> Iterator[str
 
     Keys that are withheld refer to nothing. StageFailed says that a file cannot be read.
     """
+    keys = {table: _keys(file, table, request) for table, file in files.items()}
     person = request.person_id if request.person_id in request.pseudonyms else None
-    people = None if person is None else pd.Index(_column(files[None], person, request)).unique()
-    for table in request.tables:
+    for table, terms in request.tables.items():
         own, outer = request.key_of(table), request.parent_key(table)
-        if people is not None and not _column(files[table], str(person), request).isin(people).all():
+        if person is not None and not keys[table][person].isin(keys[None][person]).all():
             yield f"rows of {table} are of no person of the dataset"
-        if own in request.pseudonyms and not _column(files[table], str(own), request).is_unique:
+        if own in request.pseudonyms and not keys[table][own].is_unique:
             yield f"rows of {table} do not have keys of their own"
         elif outer in request.pseudonyms:
-            yield from _within_faults(files, table, str(outer), request)
+            yield from _within_faults(keys[table], keys[terms.within], str(outer), person, (table, str(terms.within)))
 
 
-def _within_faults(files: TableFiles, table: str, key: str, request: ReleaseRequest) -> Iterator[str]:
-    around = str(request.tables[table].within)
-    inner, outer = (_column(files[one], key, request) for one in (table, around))
-    place = pd.Index(outer.unique()).get_indexer(pd.Index(inner))
-    if ((place < 0) & inner.notna().to_numpy()).any():
+def _within_faults(inner: Keys, outer: Keys, key: str, person: str | None, tables: tuple[str, str]) -> Iterator[str]:
+    table, around = tables
+    first = np.flatnonzero(~outer[key].duplicated())
+    place = pd.Index(outer[key].iloc[first]).get_indexer(pd.Index(inner[key]))
+    inside = place >= 0
+    if (~inside & inner[key].notna().to_numpy()).any():
         yield f"rows of {table} are within no row of {around}"
-    elif request.person_id in request.pseudonyms:
-        own, other = (_column(files[one], request.person_id, request).to_numpy() for one in (table, around))
-        first = np.flatnonzero(~outer.duplicated())
-        inside = place >= 0
+    elif person is not None:
+        own, other = inner[person].to_numpy(), outer[person].to_numpy()
         if (own[inside] != other[first[place[inside]]]).any():
             yield f"rows of {table} are within rows of other persons"
 
 
-def _column(file: pa.Buffer, name: str, request: ReleaseRequest) -> pd.Series:
-    own = request.own_name(name)
-    return pd.Series(read_columns(file, [own])[own].to_pandas())
+def _keys(file: pa.Buffer, table: str | None, request: ReleaseRequest) -> Keys:
+    """Keys in the file of a table, by their names in the request."""
+    wanted = {request.person_id, *request.table_keys}
+    names = {name: own for name, own in delivered_columns(request, table).items() if name in wanted}
+    if not names:  # Arrow takes no name for every name
+        return {}
+    found = read_columns(file, list(names.values()))
+    return {name: pd.Series(found[own].to_pandas()) for name, own in names.items()}

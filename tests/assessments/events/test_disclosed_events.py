@@ -57,7 +57,7 @@ def test_many_rows_of_one_person_are_one_person() -> None:
 
 
 def test_people_without_a_value_hide_nothing_unless_these_are_a_group() -> None:
-    rows: list[tuple[int, str | None]] = [(0, "hiv"), (1, None), (3, "flu"), (3, None)]
+    rows: list[tuple[int, str | None]] = [(0, "hiv"), (1, None), (2, None), (3, "flu"), (3, None)]
     made = found([0, 0, 0, 1], rows)
     assert made.largest_share == 1.0
     assert made.rises.tolist() == pytest.approx([1 - 1 / 2, 1 - 1 / 2])
@@ -95,7 +95,8 @@ def test_as_the_definition_says(
     stated = [value for _, value in read if value is not None]
     width = width_of(stated) if numeric and stated else None
     own = missing is MissingReading.OWN_GROUP
-    counted = {person for person, value in read if value is not None} | (set(range(len(classes))) if own else set())
+    gaps = {person for person, _ in read} - {person for person, value in read if value is not None}
+    counted = set(range(len(classes))) - (set() if own else gaps)  # who has no row at all has no value
     disclosed, homogeneous = [False] * len(classes), [False] * len(classes)
     rises, largest = [0.0] * (max(classes) + 1), 0.0
     for one in range(max(classes) + 1):
