@@ -36,7 +36,7 @@ from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
 
-_SEARCH_SECONDS = 6.0
+_SEARCH_SECONDS = 9.0
 """Work on one recipient's decision after which no further lever is searched; a game under way is finished."""
 
 

@@ -37,12 +37,12 @@ class Exit(IntEnum):
     DAMAGED = 14
 
 
-class Refused(Exception):
+class NotRead(Exception):
     """A file that is not read, with the exit code that says why."""
 
 
 def read(kind: str, sheet: str, encoding: str, path: Path) -> pa.Table:
-    """The table that a file holds; raises Refused, or whatever a library raises on a damaged file."""
+    """The table that a file holds; raises NotRead, or whatever a library raises on a damaged file."""
     table = _workbook(path, sheet) if kind == "excel" else _statistical(kind, encoding, path)
     return pa.table([_whole(column) for column in table.columns], names=table.column_names)
 
@@ -78,10 +78,10 @@ def _workbook(path: Path, sheet: str) -> pa.Table:
     names = [sheet] if sheet else book.sheet_names
     filled = [rows for name in names if name in book.sheet_names and (rows := _rows(book, name))]
     if len(filled) != 1:
-        raise Refused(Exit.NO_SHEET)
+        raise NotRead(Exit.NO_SHEET)
     header, *records = filled[0]
     if not all(isinstance(name, str) and name.strip() for name in header):
-        raise Refused(Exit.NO_HEADER)
+        raise NotRead(Exit.NO_HEADER)
     cells = zip(*records, strict=True) if records else ([] for _ in header)
     return pa.table([pa.array(_typed(list(column))) for column in cells], names=[name.strip() for name in header])
 
@@ -100,13 +100,13 @@ def _check_places(path: Path) -> None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     with zipfile.ZipFile(path) as archive:
         if sum(one.file_size for one in archive.infolist()) > limit:
-            raise Refused(Exit.TOO_LARGE)
+            raise NotRead(Exit.TOO_LARGE)
         for name in (name for name in archive.namelist() if _SHEET.fullmatch(name)):
             found = _PLACE.findall(archive.read(name))
             width = max((_column_number(letters) for letters, _ in found), default=0)
             height = max((int(row) for _, row in found), default=0)
             if width * height * _BYTES_OF_CELL > limit:
-                raise Refused(Exit.TOO_LARGE)
+                raise NotRead(Exit.TOO_LARGE)
 
 
 def _column_number(letters: bytes) -> int:
@@ -155,8 +155,8 @@ def main(kind: str, sheet: str, encoding: str, memory: str, path: str) -> int:
         table = read(kind, sheet, encoding, Path(path))
         with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
             stream.write_table(table)
-    except Refused as refused:
-        return int(refused.args[0])
+    except NotRead as refusal:
+        return int(refusal.args[0])
     except ImportError:
         return Exit.NOT_INSTALLED
     except MemoryError:
