@@ -100,10 +100,13 @@ def _narrow(figures: Sequence[Column], console: Console) -> None:
 
 
 def _keep_words(columns: Sequence[Column], grid: Grid, console: Console) -> None:
-    """Make columns of words as wide as their longest word and share out what is left, where that fits.
+    """Where a word would be broken, make columns as wide as their longest word and share out the rest, if that fits.
 
     Those that need least get it first.
     """
+    drawn = zip(grid.columns, grid._calculate_column_widths(console, console.options), strict=True)
+    if all(width >= _size(one, console).minimum for one, width in drawn if one.justify == "left"):
+        return
     sizes = sorted(((_size(column, console), column) for column in columns), key=lambda one: one[0].span)
     others = [column for column in grid.columns if column not in columns]
     taken = sum(column.width or _size(column, console).maximum for column in others)

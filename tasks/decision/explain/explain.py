@@ -325,7 +325,9 @@ def _switch(trial: Trial, present: Method, method: Method) -> Switch:
     deterred: tuple[Flip, ...] = ()
     if not trial.passes and not judgement.passes:
         request = levers.apply(trial.request, changes)
-        switched = replace(trial, request=request, recipient=request.recipient(trial.recipient.id))
+        recipient = request.recipient(trial.recipient.id)
+        # What can be chosen is searched to its end.
+        switched = replace(trial, request=request, recipient=recipient, is_over=lambda: False)
         flips = [result for result in deterrent_results(switched, judgement, ".agreement.") if isinstance(result, Flip)]
         deterred = tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
     return Switch(method, changes, judgement, deterred)
