@@ -134,7 +134,7 @@ def test_whoever_misses_k_by_one_drags_nobody_up() -> None:
     found = find(problem, left_out=0)
     assert found.node.tolist() == [1, 1, 0, 0]
     assert find(problem).node.tolist() == [0, UNPLACED, 0, 0]
-    assert found.bound == pytest.approx(10 + 3 / 2 + 9 + 5)
+    assert found.bound(problem) == pytest.approx(10 + 3 / 2 + 9 + 5)
     assert problem.holding(tree.encode(["x", "y"])[:, None], found.node).tolist() == [1, 1]
     assert problem.holding(tree.encode(["y"])[:, None], find(problem).node).tolist() == [UNPLACED]
 

@@ -34,7 +34,7 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
 
     if found is None:
         return Recoding(levels)
-    bounds, priced = {BoundBy.BEST_CELLS: found.bound}, priced_bound(classes, node)
+    bounds, priced = {BoundBy.BEST_CELLS: found.bound(classes)}, priced_bound(classes, node)
     if priced is not None:
         bounds[BoundBy.PRICES] = priced
     by = min(bounds, key=bounds.__getitem__)

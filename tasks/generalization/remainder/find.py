@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tasks.generalization.kanonymity.classes import Floats, Ints
-from tasks.generalization.remainder.bound import best_cells, strategies_of_cells
+from tasks.generalization.remainder.bound import BestCells, best_cells, strategies_of_cells
 from tasks.generalization.remainder.joining import divided, joined
 from tasks.generalization.remainder.orders import CellOrder, by_mean_loss, orders_of
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
@@ -38,8 +38,13 @@ class Found:
 
     node: Ints
     """Strategy of each row, ``UNPLACED`` in no class."""
-    bound: float
-    """Σ count · share of information kept is never more than this, whatever the classes."""
+    best: BestCells | None = None
+    """Best cells, where the search needed them."""
+
+    def bound(self, problem: RemainderProblem) -> float:
+        """Σ count · share of information kept is never more than this, whatever the classes."""
+        best = self.best or best_cells(problem, self.node)
+        return float(problem.counts @ (1.0 - best.lost))
 
 
 def find_briefly(problem: RemainderProblem) -> Ints:
@@ -58,17 +63,17 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
     orders = orders_of(problem, tried)
     made = released(problem, orders(np.zeros(len(problem.lost))), start)
     first = _finished(problem, made, left_out)
-    best = best_cells(problem, first)
-    strategies = tried
+    strategies, best = tried, None
     if len(problem.strategies) > _ALL_STRATEGIES:
-        used = np.union1d(made[made != UNPLACED], [problem.top])
-        strategies = np.union1d(used, best.strategies)
-        if _work(problem, strategies) > _WORK:
-            strategies = used
+        strategies = np.union1d(made[made != UNPLACED], [problem.top])
+        if _work(problem, strategies) <= _WORK:
+            best = best_cells(problem, first)
+            more = np.union1d(strategies, best.strategies)
+            strategies = more if _work(problem, more) <= _WORK else strategies
         orders = orders_of(problem, strategies)
     passes = _orders(problem, strategies, orders)
     node = _improved(problem, _best_pass(problem, first, passes, start, left_out), left_out)
-    return Found(node, float(problem.counts @ (1.0 - best.lost)))
+    return Found(node, best)
 
 
 def _best_pass(
