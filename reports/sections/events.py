@@ -68,7 +68,7 @@ def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[B
         "that two rows are within the same one, and nothing of tables none of whose attributes may be known."
         if fact.tables
         else None,
-        _withheld(view, fact),
+        withheld_rows(view, fact),
         f"{cells.count(known.long_histories)} people have so many rows that all of them count as known."
         if known.long_histories
         else None,
@@ -88,7 +88,8 @@ def _known(view: FileView, fact: EventsFact, known: KnownRowsFact) -> Iterator[B
     )
 
 
-def _withheld(view: FileView, fact: EventsFact) -> str | None:
+def withheld_rows(view: FileView, fact: EventsFact) -> str | None:
+    """Sentence on rows that are withheld for what may be known of them; None where none are."""
     count = view.cells.count(fact.withheld_rows)
     if not fact.withheld_rows:
         return None

@@ -21,6 +21,7 @@ from reports.document import (
 from reports.population import TITLES
 from reports.record_view import RecordView
 from reports.sections.answer import information_kept
+from reports.sections.events import withheld_rows
 from reports.sections.overview import scope
 from reports.smallcell import HIDDEN
 from tasks.request.model import Measure, Role
@@ -51,7 +52,7 @@ def judged(view: RecordView) -> Iterator[Block]:
     yield Table(
         "Gates of the policy and conditions that no policy can switch off; the precedents of the thresholds are in "
         "section E8, notes and intervals in section E14",
-        "Gate 50 | Measured 16r | Required 18 | Outcome 16",
+        "Gate 46 | Measured 19r | Required 20 | Outcome 15",
         [
             (
                 lines(row.gate.title, small(row.interval)) if row.interval else row.gate.title,
@@ -143,10 +144,9 @@ def _of_rows(view: RecordView) -> str | None:
     if fact is None:
         return None
     levels = [f"{name} at level {level}" for name, level in fact.levels.items() if level]
-    emptied = f"{', '.join(fact.known.attributes)} of {view.cells.count(fact.withheld_rows)} rows" if fact.known else ""
     return said(
-        f"Of rows leave: {', '.join(levels)} of the hierarchy." if levels else None,
-        f"Withheld: {emptied}." if fact.withheld_rows else None,
+        f"Rows leave with {', '.join(levels)} of the hierarchy." if levels else None,
+        withheld_rows(view, fact),
     )
 
 
