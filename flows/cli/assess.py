@@ -1,14 +1,21 @@
 """``releasegate assess``: one method alone, for every recipient of a request; release nothing."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from flows.cli.assessed import family_tables, riskiest_table, search_tables, solution_tables, special_table
+from flows.cli.assessed import (
+    family_tables,
+    level_tables,
+    riskiest_table,
+    search_tables,
+    solution_tables,
+    special_table,
+)
 from flows.cli.assessed_decoys import assess_decoys
 from flows.cli.assessed_game import policy_legend, policy_tables
 from flows.cli.assessed_record import record_tables
@@ -30,6 +37,7 @@ from reports.sections.method import masking
 from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.combined.assessment import COLLECTED, riskiest
+from tasks.assessments.events.levels import as_collected, level_choices
 from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.record_game import record_game
 from tasks.assessments.linkage.facts import LinkageFact
@@ -47,7 +55,7 @@ from tasks.generalization.paper_searches import search_games
 from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
-from tasks.request.load import load_request
+from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Recipient
 
 
@@ -113,6 +121,13 @@ def assess(
             show_default=False,
         ),
     ] = None,
+    levels: Annotated[
+        bool,
+        typer.Option(
+            "--levels",
+            help="With events: what every choice of levels of known attributes of rows keeps.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Assess one method alone and release nothing.
@@ -143,7 +158,8 @@ def assess(
     and all of them. It says what days of the week and the calendar tell of the shift.
 
     ``events``, of a file with several rows a person, counts the people who match rows that others know, and shows what
-    classes disclose of rows.
+    classes disclose of rows. With ``--levels`` it compares the levels at which these attributes could be released, by
+    what is then kept of them and how many rows are withheld.
 
     ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
     associations, clusters, classifiers, and risk against utility of each masking.
@@ -183,6 +199,8 @@ def assess(
         document, blocks = assess_decoys(source, [one.id for one in chosen], samples)
     else:
         assessed = _assessed(method, source, top, algorithm)
+        if levels:
+            assessed = _by_levels(method, loaded, source)
         if record is not None:
             assessed = partial(_of_record, source, _row(source, method, record), top)
         found = {one.id: assessed(one) for one in chosen}
@@ -317,6 +335,27 @@ def _row(source: CandidateSource, method: AssessedMethod, record: int) -> int:
 def _of_record(source: CandidateSource, row: int, top: int, recipient: Recipient) -> Assessed:
     game = record_game(source.candidate(recipient), row)
     return game.document(), tuple(record_tables(recipient.id, game, top))
+
+
+def _by_levels(
+    method: AssessedMethod, loaded: LoadedRequest, source: CandidateSource
+) -> Callable[[Recipient], Assessed]:
+    """Compares levels of attributes of rows; raises ``BadInput`` with another method, or where no row may be known."""
+    if method is not AssessedMethod.EVENTS or not EVENTS.applies(source.request):
+        raise BadInput(
+            "levels of rows cannot be compared",
+            where="--levels",
+            expected="with events, a file whose request names the persons of rows",
+            got=f"with {method.value}" if method is not AssessedMethod.EVENTS else "a file with one row a person",
+            fix="leave the option out",
+        )
+    frame = read_data(replace(loaded, request=as_collected(loaded.request)))
+
+    def compared(recipient: Recipient) -> Assessed:
+        choices = level_choices(source.candidate(recipient), frame)
+        return [one.document() for one in choices], level_tables(recipient.id, choices)
+
+    return compared
 
 
 def _searched(source: CandidateSource, recipient: Recipient, name: str) -> Assessed:

@@ -6,12 +6,14 @@ from flows.cli.output import figure, seconds, table
 from reports import numbers
 from reports.document import DASH, Block, Paragraph, lines
 from tasks.assessments.combined.assessment import RecordScore
+from tasks.assessments.events.levels import LevelChoice
 from tasks.assessments.linkage.families import FamilyLearned
 from tasks.assessments.sequential.solvers import PlanSolution
 from tasks.assessments.singling_out.assessment import SpecialRecord
 from tasks.generalization.paper_searches import SOLVERS, GameSearch
 
 _SMALL = 1e-9
+_SHOWN = 12
 
 
 def riskiest_table(records: Sequence[RecordScore]) -> list[Block]:
@@ -40,6 +42,26 @@ def special_table(records: Sequence[SpecialRecord]) -> list[Block]:
         (">row", ">score", ">DIS-SUDA", "singled out by"),
         rows,
         "rows are counted from 1 in the file",
+    )
+
+
+def level_tables(who: str, choices: Sequence[LevelChoice]) -> list[Block]:
+    """The choices of levels of attributes of rows that pay most."""
+    return table(
+        f"{who}: levels of what others may know of rows, the best first",
+        ("levels", ">payoff", ">kept", ">rows withheld", ">fewest people"),
+        [
+            (
+                ", ".join(f"{name} {level}" for name, level in one.levels.items()),
+                f"{one.payoff:,.2f}",
+                f"{one.kept:.2%}",
+                f"{one.withheld_rows:,}",
+                f"{one.fewest:,}",
+            )
+            for one in choices[:_SHOWN]
+        ],
+        f"payoff: the publisher's, mean over the rows; kept: information of these attributes; {len(choices):,} choices "
+        "were compared. State the levels in the request: they are the same in every copy.",
     )
 
 

@@ -30,15 +30,16 @@ def at_released_levels(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataF
         if attribute.hierarchy is not None and attribute.level is not None:
             tree = written_out(name, attribute.hierarchy, frame)
             persons = pd.factorize(frame[request.person_id])[0]
-            changed[name] = _released(
+            changed[name] = released_cells(
                 frame[name], persons, tree, attribute, request.table_paths[request.table_of(name)]
             )
     return frame.assign(**changed) if changed else frame
 
 
-def _released(
+def released_cells(
     cells: pd.Series, persons: NDArray[np.intp], tree: Hierarchy, attribute: Attribute, where: str
 ) -> pd.Series:
+    """Cells of an attribute at its level; `persons` has the person of each, `where` the file. Errors as above."""
     level, least = attribute.level or 0, attribute.least_people or 0
     if level >= tree.n_levels:
         raise HierarchyError(

@@ -1,0 +1,85 @@
+"""Choices of levels of rows by hand, and what they are compared with."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.app import app
+from tasks.assessments.events.levels import LevelChoice, as_collected, level_choices
+from tasks.candidate.candidate import CandidateSource
+from tasks.core.errors import BadInput
+from tasks.microdata.prepared import prepare
+from tasks.microdata.read import read_data
+from tasks.request.load import load_request
+
+REQUEST = """\
+schema_version: releasegate/request/1
+title: Visits
+requested_by: a.steward
+dataset: {path: data.csv, title: Visits, source: drawn, record_id: visit, person: patient}
+attributes:
+  visit: {role: direct identifier, of: row}
+  patient: {role: pseudonym}
+  sex: {role: quasi-identifier, hierarchy: {groups: {levels: [{"*": [F, M]}]}}}
+  day: {role: insensitive, of: row, hierarchy: {prefixes: {keep: [7], mask: ""}}, level: 0}
+population: {self: true, source: the file}
+recipients:
+  - id: university
+    organisation: University
+    purpose: research
+    agreement: {id: A-1, expires: 2030-01-01}
+    stakes: {benefit: 1200, loss: 4, cost: 4}
+policy: {id: rules, version: "1", presence: known, events: {known: 1, people: 6}}
+"""
+DAYS = 3 * ("2024-01-01", "2024-01-01", "2024-01-02", "2024-02-01", "2024-02-02")
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> Path:
+    rows = (f"v{place},p{place},F,{day}\n" for place, day in enumerate(DAYS))
+    (tmp_path / "data.csv").write_text("visit,patient,sex,day\n" + "".join(rows))
+    (tmp_path / "request.yaml").write_text(REQUEST)
+    return tmp_path / "request.yaml"
+
+
+def choices_of(request_file: Path) -> tuple[LevelChoice, ...]:
+    loaded = load_request(request_file)
+    frame = read_data(loaded)
+    source = CandidateSource(loaded.request, prepare(loaded, frame), frame, lambda _: np.random.default_rng(3))
+    (recipient,) = loaded.request.recipients
+    raw = read_data(replace(loaded, request=as_collected(loaded.request)))
+    return level_choices(source.candidate(recipient), raw)
+
+
+def test_months_keep_more_than_days_that_are_mostly_withheld(request_file: Path) -> None:
+    """By days the nine of whom three share a day are withheld; a month holds two of the four days."""
+    found = choices_of(request_file)
+    assert [(one.levels["day"], one.withheld_rows, one.fewest) for one in found] == [(1, 0, 6), (0, 9, 6), (2, 0, 15)]
+    assert [one.kept for one in found] == pytest.approx([0.5, 0.4, 0.0])
+    assert [one.payoff for one in found] == pytest.approx([600, 480, 0])
+
+
+def test_the_level_that_the_request_states_changes_nothing(request_file: Path) -> None:
+    before = choices_of(request_file)
+    request_file.write_text(REQUEST.replace("level: 0", "level: 1"))
+    assert choices_of(request_file) == before
+
+
+def test_attributes_without_a_hierarchy_have_no_levels(request_file: Path) -> None:
+    request_file.write_text(REQUEST.replace(', hierarchy: {prefixes: {keep: [7], mask: ""}}, level: 0', ""))
+    with pytest.raises(BadInput, match="levels of rows cannot be compared"):
+        choices_of(request_file)
+
+
+def test_the_command_shows_the_best_first_and_takes_no_other_method(request_file: Path, tmp_path: Path) -> None:
+    workspace = ("--workspace", str(tmp_path / "workspace"))
+    shown = CliRunner().invoke(app, ["assess", "events", str(request_file), "--levels", *workspace])
+    assert shown.exit_code == 0
+    lines = [line.split() for line in shown.stdout.splitlines() if line.startswith("day ")]
+    assert [(line[1], line[3]) for line in lines] == [("1", "50.00%"), ("0", "40.00%"), ("2", "0.00%")]
+    refused = CliRunner().invoke(app, ["assess", "game", str(request_file), "--levels", *workspace])
+    assert isinstance(refused.exception, BadInput)
+    assert refused.exception.expected.startswith("with events")
