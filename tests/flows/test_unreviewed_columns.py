@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rendered import determination_html
+from tests.support.brief_reports import whole_report
 from tests.support.texts import seen
 from tests.support.world import World, make_world
 
@@ -29,7 +29,7 @@ def test_an_unreviewed_column_is_withheld_and_named(world: World, engine: Any, r
     fields = {field.name: field for field in record.fields}
     assert fields["note"].treatment == "withheld: nobody has reviewed it"
     assert fields["diagnosis"].confirmed == "Dana Whitfield: It says how ill somebody was."
-    shown = seen(determination_html(record))
+    shown = seen(whole_report(record).decode())
     assert "Withheld: nobody has reviewed them note" in shown
     again = releasegate("release", world.request, "--workspace", world.workspace.root)
     assert "withheld: nobody has reviewed them: note" in again.out

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tasks.request.attribute import Attribute
 from tests.golden.cases import CASES
 from tests.golden.comparing import EXPECTED, compared, made
 from tests.golden.outputs import Outputs
@@ -14,6 +15,9 @@ _FLOWS = "releases of such files are tested in tests/flows, and change no golden
 _FORMS = "how a file is read changes nothing of what is made of it; tests/microdata and tests/flows cover it"
 UNUSED: Mapping[str, str] = {
     **dict.fromkeys(("Attribute.of", "Attribute.of=row", "Dataset.person"), _FLOWS),
+    **{f"FurtherTable.{term}": _FLOWS for term in ("attributes", "key", "path", "title", "within")},
+    **{f"RowAttribute.{term}": _FLOWS for term in (*Attribute.model_fields, "of=row")},
+    "ReleaseRequest.tables": _FLOWS,
     **{f"Dataset.{term}": _FORMS for term in ("dates", "decimal", "format", "header", "member", "sheet", "thousands")},
     "Dataset.decimal=,": _FORMS,
     **{f"Dataset.thousands={mark}": _FORMS for mark in (".", ",", " ", "'")},
