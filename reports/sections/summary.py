@@ -52,7 +52,7 @@ def judged(view: RecordView) -> Iterator[Block]:
     yield Table(
         "Gates of the policy and conditions that no policy can switch off; the precedents of the thresholds are in "
         "section E8, notes and intervals in section E14",
-        "Gate 46 | Measured 19r | Required 20 | Outcome 15",
+        "Gate 50 | Measured 17r | Required 18 | Outcome 15",
         [
             (
                 lines(row.gate.title, small(row.interval)) if row.interval else row.gate.title,
