@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reports import numbers
-from reports.document import DASH, Block, Paragraph, Row, Table, said
+from reports.document import DASH, Block, Paragraph, Row, Table, listed, said
 from reports.record_view import FileView
 from tasks.assessments.events.facts import EventColumnFact, EventsFact, KnownRowsFact
 
@@ -98,7 +98,8 @@ def withheld_rows(view: FileView, fact: EventsFact) -> str | None:
             f"Because too few people match, {count} rows are withheld: those of further tables are left out, with the "
             "rows within them."
         )
-    return f"What may be known of {count} rows is withheld, because too few people match."
+    known = listed(fact.known.attributes) if fact.known else "what may be known"
+    return f"Because too few people match, the values of {known} are withheld in {count} rows."
 
 
 def _row(view: FileView, one: EventColumnFact, total: int) -> Row:

@@ -83,7 +83,7 @@ def test_one_person_cannot_make_two_cells_large_enough(monkeypatch: pytest.Monke
     """k = 2: (a1, *) and (*, b2) keep half, and need the same person; prices 0, 1 and 0 are enough for both."""
     problem = two_attributes({("a1", "b1"): 1, ("a1", "b2"): 1, ("a2", "b2"): 1}, lost=(0.5, 0.5), least=2)
     found = find(problem)
-    assert found.bound == pytest.approx(1.5)
+    assert found.bound(problem) == pytest.approx(1.5)
     assert problem.worth(found.node) == pytest.approx(1.0)
     monkeypatch.setattr(prices, "_TOGETHER", 1)
     monkeypatch.setattr(prices, "_LESS", 0.95)
