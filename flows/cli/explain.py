@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pandas as pd
@@ -36,8 +35,8 @@ from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
 
-_SEARCH_SECONDS = 9.0
-"""Work on one recipient's decision after which no further lever is searched; a game under way is finished."""
+_SEARCH_WORK, _FEWEST_GAMES = 2**22, 8
+"""Games solved for one recipient, times distinct tuples of the population, after which no further lever is searched."""
 
 
 def explain(
@@ -128,8 +127,9 @@ def _explained(
     say("reading data and population")
     frame = read_data(recalled.loaded)
     prepared = prepare(recalled.loaded, frame)
+    index = game_table(request, prepared)
     candidates = Candidates(
-        game_table(request, prepared),
+        index,
         prepared,
         _masked_for(recalled, frame, place),
         _dates_for(recalled, frame, place),
@@ -145,17 +145,17 @@ def _explained(
             candidates,
             decided,
             lambda step: say(f"{who}: {step}"),
-            is_over=_over_after(_SEARCH_SECONDS),
+            is_over=_over_after(candidates, max(_SEARCH_WORK // len(index.population), _FEWEST_GAMES)),
         )
         return Explained(record, found, request.policy.gates)
 
     return [explained(record) for record in records]
 
 
-def _over_after(seconds: float) -> Callable[[], bool]:
-    """Whether this process has worked for some seconds since."""
-    end = process_time() + seconds
-    return lambda: process_time() > end
+def _over_after(candidates: Candidates, games: int) -> Callable[[], bool]:
+    """Whether more than some games have been solved since; counted, so that no explanation depends on the machine."""
+    before = candidates.games_solved
+    return lambda: candidates.games_solved - before > games
 
 
 def _notes(recalled: Recalled) -> list[str]:

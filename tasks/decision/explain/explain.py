@@ -93,7 +93,7 @@ def explain(
        that no term can change the verdict.
     3. Where the agreement has expired, a new date is a lever, and part of every other.
     4. Stakes, minimum class size and the k of k-anonymity are searched up and down, each alone; what can be chosen
-       before facts such as stakes, which are left out once the time is over.
+       before facts such as stakes, which are left out once as many games are solved as may be.
     5. Where a gate judges the sequential adversary, the terms that deter it are searched, each alone, upwards if the
        release is blocked and downwards if not, around the least value that deters it from the whole file.
     6. Thresholds: what each would have to be for the figure measured; where several gates fail, all together.
@@ -106,7 +106,7 @@ def explain(
        facts, then the policy's thresholds. Reasons are ranked, and records that keep gates on risk closed are counted
        by class (``at_stake``).
 
-    ``progress`` is called with words on what is being tried; ``is_over`` says that the time for searches is over.
+    ``progress`` is called with words on what is being tried; ``is_over`` says that no further lever is to be searched.
 
     Raises
     ------

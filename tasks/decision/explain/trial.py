@@ -25,7 +25,7 @@ Progress = Callable[[str], None]
 TOO_MANY_ATTACKS = (
     "Not searched to its end: each try attacks the file anew. Try values by hand with “releasegate assess linkage”."
 )
-OUT_OF_TIME = "Not searched to its end: the time for it is over."
+OUT_OF_TIME = "Not searched to its end: an explanation solves no more games than it did."
 _NOTHING = "Nothing tried in this range changes the verdict."
 WIDTH = 0.01
 """Relative distance at which a change that reverses the verdict and one that does not are near enough."""
@@ -45,7 +45,7 @@ class Trial:
     progress: Progress
     """Called with words on what is being tried."""
     is_over: Callable[[], bool] = lambda: False
-    """Whether the time for searches is over."""
+    """Whether as much was searched as an explanation may take."""
 
     @property
     def candidate(self) -> Candidate:
