@@ -37,7 +37,7 @@ from reports.sections.method import masking
 from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.combined.assessment import COLLECTED, riskiest
-from tasks.assessments.events.levels import as_collected, level_choices
+from tasks.assessments.events.levels import level_choices
 from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.record_game import record_game
 from tasks.assessments.linkage.facts import LinkageFact
@@ -53,6 +53,7 @@ from tasks.core.guard import guarded
 from tasks.decoys.prospect import SAMPLES
 from tasks.generalization.paper_searches import search_games
 from tasks.generalization.setting import payoffs_of, weights_of
+from tasks.microdata.event_levels import as_collected, every_level
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.request.load import LoadedRequest, load_request
@@ -188,6 +189,8 @@ def assess(
             got="another name",
             fix="name one of these, or leave the option out",
         )
+    if levels and method is not AssessedMethod.EVENTS:
+        raise _no_levels(f"with {method.value}")
     loaded = load_request(request, root or [], PolicyShelf(workspace))
     frame = read_data(loaded)
     source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
@@ -200,7 +203,7 @@ def assess(
     else:
         assessed = _assessed(method, source, top, algorithm)
         if levels:
-            assessed = _by_levels(method, loaded, source)
+            assessed = _by_levels(loaded, source)
         if record is not None:
             assessed = partial(_of_record, source, _row(source, method, record), top)
         found = {one.id: assessed(one) for one in chosen}
@@ -337,22 +340,24 @@ def _of_record(source: CandidateSource, row: int, top: int, recipient: Recipient
     return game.document(), tuple(record_tables(recipient.id, game, top))
 
 
-def _by_levels(
-    method: AssessedMethod, loaded: LoadedRequest, source: CandidateSource
-) -> Callable[[Recipient], Assessed]:
-    """Compares levels of attributes of rows; raises ``BadInput`` with another method, or where no row may be known."""
-    if method is not AssessedMethod.EVENTS or not EVENTS.applies(source.request):
-        raise BadInput(
-            "levels of rows cannot be compared",
-            where="--levels",
-            expected="with events, a file whose request names the persons of rows",
-            got=f"with {method.value}" if method is not AssessedMethod.EVENTS else "a file with one row a person",
-            fix="leave the option out",
-        )
-    frame = read_data(replace(loaded, request=as_collected(loaded.request)))
+def _no_levels(got: str) -> BadInput:
+    return BadInput(
+        "levels of rows cannot be compared",
+        where="--levels",
+        expected="with events, a file whose request names the persons of rows",
+        got=got,
+        fix="leave the option out",
+    )
+
+
+def _by_levels(loaded: LoadedRequest, source: CandidateSource) -> Callable[[Recipient], Assessed]:
+    """Compares levels of attributes of rows; raises ``BadInput`` where no row may be known."""
+    if not EVENTS.applies(source.request):
+        raise _no_levels("a file with one row a person")
+    found = every_level(read_data(replace(loaded, request=as_collected(loaded.request))), loaded.request)
 
     def compared(recipient: Recipient) -> Assessed:
-        choices = level_choices(source.candidate(recipient), frame)
+        choices = level_choices(source.candidate(recipient), found)
         return [one.document() for one in choices], level_tables(recipient.id, choices)
 
     return compared

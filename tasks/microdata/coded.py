@@ -62,6 +62,15 @@ class Register:
 
 
 @dataclass(frozen=True)
+class RowLevel:
+    """An attribute of rows at one level of its hierarchy."""
+
+    column: CodedColumn
+    kept: NDArray[np.float64]
+    """Share of information that each row keeps, 0 where it has no value or a withheld one; shape (n_rows,)."""
+
+
+@dataclass(frozen=True)
 class Events:
     """Rows of a file where a person has several, each an event of its person."""
 

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, HierarchyError, row_positions
 from tasks.microdata.build import written_out
+from tasks.microdata.coded import RowLevel, numbered_column
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.tables import own_rows
 from tasks.request.model import Attribute, ReleaseRequest
 
 
@@ -30,16 +32,52 @@ def at_released_levels(frame: pd.DataFrame, request: ReleaseRequest) -> pd.DataF
         if attribute.hierarchy is not None and attribute.level is not None:
             tree = written_out(name, attribute.hierarchy, frame)
             persons = pd.factorize(frame[request.person_id])[0]
-            changed[name] = released_cells(
+            changed[name] = _released(
                 frame[name], persons, tree, attribute, request.table_paths[request.table_of(name)]
             )
     return frame.assign(**changed) if changed else frame
 
 
-def released_cells(
+def as_collected(request: ReleaseRequest) -> ReleaseRequest:
+    """The request, by which attributes of rows are read as they were collected."""
+    plain = {name: one.model_copy(update={"level": None}) for name, one in request.attributes.items()}
+    return request.model_copy(update={"attributes": plain})
+
+
+def every_level(frame: pd.DataFrame, request: ReleaseRequest) -> dict[str, list[RowLevel]]:
+    """All levels of each attribute of rows that others may know and that has a hierarchy.
+
+    `frame` has the microdata read ``as_collected``, shape (n_rows, n_columns). Errors are those of
+    ``at_released_levels``.
+    """
+    trees = {
+        name: written_out(name, source, frame)
+        for name in request.known_events
+        if (source := request.attributes[name].hierarchy) is not None
+    }
+    return {name: [_at(frame, request, tree, level) for level in range(tree.n_levels)] for name, tree in trees.items()}
+
+
+def _at(frame: pd.DataFrame, request: ReleaseRequest, tree: Hierarchy, level: int) -> RowLevel:
+    name = tree.name
+    attribute, mine = request.attributes[name].model_copy(update={"level": level}), own_rows(frame, request, name)
+    own = frame.iloc[mine]
+    cells, persons = own[name], pd.factorize(own[request.person_id])[0]
+    codes, values = pd.factorize(cells)
+    leaves = np.append(tree.encode(values.to_numpy()), -1)[codes]
+    share = 1.0 - np.log(tree.sizes[tree.positions[leaves, level]]) / np.log(max(tree.n_leaves, 2))
+    out = _released(cells, persons, tree, attribute, request.table_paths[request.table_of(name)])
+    nothing = (out == tree.labels[-1][0]).fillna(value=True).to_numpy(dtype=bool)
+    column = frame[name].copy()
+    column.loc[own.index] = out
+    kept = np.zeros(len(frame))
+    kept[mine] = np.where(nothing, 0.0, share)
+    return RowLevel(numbered_column(request, name, *pd.factorize(column)), kept)
+
+
+def _released(
     cells: pd.Series, persons: NDArray[np.intp], tree: Hierarchy, attribute: Attribute, where: str
 ) -> pd.Series:
-    """Cells of an attribute at its level; `persons` has the person of each, `where` the file. Errors as above."""
     level, least = attribute.level or 0, attribute.least_people or 0
     if level >= tree.n_levels:
         raise HierarchyError(

@@ -4,25 +4,18 @@ Levels are stated in the request and are the same in every copy, so that they te
 counts what each choice of levels keeps, for a person to state the best.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from tasks.assessments.attribute.class_values import Floats
 from tasks.assessments.events.assessment import event_values, events_of, people_matched
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import BadInput
-from tasks.microdata.build import written_out
-from tasks.microdata.coded import CodedColumn, numbered_column
-from tasks.microdata.event_levels import released_cells
-from tasks.microdata.hierarchy import Hierarchy
-from tasks.microdata.tables import own_rows
-from tasks.request.model import ReleaseRequest
+from tasks.microdata.coded import RowLevel
 
 MOST_CHOICES = 256
 
@@ -46,51 +39,30 @@ class LevelChoice:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class _Level:
-    """A column of rows at one level."""
-
-    column: CodedColumn
-    kept: Floats
-    """Share of information that each row keeps, 0 in rows without a value; shape (n_rows,)."""
-
-
-def as_collected(request: ReleaseRequest) -> ReleaseRequest:
-    """The request, by which attributes of rows are read as they were collected."""
-    plain = {name: one.model_copy(update={"level": None}) for name, one in request.attributes.items()}
-    return request.model_copy(update={"attributes": plain})
-
-
-def level_choices(candidate: Candidate, frame: pd.DataFrame) -> tuple[LevelChoice, ...]:
+def level_choices(candidate: Candidate, levels: Mapping[str, Sequence[RowLevel]]) -> tuple[LevelChoice, ...]:
     """Every choice of levels with what the recipient's copy keeps by it, the one that pays most first.
 
     Parameters
     ----------
     candidate : Candidate
         The copy, of a request that names persons of rows.
-    frame : DataFrame of shape (n_rows, n_columns)
-        The microdata read ``as_collected``.
+    levels : mapping
+        All levels of each attribute of rows that others may know and that has a hierarchy.
 
     Raises
     ------
     BadInput
-        If nothing may be known of rows, no such attribute has a hierarchy, or there are more choices than
-        ``MOST_CHOICES``.
+        If there is no such attribute, or there are more choices than ``MOST_CHOICES``.
     """
-    request, events = candidate.request, events_of(candidate)
-    trees = {
-        name: written_out(name, source, frame)
-        for name in request.known_events
-        if (source := request.attributes[name].hierarchy) is not None
-    }
-    _check(prod(tree.n_levels for tree in trees.values()) if trees else 0)
-    found = {name: [_at(request, frame, tree, level) for level in range(tree.n_levels)] for name, tree in trees.items()}
+    events = events_of(candidate)
+    _check(prod(map(len, levels.values())) if levels else 0)
     choices = []
-    for levels in product(*(range(tree.n_levels) for tree in trees.values())):
-        chosen = {name: found[name][level] for name, level in zip(trees, levels, strict=True)}
-        columns = {**events.columns, **{name: one.column for name, one in chosen.items()}}
+    for chosen in product(*(range(len(of_one)) for of_one in levels.values())):
+        named = dict(zip(levels, chosen, strict=True))
+        at = {name: levels[name][level] for name, level in named.items()}
+        columns = {**events.columns, **{name: one.column for name, one in at.items()}}
         trial = replace(candidate, prepared=replace(candidate.prepared, events=replace(events, columns=columns)))
-        choices.append(_choice(trial, dict(zip(trees, levels, strict=True)), frame, chosen))
+        choices.append(_choice(trial, named, at))
     return tuple(sorted(choices, key=lambda one: -one.payoff))
 
 
@@ -105,35 +77,15 @@ def _check(choices: int) -> None:
         )
 
 
-def _at(request: ReleaseRequest, frame: pd.DataFrame, tree: Hierarchy, level: int) -> _Level:
-    """An attribute of rows as it leaves at a level."""
-    name = tree.name
-    attribute, mine = request.attributes[name].model_copy(update={"level": level}), own_rows(frame, request, name)
-    own = frame.iloc[mine]
-    cells, persons = own[name], pd.factorize(own[request.person_id])[0]
-    codes, values = pd.factorize(cells)
-    leaves = np.append(tree.encode(values.to_numpy()), -1)[codes]
-    share = 1.0 - np.log(tree.sizes[tree.positions[leaves, level]]) / np.log(max(tree.n_leaves, 2))
-    out = released_cells(cells, persons, tree, attribute, request.table_paths[request.table_of(name)])
-    nothing = (out == tree.labels[-1][0]).fillna(value=True).to_numpy(dtype=bool)
-    column = frame[name].copy()
-    column.loc[own.index] = out
-    kept = np.zeros(len(frame))
-    kept[mine] = np.where(nothing, 0.0, share)
-    return _Level(numbered_column(request, name, *pd.factorize(column)), kept)
-
-
-def _choice(
-    trial: Candidate, levels: Mapping[str, int], frame: pd.DataFrame, chosen: Mapping[str, _Level]
-) -> LevelChoice:
+def _choice(trial: Candidate, levels: Mapping[str, int], at: Mapping[str, RowLevel]) -> LevelChoice:
     request, events = trial.request, events_of(trial)
     withheld = np.zeros(len(events.of_row), dtype=np.bool_) if trial.withheld_rows is None else trial.withheld_rows
     leaves = trial.released[trial.prepared.tuple_of_row] & ~withheld
     shares = []
     for name in request.known_events:
-        mine = own_rows(frame, request, name)
-        of_row = chosen[name].kept[mine] if name in chosen else frame[name].iloc[mine].notna().to_numpy(dtype=float)
-        shares.append(float((of_row * leaves[mine]).mean()))
+        column, mine = events.columns[name], events.rows_of(request.number_of(name))
+        of_row = at[name].kept if name in at else column.codes != column.missing
+        shares.append(float((of_row * leaves)[mine].mean()))
     matched, kept = event_values(trial)[0].matched, float(np.mean(shares))
     fewest = 0 if matched is None else int(people_matched(request, matched).min())
     return LevelChoice(levels, kept, trial.recipient.stakes.benefit * kept, int(withheld.sum()), fewest)

@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from tasks.assessments.events.levels import LevelChoice, as_collected, level_choices
+from tasks.assessments.events.levels import LevelChoice, level_choices
 from tasks.candidate.candidate import CandidateSource
 from tasks.core.errors import BadInput
+from tasks.microdata.event_levels import as_collected, every_level
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.request.load import load_request
@@ -51,7 +52,7 @@ def choices_of(request_file: Path) -> tuple[LevelChoice, ...]:
     source = CandidateSource(loaded.request, prepare(loaded, frame), frame, lambda _: np.random.default_rng(3))
     (recipient,) = loaded.request.recipients
     raw = read_data(replace(loaded, request=as_collected(loaded.request)))
-    return level_choices(source.candidate(recipient), raw)
+    return level_choices(source.candidate(recipient), every_level(raw, loaded.request))
 
 
 def test_months_keep_more_than_days_that_are_mostly_withheld(request_file: Path) -> None:
@@ -80,6 +81,7 @@ def test_the_command_shows_the_best_first_and_takes_no_other_method(request_file
     assert shown.exit_code == 0
     lines = [line.split() for line in shown.stdout.splitlines() if line.startswith("day ")]
     assert [(line[1], line[3]) for line in lines] == [("1", "50.00%"), ("0", "40.00%"), ("2", "0.00%")]
-    refused = CliRunner().invoke(app, ["assess", "game", str(request_file), "--levels", *workspace])
-    assert isinstance(refused.exception, BadInput)
-    assert refused.exception.expected.startswith("with events")
+    for method in ("game", "decoys"):
+        refused = CliRunner().invoke(app, ["assess", method, str(request_file), "--levels", *workspace])
+        assert isinstance(refused.exception, BadInput)
+        assert refused.exception.expected.startswith("with events")
