@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
 from flows.cases import wait_and_settle
 from flows.delivered import ReleasedCopy, read_kept
@@ -30,8 +29,7 @@ from tasks.decision.record import GateResult, NotAssessed, PolicyFact
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.kept import Names
 from tasks.ledger.entry import Event
-from tasks.microdata.joined import joined
-from tasks.microdata.read import read_microdata, table_files
+from tasks.microdata.read import read_files, table_files
 from tasks.reassessment import compare
 from tasks.reassessment.commitments import commitments_then, commitments_today, not_measured
 from tasks.reassessment.one_hand import few_changed, least_class
@@ -236,7 +234,7 @@ class CopyReassessment:
         decided, policy, world = self.decided, self.request.policy, self.world
         if world is not None and originals is not None:
             try:
-                frame = self._read(originals)
+                frame = read_files(originals, table_files(self.then), self.request)
                 again = score_with_originals(self.delivered, world, frame, self._context(), uncertainty)
             except ReleasegateError as error:
                 self._note("a stage", error.in_one_line())
@@ -251,13 +249,6 @@ class CopyReassessment:
         missing = [gate.id for gate in results if gate.measured is None]
         then = compare.alone(decided.gates)
         return compare.compared_gates(then, self._excused((*self._conditions(), *results)), missing)
-
-    def _read(self, originals: Path) -> pd.DataFrame:
-        """The original data by today's request, which has the same tables."""
-        tables: dict[str | None, pd.DataFrame] = {None: read_microdata(originals, self.request)}
-        for name, path in table_files(self.then).items():
-            tables[name] = read_microdata(path, self.request, name)
-        return joined(tables, self.request) if self.request.tables else tables[None]
 
     def _excused(self, gates: Sequence[GateResult]) -> tuple[GateResult, ...]:
         """Gates, those marked that overrides cover which the release rests on."""

@@ -153,7 +153,7 @@ def _terms(stated: list[str]) -> dict[str, str]:
 def _existing(path: Path) -> Path:
     if not path.is_file():
         raise DataError(
-            "there is no such file", where=str(path), expected="a CSV or Parquet file", fix="check the path"
+            "there is no such file", where=str(path), expected="a data file, or a folder of them", fix="check the path"
         )
     return path
 

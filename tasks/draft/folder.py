@@ -118,7 +118,7 @@ def _named(files: Iterable[Source]) -> dict[str, Source]:
             raise DataError(
                 "two files make one table",
                 where=f"{named[name].path} and {one.path}",
-                expected="one file for each table, CSV or Parquet, with a name of its own",
+                expected="one file for each table, with a name of its own",
                 got=f"two files for the table {name}",
                 fix="move one of them away, or rename it",
             )
@@ -142,7 +142,7 @@ def _of_one(full: Mapping[str, Source], population: Source | None) -> Draft:
     if not full:
         raise DataError(
             "no file of the folder has rows",
-            expected="CSV or Parquet files with rows",
+            expected="files with rows",
             got="headers only",
             fix="name the folder that has the files of the dataset",
         )

@@ -4,7 +4,7 @@ Every cell of microdata is read as text, and as the request says: types are chec
 Messages name columns and rows, never a value; a library's own message may quote one and is therefore never passed on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,14 +32,16 @@ def read_data(loaded: LoadedRequest) -> pd.DataFrame:
 
     Errors are those of ``read_microdata`` and ``joined``.
     """
-    request = loaded.request
-    dataset = read_microdata(loaded.resolve(request.dataset.path, "dataset.path"), request)
-    if not request.tables:
-        return dataset
-    tables: dict[str | None, pd.DataFrame] = {None: dataset}
-    for name, path in table_files(loaded).items():
-        tables[name] = read_microdata(path, request, name)
-    return joined(tables, request)
+    dataset = loaded.resolve(loaded.request.dataset.path, "dataset.path")
+    return read_files(dataset, table_files(loaded), loaded.request)
+
+
+def read_files(dataset: Path, tables: Mapping[str, Path], request: ReleaseRequest) -> pd.DataFrame:
+    """Read the tables of a request from these files as one frame; errors as of ``read_data``."""
+    found: dict[str | None, pd.DataFrame] = {None: read_microdata(dataset, request)}
+    for name, path in tables.items():
+        found[name] = read_microdata(path, request, name)
+    return joined(found, request) if tables else found[None]
 
 
 def table_files(loaded: LoadedRequest) -> dict[str, Path]:
@@ -49,7 +51,7 @@ def table_files(loaded: LoadedRequest) -> dict[str, Path]:
 
 
 def read_microdata(path: Path, request: ReleaseRequest, table: str | None = None) -> pd.DataFrame:
-    """Read the dataset of a request or one of its tables, CSV, ``.gz`` of one, or Parquet.
+    """Read the dataset of a request, or one of its tables, in the form that the request states.
 
     Columns have the names and the order of the request, those of a table after the keys that it has of others.
     Attributes of rows are at the levels at which they are released.

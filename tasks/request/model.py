@@ -91,7 +91,7 @@ from tasks.request.recipient import (
     UncertainTerm,
     UncertainTerms,
 )
-from tasks.request.tables import FurtherTable, TableName, attributes_of, named_again, qualified, table_rules
+from tasks.request.tables import FurtherTable, TableName, attributes_of, named_as_of_table, qualified, table_rules
 from tasks.request.text_rules import TEXT_RULES
 
 _TERMS = "policy.generalization."
@@ -489,11 +489,11 @@ class ReleaseRequest(RequestPart):
 
     def _complete(self) -> None:
         """The attributes of the tables are attributes of rows of the request."""
-        if place := named_again(self.attributes, self.tables):
+        if place := named_as_of_table(self.attributes, self.tables):
             raise broken_rule(
-                "an attribute of the dataset is not named as a column of a table is outside it",
+                "the name of an attribute of the dataset does not begin like those of a table's columns",
                 place,
-                got="the name of a table, a dot and the name of one of its columns",
+                got="a name that begins with the name of a table and a dot",
                 fix="rename the column or the table",
             )
         self.attributes.update(attributes_of(self.tables))

@@ -4,7 +4,7 @@ The first table is the dataset; the other tables hold rows of the same persons. 
 an attribute of a table is named ``table.column``, and is an attribute of rows.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -30,7 +30,7 @@ class FurtherTable(RequestPart):
     """A table of rows of the persons of the dataset."""
 
     path: RelativePath = Field(
-        description="CSV (also .csv.gz) or Parquet, relative to the request; read as dataset is."
+        description="File of the table, relative to the request, in the form that dataset states."
     )
     title: Text | None = None
     key: Text | None = Field(
@@ -86,9 +86,10 @@ def _with_qualified_terms(attribute: Attribute, table: str, one: FurtherTable) -
     return attribute.model_copy(update={"date": terms.model_copy(update=own)}) if own else attribute
 
 
-def named_again(attributes: Mapping[str, Attribute], tables: Mapping[str, FurtherTable]) -> str | None:
-    """Place of the first attribute of the dataset that is named as one of a table is outside it."""
-    return next((f"attributes.{name}" for name, _ in attributes_of(tables) if name in attributes), None)
+def named_as_of_table(attributes: Iterable[str], tables: Iterable[str]) -> str | None:
+    """Place of the first attribute of the dataset whose name would make it a column of a table."""
+    starts = tuple(qualified(table, "") for table in tables)
+    return next((f"attributes.{name}" for name in attributes if name.startswith(starts)), None)
 
 
 def table_rules() -> "tuple[Rule[ReleaseRequest], ...]":

@@ -122,6 +122,11 @@ REFUSALS = {
         "  visits.ward: {role: direct identifier}\n  born:",
         "attributes",
     ),
+    "a name of the dataset that begins like those of a table": (
+        "  born:",
+        "  visits.cost: {role: direct identifier}\n  born:",
+        "begins with the name of a table",
+    ),
     "a name of a table with a dot": ("  labs:\n", "  labs.1:\n", "tables"),
     "decoys": ("    purpose: tariffs\n", "    purpose: tariffs\n    decoys: {}\n", "recipients[1].decoys"),
 }

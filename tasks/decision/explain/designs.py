@@ -55,9 +55,8 @@ def in_words(changes: Sequence[TermChange]) -> str:
 
 def _combinations(trial: Trial, methods: Sequence[Method]) -> Iterator[Changes]:
     """Generalizations by what they change, the fewest first; a method alone and no change at all are left out."""
-    present = trial.request.method_for(trial.recipient)
     others = [one for one in methods if one in DIVISIONS or one is Method.K_ANONYMITY]
-    made = [(_methods(trial, present, one), one) for one in (present, *others)]
+    made = [(trial.to_method(one), one) for one in (trial.request.method_for(trial.recipient), *others)]
     sequential = _sequential(trial)
     for change, method in made:
         if sequential and method is not Method.K_ANONYMITY:
@@ -70,15 +69,6 @@ def _combinations(trial: Trial, methods: Sequence[Method]) -> Iterator[Changes]:
             if (classes := _classes(trial, method, share)) and sequential and method is not Method.K_ANONYMITY:
                 yield (*change, *sequential, *classes)
     yield from (change for change, _ in made)  # beside which maskings or a penalty may be enough
-
-
-def _methods(trial: Trial, present: Method, method: Method) -> Changes:
-    if method is present:
-        return ()
-    # Recipients who share a representation have one method.
-    alike = [one for one, _ in trial.request.sharing(trial.recipient)] or [trial.recipient]
-    places = [f"{levers.recipient_path(trial.request, one)}.method" for one in alike]
-    return tuple(TermChange(where, present.value, method.value) for where in places)
 
 
 def _sequential(trial: Trial) -> Changes:
@@ -159,11 +149,9 @@ def _with_maskings(trial: Trial, changes: Changes) -> list[Flip]:
 
 def _with_deterrents(trial: Trial, changes: Changes) -> list[Flip]:
     """What deters the sequential adversary beside the combination: only terms of the agreement."""
-    request = levers.apply(trial.request, (*trial.renewal, *changes))
-    changed = replace(trial, request=request, recipient=request.recipient(trial.recipient.id))
-    found = deterrent_results(changed, trial.judge((*trial.renewal, *changes)), ".agreement.")
-    flips = [one for one in found if isinstance(one, Flip)]
-    return [named_together(replace(one, changes=(*trial.renewal, *changes, *one.changes))) for one in flips]
+    whole = (*trial.renewal, *changes)
+    found = deterrent_results(trial.changed(whole), trial.judge(whole), ".agreement.")
+    return [named_together(replace(one, changes=(*whole, *one.changes))) for one in found if isinstance(one, Flip)]
 
 
 def named_together(flip: Flip) -> Flip:

@@ -145,7 +145,7 @@ def explain(
         results += [lever.unchanged(why) for lever in numbers]
         switches, untried = _switches(trial)
     else:
-        # What can be chosen comes first: the work that attacks may take, and the time, are bounded.
+        # What can be chosen comes first: the work that attacks may take, and the games, are bounded.
         results += column_changes(trial, renewed)
         maskings = _maskings(trial, renewed)
         switches, untried = _switches(trial)
@@ -302,32 +302,27 @@ def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
         possible &= BUDGETED if policy.budget.least_records is None else DIVISIONS
     if request.coalitions(trial.recipient):
         possible.discard(Method.SAFE_HARBOR)
-    # The last methods lose least, and time may end the search.
+    # The last methods lose least, and the work that attacks may take is bounded.
     for method in (one for one in reversed(Method) if one in possible):
         try:
-            switches.append(_switch(trial, present, method))
+            switches.append(_switch(trial, method))
         except TooManyAttacks:
             where, now = f"{levers.recipient_path(request, trial.recipient)}.method", present.value
             untried.append(NoFlip(f"method {method.value}", where, now, now, now, TOO_MANY_ATTACKS))
     return switches[::-1], untried[::-1]
 
 
-def _switch(trial: Trial, present: Method, method: Method) -> Switch:
+def _switch(trial: Trial, method: Method) -> Switch:
     trial.progress(f"method {method.value}")
-    # Recipients who share a representation have one method.
-    alike = [one for one, _ in trial.request.sharing(trial.recipient)] or [trial.recipient]
-    places = [f"{levers.recipient_path(trial.request, one)}.method" for one in alike]
-    changes = (*trial.renewal, *(TermChange(where, present.value, method.value) for where in places))
+    changes = (*trial.renewal, *trial.to_method(method))
     # Of a blocked release the first closed gate is enough; what passes is judged by all of them.
     judgement = trial.judge(changes, exact=trial.passes)
     if not trial.passes and judgement.passes:
         judgement = trial.judge(changes)
     deterred: tuple[Flip, ...] = ()
     if not trial.passes and not judgement.passes:
-        request = levers.apply(trial.request, changes)
-        recipient = request.recipient(trial.recipient.id)
         # What can be chosen is searched to its end.
-        switched = replace(trial, request=request, recipient=recipient, is_over=lambda: False)
+        switched = replace(trial.changed(changes), is_over=lambda: False)
         flips = [result for result in deterrent_results(switched, judgement, ".agreement.") if isinstance(result, Flip)]
         deterred = tuple(replace(flip, changes=(*changes, *flip.changes)) for flip in flips)
     return Switch(method, changes, judgement, deterred)

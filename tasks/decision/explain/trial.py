@@ -6,10 +6,11 @@ present value for the first that changes the verdict.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from math import ceil, floor, sqrt
+from typing import Self
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import DataError, RequestError
@@ -18,14 +19,14 @@ from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.estimates import TooManyAttacks
 from tasks.decision.explain.levers import FACTORS, Lever, rounded
 from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
-from tasks.request.model import Recipient, ReleaseRequest
+from tasks.request.model import Method, Recipient, ReleaseRequest
 
 Progress = Callable[[str], None]
 
 TOO_MANY_ATTACKS = (
     "Not searched to its end: each try attacks the file anew. Try values by hand with “releasegate assess linkage”."
 )
-OUT_OF_TIME = "Not searched to its end: an explanation solves no more games than it did."
+OUT_OF_GAMES = "Not searched to its end: as many games were solved as an explanation may take."
 _NOTHING = "Nothing tried in this range changes the verdict."
 WIDTH = 0.01
 """Relative distance at which a change that reverses the verdict and one that does not are near enough."""
@@ -61,6 +62,18 @@ class Trial:
         where = f"{levers.recipient_path(self.request, self.recipient)}.agreement.expires"
         return (TermChange(where, expires.isoformat(), today.isoformat()),)
 
+    def changed(self, changes: Sequence[TermChange]) -> Self:
+        """The same under other terms; errors as of ``levers.apply``."""
+        request = levers.apply(self.request, changes)
+        return replace(self, request=request, recipient=request.recipient(self.recipient.id))
+
+    def to_method(self, method: Method) -> tuple[TermChange, ...]:
+        """Changes to another method, for all who share the representation; none for the present method."""
+        present = self.request.method_for(self.recipient)
+        alike = [one for one, _ in self.request.sharing(self.recipient)] or [self.recipient]
+        places = [f"{levers.recipient_path(self.request, one)}.method" for one in alike]
+        return () if method is present else tuple(TermChange(one, present.value, method.value) for one in places)
+
     def judge(self, changes: Sequence[TermChange], *, exact: bool = True) -> Judgement:
         """Judge the release after some changes; ``RequestError`` if a request may not have such terms."""
         request = levers.apply(self.request, changes) if changes else self.request
@@ -77,7 +90,7 @@ class Trial:
         results, tried = list[Flip | NoFlip](), list[float]()
         for up in directions:
             if self.is_over():
-                return [*results, lever.unchanged(OUT_OF_TIME)]
+                return [*results, lever.unchanged(OUT_OF_GAMES)]
             try:
                 flip = self._nearest(lever, up=up, deterrent=deterrent)
             except TooManyAttacks:
