@@ -25,7 +25,12 @@ from tests.support.casc_lattice import casc_lattice
 _K = 5
 _RIVALLED = 0.1
 """Share of the people from which the rival takes hours."""
-_FILES = {"1,068,078 people": (0.1635, None), "64,332 people": (0.005, None), "3,950 people": (0.0003, 2000), "871 people": (0.0001, 200)}
+_FILES = {
+    "1,068,078 people": (0.1635, None),
+    "64,332 people": (0.005, None),
+    "3,950 people": (0.0003, 2000),
+    "871 people": (0.0001, 200),
+}
 
 
 def run() -> Benchmark:
