@@ -71,5 +71,5 @@ def check_copies(
             Vault.beside(run.key).open_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
         return replace(files, listed=LastCheck(content, copy, record, decoys, order, pseudonyms).make())
 
-    with ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor(1 if bench.is_large else None) as threads:
         return list(threads.map(with_groups, recipients))

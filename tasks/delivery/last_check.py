@@ -180,11 +180,12 @@ class LastCheck:
         tree, extra = copy.index.hierarchies[axis], copy.index.safe_harbor[axis]
         values, of_row = _distinct(collected if tree.missing_leaf < 0 else collected.fill_null(MISSING))
         leaves = tree.encode(values.to_numpy(zero_copy_only=False))
-        pairs, pair_of_row = np.unique(np.column_stack([leaves[of_row], cells]), axis=0, return_inverse=True)
-        leaf, cell = pairs.T
+        many = len(labels)
+        pairs, pair_of_row = np.unique((leaves[of_row].astype(np.int64) + 1) * many + cells, return_inverse=True)
+        leaf, cell = pairs // many - 1, pairs % many
         groups = np.column_stack([tree.finest[tree.positions[leaf]], extra.positions[leaf]])
         held = (leaf >= 0) & (groups == cell[:, None]).any(axis=1)
-        same: Flags = _equal(labels.take(pa.array(cells)), found) & held[pair_of_row.ravel()]
+        same: Flags = _equal(labels.take(pa.array(cells)), found) & held[pair_of_row]
         return same
 
     @cached_property

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tasks.candidate.candidate import Candidate
@@ -17,6 +18,7 @@ from tasks.core.seed import derive_seed
 from tasks.decoys.vault import Vault
 from tasks.pseudonyms.crosswalk import Crosswalk
 from tasks.pseudonyms.pseudonyms import Pseudonyms, PseudonymScope, pseudonyms_of
+from tasks.validation.readings import arrow
 
 Decoys = Sequence[Mapping[str, str | None]]
 
@@ -33,11 +35,11 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
     values: dict[str, set[str]] = {}
     for name in names:
         rows = own_of(candidate, name, leaving)
-        own = pd.unique(frame[name].array.take(rows))
+        own = pc.unique(arrow(frame[name].take(rows)))
         of_decoys = [decoy.get(name) for decoy in decoys]
-        values[name] = {str(value) for value in own if not pd.isna(value)}
+        values[name] = set(own.drop_null().to_pylist())
         if (
-            pd.isna(own).any()
+            own.null_count
             or None in of_decoys
             or len(values[name].union(of_decoys)) < len(values[name]) + len(decoys)
         ):
@@ -66,13 +68,11 @@ def pseudonym_column(
     identifiers: pd.Series, rows: NDArray[np.intp], of_decoys: Sequence[str | None], pseudonyms: Pseudonyms
 ) -> pa.Array:
     """Pseudonyms by row of a copy; `rows` have the position in the microdata, −1 for the decoys, which are in order."""
-    whole = np.empty(len(rows), dtype=object)
-    real = rows >= 0
-    whole[real] = identifiers.to_numpy(dtype=object)[rows[real]]
-    whole[~real] = list(of_decoys)
-    codes, distinct = pd.factorize(whole)
-    made = pa.array([pseudonyms[value] for value in distinct], type=pa.large_string())
-    return made.take(pa.array(codes, mask=codes < 0))
+    decoys = pa.array(rows < 0)
+    cells = arrow(identifiers.take(np.maximum(rows, 0)))
+    encoded = pc.replace_with_mask(cells, decoys, pa.array(of_decoys, type=pa.large_string())).dictionary_encode()
+    made = pa.array([pseudonyms[value] for value in encoded.dictionary.to_pylist()], type=pa.large_string())
+    return made.take(encoded.indices)
 
 
 def keep_crosswalk(pseudonyms: Mapping[str, Pseudonyms], decoys: Decoys, scope: PseudonymScope) -> str | None:

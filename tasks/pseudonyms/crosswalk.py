@@ -26,7 +26,12 @@ class Crosswalk:
 
     def content(self) -> bytes:
         """The crosswalk as bytes that depend on its content alone."""
-        document = {"format": CROSSWALK_FORMAT, **_CROSSWALK.dump_python(self, mode="json")}
+        document = {
+            "format": CROSSWALK_FORMAT,
+            "release": self.release,
+            "recipient": self.recipient,
+            "columns": self.columns,
+        }
         return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 

@@ -26,6 +26,7 @@ import json
 from base64 import b32encode
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -67,31 +68,35 @@ def pseudonyms_of(
 
     StageFailed names the column whose values cannot have pseudonyms of its format, or collide.
     """
+    identifiers = {name: request.identifier(name) for name in request.pseudonyms}
     together: dict[str, set[str]] = {}
-    for name in request.pseudonyms:
-        together.setdefault(request.identifier(name), set()).update(values[name])
+    for name, identifier in identifiers.items():
+        together.setdefault(identifier, set()).update(values[name])
     made: dict[str, Pseudonyms] = {}
-    for name in request.pseudonyms:
-        identifier, terms = request.identifier(name), request.attributes[name].pseudonyms
+    for name, identifier in identifiers.items():
         if identifier not in made:
+            terms = request.attributes[name].pseudonyms
             made[identifier] = assigned(together[identifier], terms, scope.key(terms, identifier), name)
-    return {
-        name: {value: made[request.identifier(name)][value] for value in values[name]} for name in request.pseudonyms
-    }
+    return {name: _only(made[identifier], values[name]) for name, identifier in identifiers.items()}
+
+
+def _only(made: Pseudonyms, values: Collection[str]) -> Pseudonyms:
+    return made if len(values) == len(made) else {value: made[value] for value in values}
 
 
 def assigned(values: Collection[str], terms: PseudonymTerms, key: bytes, column: str) -> dict[str, str]:
     """A pseudonym for each of some distinct values, under a key of 32 bytes; StageFailed names the column."""
     if terms.format is PseudonymFormat.INTEGER and terms.project is not None:
         return _permuted(values, key, column)
-    tokens = {value: hmac.digest(key, value.encode(), "sha256") for value in values}
+    tokens = ((value, hmac.digest(key, value.encode(), "sha256")) for value in values)
     match terms.format:
         case PseudonymFormat.UUID:
-            made = {value: _uuid(token) for value, token in tokens.items()}
+            made = {value: _uuid(token) for value, token in tokens}
         case PseudonymFormat.CODE:
-            made = {value: _code(token) for value, token in tokens.items()}
+            made = {value: _code(token) for value, token in tokens}
         case PseudonymFormat.INTEGER:
-            made = {value: str(place) for place, value in enumerate(sorted(tokens, key=tokens.__getitem__), start=1)}
+            in_order = sorted(tokens, key=itemgetter(1))
+            made = {value: str(place) for place, (value, _) in enumerate(in_order, start=1)}
     if len(set(made.values())) < len(made):
         raise _refused(column, "a different pseudonym for each value", "one pseudonym for two values", "choose uuid")
     return made

@@ -105,7 +105,7 @@ class FileTables:
         """Number of people."""
         return len(self.frame) if self.persons is None else len(self.persons)
 
-    @property
+    @cached_property
     def identifiers(self) -> list[pd.Series]:
         """The direct identifiers, but for categories that are withheld: their words name nobody."""
         roles = Role.DIRECT, Role.PSEUDONYM
