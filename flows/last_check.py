@@ -29,6 +29,9 @@ from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.redaction.recall import redacted
 
+_LARGEST_AT_ONCE = 16 * 2**20
+"""Bytes of microdata, compressed ones as they are, up to which copies are checked at the same time."""
+
 
 def check_copies(
     run: Run, recipients: Sequence[RecipientFiles], copies: Mapping[str, Mapping[str, Any] | None]
@@ -71,5 +74,5 @@ def check_copies(
             Vault.beside(run.key).open_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
         return replace(files, listed=LastCheck(content, copy, record, decoys, order, pseudonyms).make())
 
-    with ThreadPoolExecutor(1 if bench.is_large else None) as threads:
+    with ThreadPoolExecutor(1 if bench.bytes > _LARGEST_AT_ONCE else None) as threads:
         return list(threads.map(with_groups, recipients))

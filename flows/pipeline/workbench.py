@@ -62,15 +62,18 @@ class Workbench:
 
     def frame(self) -> pd.DataFrame:
         """The microdata as text."""
-        if self.is_large:
+        if self._is_large:
             return read_data(self.loaded)
         return self._kept_frame
 
     @cached_property
-    def is_large(self) -> bool:
-        """Whether the microdata are too large to be kept in memory between stages."""
-        files = [self.data_path, *table_files(self.loaded).values()]
-        return sum(path.stat().st_size for path in files) > _LARGEST_KEPT_BYTES
+    def bytes(self) -> int:
+        """Size of the files of microdata."""
+        return sum(path.stat().st_size for path in (self.data_path, *table_files(self.loaded).values()))
+
+    @property
+    def _is_large(self) -> bool:
+        return self.bytes > _LARGEST_KEPT_BYTES
 
     @cached_property
     def _kept_frame(self) -> pd.DataFrame:
@@ -133,7 +136,7 @@ class Workbench:
         """What is made of artifacts, kept in memory."""
         key = kind, "".join(one["sha256"] for one in stored)
         if key not in self._made:
-            if kind.startswith(_CANDIDATE) and self.is_large:
+            if kind.startswith(_CANDIDATE) and self._is_large:
                 self._made = {other: one for other, one in self._made.items() if not other[0].startswith(_CANDIDATE)}
             self._made[key] = make()
         made: Made = self._made[key]

@@ -38,11 +38,7 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
         own = pc.unique(arrow(frame[name].take(rows)))
         of_decoys = [decoy.get(name) for decoy in decoys]
         values[name] = set(own.drop_null().to_pylist())
-        if (
-            own.null_count
-            or None in of_decoys
-            or len(values[name].union(of_decoys)) < len(values[name]) + len(decoys)
-        ):
+        if own.null_count or None in of_decoys or len(values[name].union(of_decoys)) < len(values[name]) + len(decoys):
             raise StageFailed(
                 "a column cannot have pseudonyms",
                 where=f"column {name}",
