@@ -131,7 +131,7 @@ def _line(one: Suggestion, hierarchy: DraftedHierarchy | None, twins: Sequence[s
         terms["maximum_missing_rate"] = f"{column.missing_rate:g}"
     if twins:
         reasons.append(f"it tells the same records apart as {', '.join(map(printable, twins))}")
-    reasons.append(f"{column.distinct:,} values")
+    reasons.append(f"{column.distinct:,} value{'s' * (column.distinct != 1)}")
     if column.missing:
         reasons.append(f"{percent(column.missing / column.records)} missing")
     stated = ", ".join(f"{key}: {value}" for key, value in terms.items())

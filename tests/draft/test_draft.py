@@ -379,11 +379,11 @@ def test_reasons_and_separation_are_told_in_comments(clinic: pd.DataFrame) -> No
     for line, suggestion in zip(lines, draft.suggestions, strict=True):
         told = line.partition(" # ")[2].split("; ")
         assert told[: len(suggestion.reasons)] == list(suggestion.reasons)
-        assert f"{suggestion.profile.distinct:,} values" in told
+        assert f"{suggestion.profile.distinct:,} value{'s' * (suggestion.profile.distinct > 1)}" in told
     for size in (2, 3):
         best = next(one for one in draft.separations if len(one.columns) == size)
         assert f" by {' + '.join(best.columns)}" in draft.text
-    assert lines[-1].endswith("; 1 values; 5 % missing")
+    assert lines[-1].endswith("; 1 value; 5 % missing")
 
 
 def test_attributes_that_split_alike_are_named() -> None:
