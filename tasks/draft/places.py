@@ -1,10 +1,11 @@
 """Suggested columns that tell of people, found as the gate finds them: nobody has reviewed these yet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
+from tasks.assessments.columns.facts import ColumnFinding
 from tasks.assessments.columns.places import ColumnTable, places
 from tasks.draft.roles import LEAVES, Suggestion
 from tasks.microdata.hierarchy import Codes
@@ -19,7 +20,7 @@ def with_places(
 ) -> tuple[Suggestion, ...]:
     """The suggestions; a column that would be released and tells of people becomes ``unreviewed``.
 
-    Its reasons name each finding; ``check`` says what would have to change for the column to leave.
+    Its reasons name the first finding. Once it has a role, ``check`` names all, and what lets the column leave.
     """
     by_role: dict[Role, dict[str, Suggestion]] = {role: {} for role in Role}
     for one in suggestions:
@@ -44,13 +45,20 @@ def with_places(
             role=Role.UNREVIEWED,
             reasons=(
                 *(reason for reason in one.reasons if reason != LEAVES),
-                *(finding.sentence for finding in found[one.profile.name]),
+                *_in_words(found[one.profile.name]),
             ),
         )
         if found.get(one.profile.name)
         else one
         for one in suggestions
     )
+
+
+def _in_words(findings: Sequence[ColumnFinding]) -> Iterator[str]:
+    first, *more = findings
+    yield first.sentence
+    if more:
+        yield f"{len(more)} more such finding{'s' * (len(more) > 1)}"
 
 
 def _coded(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Codes]:

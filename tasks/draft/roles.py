@@ -195,7 +195,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "admitted discharge discharged visit death dod deceased days weeks months"
     ),
     Theme.PERSON: _words(
-        "sex gender race ethnicity ethnic nationality nation country state citizenship citizen native origin "
+        "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
         "language birthplace black white hispanic male female tribe religion faith marital married spouse "
         "children kids relationship household family education educ degree school occupation job profession "
         "employer employment work workclass industry veteran military height"
@@ -203,7 +203,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.PRIVATE: _words(
         "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
         "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
-        "mental psychiatric menopause menopausal pregnancy pregnant disability outcome income salary wage "
+        "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
         "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
         "orientation crime arrest conviction grade score followup futime survival"
     ),

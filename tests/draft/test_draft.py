@@ -187,6 +187,8 @@ SOME = [f"{number % 30}.5" for number in range(100)]
         ("birthplace", FEW, Role.QUASI, Theme.PERSON),
         ("black_male", ["0", "1"] * 50, Role.QUASI, Theme.PERSON),
         ("menopause", ["pre", "post"] * 50, Role.SENSITIVE, Theme.PRIVATE),
+        ("menostat", ["pre", "post"] * 50, Role.SENSITIVE, Theme.PRIVATE),
+        ("continent_name", ["a", "b"] * 50, Role.QUASI, Theme.PERSON),
         ("yrdth", ["1987", "2004"] * 50, Role.QUASI, Theme.DATE),
         ("death", ["0", "1"] * 50, Role.SENSITIVE, Theme.PRIVATE),
         ("death", ["1987", "2004"] * 50, Role.QUASI, Theme.DATE),
@@ -571,6 +573,12 @@ def test_a_column_that_tells_a_quasi_identifier_is_not_drafted_for_release() -> 
     assert told.role is Role.UNREVIEWED
     assert told.reasons[-1] == "pregnancy outcome reveals sex: 99% of the information on it"
     assert plain.role is Role.SENSITIVE
+    frame["gender"] = frame["sex"]
+    told = next(one for one in draft_request(frame, "data.csv").suggestions if one.role is Role.UNREVIEWED)
+    assert told.reasons[-2:] == (
+        "pregnancy outcome reveals sex: 99% of the information on it",
+        "1 more such finding",
+    )
 
 
 def test_a_column_of_unknown_meaning_is_judged_too_but_not_against_the_counts_of_the_population() -> None:
