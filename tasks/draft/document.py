@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 
 from tasks.draft.hierarchies import DraftedHierarchy
-from tasks.draft.roles import Suggestion, percent
+from tasks.draft.roles import LACKING, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.structure import Place
 from tasks.request.form import printable
@@ -95,6 +95,8 @@ def compose(
         ],
         lines_of={one.place.table: [_line(each, None, ()) for each in one.suggestions] for one in further.tables},
         asked=[f"{table}{one.profile.name}" for table, held in everywhere for one in held if _is_asked(one)],
+        lacking=any(LACKING in one.reasons for one in suggestions),
+        known=any(one.role is Role.SENSITIVE and one.sensitivity < 1 for _, held in everywhere for one in held),
         gaps=any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
         sets=[one for one in largest if one is not None],
         in_part=suggestions[0].profile.records > MAXIMUM_RECORDS,
@@ -126,7 +128,6 @@ def _line(one: Suggestion, hierarchy: DraftedHierarchy | None, twins: Sequence[s
         reasons += [hierarchy.note] if hierarchy.note else []
     if one.role is Role.SENSITIVE and one.sensitivity < 1:
         terms["sensitivity"] = f"{{attribute: {one.sensitivity:g}}}"
-        reasons.append("0.5 or more where it is a secret")
     if not one.role.withheld:
         terms["maximum_missing_rate"] = f"{column.missing_rate:g}"
     if twins:

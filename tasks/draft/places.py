@@ -7,7 +7,7 @@ import pandas as pd
 
 from tasks.assessments.columns.facts import ColumnFinding
 from tasks.assessments.columns.places import ColumnTable, places
-from tasks.draft.roles import LEAVES, Suggestion
+from tasks.draft.roles import Suggestion
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.presence import presences
 from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
@@ -43,10 +43,7 @@ def with_places(
         replace(
             one,
             role=Role.UNREVIEWED,
-            reasons=(
-                *(reason for reason in one.reasons if reason != LEAVES),
-                *_in_words(found[one.profile.name]),
-            ),
+            reasons=(*one.reasons, *_in_words(found[one.profile.name])),
         )
         if found.get(one.profile.name)
         else one

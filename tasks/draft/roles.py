@@ -133,7 +133,7 @@ KNOWN_ANYWAY = 0.4
 """Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
 
 NO_VALUE = "it holds no value"
-LEAVES = "withhold it if a recipient can know it"
+LACKING = "the population table lacks it"
 
 _MOSTLY = 0.95
 _FEW = 0.1
@@ -247,10 +247,9 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
         if in_population is None:
             role = Role.QUASI
         else:
-            reasons.append("the population table lacks it (population.lacks)")
+            reasons.append(LACKING)
             if theme is Theme.PERSON:
                 role = Role.SENSITIVE
-                reasons.append(LEAVES)
     elif theme is Theme.PRIVATE:
         role = Role.SENSITIVE
         if column.distinct_ratio >= NEARLY_A_NAME:

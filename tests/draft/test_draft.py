@@ -673,6 +673,17 @@ def test_a_wide_file_is_drafted_in_sixty_lines(tmp_path: Path) -> None:
     assert (request.budget.least_records, request.budget.suppression) == (12, 0.02)
 
 
+def test_what_holds_for_many_columns_is_told_once() -> None:
+    data = wide()
+    people = data[["age", "sex", "zip"]].drop_duplicates().assign(n=column(["1"] * len(data)))
+    text = draft_request(data, "data.csv", population=people, population_path="people.csv").text
+    assert len(text.splitlines()) <= 60
+    assert text.count("population.lacks") == 1
+    assert text.count("; the population table lacks it; ") > 5
+    assert text.count("0.5 or more where it is a secret") == 1
+    assert "population.lacks" not in draft_request(data, "data.csv").text
+
+
 def test_init_takes_ages_with_noughts_for_ages(tmp_path: Path) -> None:
     wide()[["patient_id", "age", "sex"]].to_csv(tmp_path / "data.csv", index=False)
     assert releasegate("init", tmp_path / "data.csv").returncode == 0
