@@ -1,11 +1,15 @@
 """``releasegate check``: validate request and data, release nothing."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+import typer
 
+from flows.cli.defaults import explained_defaults
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, table
 from flows.cli.randomness import generator_of_its_own
@@ -29,6 +33,7 @@ from tasks.microdata.read import read_data
 from tasks.microdata.repeated_people import repeated_people
 from tasks.microdata.tables import own_rows
 from tasks.redaction.recall import redacted
+from tasks.request.defaults import unsaid
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import (
     DIVISIONS,
@@ -67,6 +72,9 @@ def check(
     root: RootsOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show also every default that the request leaves unsaid.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Validate a request and its data; release nothing and write nothing.
@@ -103,8 +111,12 @@ def check(
         "known": list(known_attributes(loaded, prepared)),
         "notes": list(checked.notes),
     }
+    defaults = unsaid(loaded) if explain else []
+    if explain:
+        document["defaults"] = [asdict(one) for one in defaults]
     code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
-    return answer(document, _shown(checked), as_json=as_json, code=code, notes=checked.notes)
+    shown = chain(_shown(checked), explained_defaults(defaults))
+    return answer(document, shown, as_json=as_json, code=code, notes=checked.notes)
 
 
 def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:

@@ -1,37 +1,31 @@
-"""The drafted request as YAML, each choice with its reason in a comment; what only people know is left empty.
+"""The drafted request as YAML: what only people know comes first, empty; then a line for each column, with reasons.
 
-No value of the data is written: figures, shares and forms only. ``templates/draft/request.yaml`` has the words.
+Terms that are as by default are left out. No value of the data is written: counts, shares and forms only.
+``templates/draft/request.yaml`` has the words.
 """
 
 import json
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
 from tasks.draft.hierarchies import DraftedHierarchy
-from tasks.draft.roles import Suggestion, percent
+from tasks.draft.roles import LACKING, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.structure import Place
 from tasks.request.form import printable
-from tasks.request.model import HierarchySource, Policy, Role, ValueType, records_for
+from tasks.request.model import HierarchySource, Policy, Role, SafeHarborRule, ValueType
 
 _TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "draft"
-_WIDTH = 110
-_SETS_SHOWN = 3
-_FORMS = {
-    ValueType.TEXT: "text",
-    ValueType.INTEGER: "whole numbers",
-    ValueType.NUMBER: "decimal numbers",
-    ValueType.DATE: "dates",
-}
+_SETS_SHOWN = (2, 3)
 _UNQUOTED = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z_][a-z0-9_./-]*", re.IGNORECASE)
+_KNOWN = "known_probability"
+_ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
 
 
 @dataclass(frozen=True)
@@ -83,33 +77,66 @@ def compose(
         loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {
-        "comment": _comment,
         "scalar": _scalar,
-        "source": _source,
         "json": partial(json.dumps, ensure_ascii=False),
         "percent": percent,
         "printable": printable,
     }
-    by_size = ([one for one in sets if len(one.columns) == size][:_SETS_SHOWN] for size in (2, 3))
+    twins = _twins(sets)
+    everywhere = (("", suggestions), *((f"{one.place.table}.", one.suggestions) for one in further.tables))
+    largest = (next((one for one in sets if len(one.columns) == size), None) for size in _SETS_SHOWN)
     return environment.get_template("request.yaml").render(
         data=data,
         population=population,
-        suggestions=suggestions,
         further=further,
-        hierarchies=hierarchies,
-        sets=[*chain.from_iterable(by_size)],
+        lines=[
+            _line(one, hierarchies.get(one.profile.name), twins.get(one.profile.name, ()), of_row=one.of_row)
+            for one in suggestions
+        ],
+        lines_of={one.place.table: [_line(each, None, ()) for each in one.suggestions] for one in further.tables},
+        asked=[f"{table}{one.profile.name}" for table, held in everywhere for one in held if _is_asked(one)],
+        lacking=any(LACKING in one.reasons for one in suggestions),
+        known=any(one.role is Role.SENSITIVE and one.sensitivity < 1 for _, held in everywhere for one in held),
+        gaps=any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
+        sets=[one for one in largest if one is not None],
         in_part=suggestions[0].profile.records > MAXIMUM_RECORDS,
-        separations=_alone(sets),
         numbers=[one.profile.name for one in suggestions if _can_be_masked(one)],
-        forms=_FORMS,
-        policy=Policy(id="default", version="1"),
-        least=records_for,
+        gates=Policy(id="default", version="1").gates,
     )
 
 
-def _comment(text: str, hanging: str = "  ") -> str:
-    lines = (textwrap.wrap(paragraph, _WIDTH, subsequent_indent=hanging) for paragraph in text.splitlines())
-    return "".join(f"# {line}\n" for paragraph in lines for line in paragraph)
+def _line(one: Suggestion, hierarchy: DraftedHierarchy | None, twins: Sequence[str], *, of_row: bool = False) -> str:
+    """A column with its terms, those by default left out, and why, in one line.
+
+    `twins` are quasi-identifiers that distinguish the same records; `of_row` says whether “of: row” is to be stated.
+    """
+    column, reasons = one.profile, [*one.reasons]
+    terms = {"role": one.role.value}
+    kind = (hierarchy or column).type
+    if kind is not ValueType.TEXT:
+        terms["type"] = kind.value
+    if of_row:
+        terms["of"] = "row"
+    terms |= one.terms
+    if _is_asked(one):
+        terms[_KNOWN] = '"?"'
+        reasons.append(_ASKED)
+    if hierarchy is not None:
+        terms["hierarchy"] = _source(hierarchy.source)
+        if hierarchy.safe_harbor is not SafeHarborRule.NONE:
+            terms["safe_harbor"] = hierarchy.safe_harbor.value
+        reasons += [hierarchy.note] if hierarchy.note else []
+    if one.role is Role.SENSITIVE and one.sensitivity < 1:
+        terms["sensitivity"] = f"{{attribute: {one.sensitivity:g}}}"
+    if not one.role.withheld:
+        terms["maximum_missing_rate"] = f"{column.missing_rate:g}"
+    if twins:
+        reasons.append(f"it tells the same records apart as {', '.join(map(printable, twins))}")
+    reasons.append(f"{column.distinct:,} value{'s' * (column.distinct != 1)}")
+    if column.missing:
+        reasons.append(f"{percent(column.missing / column.records)} missing")
+    stated = ", ".join(f"{key}: {value}" for key, value in terms.items())
+    return f"{_scalar(column.name)}: {{{stated}}} # {'; '.join(reasons)}"
 
 
 def _scalar(text: str) -> str:
@@ -117,9 +144,14 @@ def _scalar(text: str) -> str:
 
 
 def _source(source: HierarchySource) -> str:
-    (kind, given), *_ = source.model_dump(mode="json", exclude_defaults=True).items()
-    written = _scalar(given) if isinstance(given, str) else re.sub(r'"(\w+)":', r"\1:", json.dumps(given))
-    return f"{kind}: {written}"
+    """Terms of a source as a mapping in one line."""
+    written = json.dumps(source.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
+    return re.sub(r'"(\w+)":', r"\1:", written)
+
+
+def _is_asked(one: Suggestion) -> bool:
+    """Whether somebody has to say if others know the column's values, which are of rows and would leave."""
+    return one.of_row and one.role in (Role.SENSITIVE, Role.INSENSITIVE) and not {_KNOWN, "date"} & one.terms.keys()
 
 
 def _can_be_masked(suggestion: Suggestion) -> bool:
@@ -128,18 +160,12 @@ def _can_be_masked(suggestion: Suggestion) -> bool:
     return varying and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)
 
 
-def _alone(sets: Sequence[Separation]) -> dict[str, dict[str, Any]]:
-    """Share of record pairs that each quasi-identifier separates alone, and attributes that separate the same pairs."""
-    single = {one.columns[0]: one for one in sets if len(one.columns) == 1}
-    twins = [
-        one.columns
-        for one in sets
-        if len(one.columns) == 2 and {single[name].distinction_ratio for name in one.columns} == {one.distinction_ratio}
-    ]
-    return {
-        name: {
-            "ratio": one.separation_ratio,
-            "twins": [other for pair in twins if name in pair for other in pair if other != name],
-        }
-        for name, one in single.items()
-    }
+def _twins(sets: Sequence[Separation]) -> dict[str, list[str]]:
+    """For each quasi-identifier those that distinguish the same records as it does."""
+    ratios = {one.columns: one.distinction_ratio for one in sets if len(one.columns) < 3}
+    pairs = [one for one in ratios if len(one) == 2 and {ratios[(name,)] for name in one} == {ratios[one]}]
+    found: dict[str, list[str]] = {}
+    for first, second in pairs:
+        found.setdefault(first, []).append(second)
+        found.setdefault(second, []).append(first)
+    return found

@@ -179,13 +179,14 @@ def hierarchies_of(
     files: set[str] = set()
     for suggestion in quasi:
         name = suggestion.profile.name
-        domain = {str(value) for value in columns[name].values}
+        held = np.bincount(columns[name].codes + 1, minlength=len(columns[name].values) + 1)[1:]
+        domain = dict(zip(map(str, columns[name].values), held.tolist(), strict=True))
         if population is not None:
-            domain.update(str(value) for value in population[name].dropna().unique() if value != "")
+            domain = {str(value): 0 for value in population[name].dropna().unique() if value != ""} | domain
         stem = "hierarchy-" + (re.sub(r"[^a-z0-9]+", "-", name.lower())[:64].strip("-") or "column")
         candidates = [f"{stem}.csv", *(f"{stem}-{number}.csv" for number in range(2, len(files) + 3))]
         file_name = next(candidate for candidate in candidates if candidate not in files)
-        result[name] = draft_hierarchy(suggestion, sorted(domain), file_name)
+        result[name] = draft_hierarchy(suggestion, domain, file_name)
         files.add(file_name)
     return result
 

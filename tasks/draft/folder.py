@@ -32,8 +32,8 @@ from tasks.request.model import Role
 from tasks.request.tables import TABLE_NAME, qualified
 from tasks.validation.values import EncodedColumn
 
-_JOINS = "the tables are joined by it: a pseudonym takes its place in all of them"
-_NO_KEY = "it refers to rows of another table, of which some are not there or are a different person's"
+_JOINS = "it joins the tables"
+_NO_KEY = "it refers to rows of another table, some of which are not there or are a different person's"
 
 
 @dataclass(frozen=True)

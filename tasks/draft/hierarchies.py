@@ -5,14 +5,16 @@ person's, cannot be read from them. Only a hierarchy that goes to a file of its 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from tasks.draft.icd10 import icd10_levels, is_icd10
 from tasks.draft.roles import PLAIN_INTEGER, Suggestion, Theme
 from tasks.microdata.build import TOP, from_groups
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
 from tasks.request.model import (
+    DEFAULT_GATES,
     DateLevels,
     DatePeriod,
     GroupLevels,
@@ -21,11 +23,13 @@ from tasks.request.model import (
     PrefixLevels,
     SafeHarborRule,
     ValueType,
+    records_for,
 )
 
 _WIDEST_DOMAIN = 1_000_000
 _FEWEST_FOR_INTERVALS = 10
 """Different whole numbers below which they are taken for codes, of which neighbours need not be alike."""
+_RARE, _POOL = 0.01, "other"
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _DAY_LENGTH = 10
 _DRAFTED_PERIODS = (DatePeriod.MONTH, DatePeriod.QUARTER, DatePeriod.YEAR)
@@ -33,63 +37,76 @@ _DRAFTED_PERIODS = (DatePeriod.MONTH, DatePeriod.QUARTER, DatePeriod.YEAR)
 
 @dataclass(frozen=True)
 class DraftedHierarchy:
-    """Source of a hierarchy, its table if it has a file of its own, and its effect, in words."""
+    """Source of a hierarchy, its table if it has a file of its own, and what does not follow from the source."""
 
     source: HierarchySource
-    explanation: str
     type: ValueType
     safe_harbor: SafeHarborRule = SafeHarborRule.NONE
     table: Hierarchy | None = None
+    note: str = ""
 
 
-def draft_hierarchy(suggestion: Suggestion, domain: Sequence[str], file_name: str) -> DraftedHierarchy:
+def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name: str) -> DraftedHierarchy:
     """Build a hierarchy over a column's domain: its values in the data and, where there is one, in the population.
 
-    ``file_name`` is of the file that a table of values would go to.
+    ``domain`` has the records of the data with each value. ``file_name`` is of the file that a table of values would go
+    to.
     """
+    column = suggestion.profile
     if suggestion.groups is not None:
-        return _of_codes(suggestion.profile.name, suggestion.groups, domain, file_name)
-    lengths = {len(value) for value in domain}
+        return _of_codes(column.name, suggestion.groups, domain, file_name)
+    lengths = set(map(len, domain))
     if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= _ZIP_KEPT.keys():
         source = HierarchySource(prefixes=PrefixLevels(keep=_ZIP_KEPT[min(lengths)]))
-        return DraftedHierarchy(source, "fewer and fewer leading digits", ValueType.TEXT, SafeHarborRule.ZIP)
-    if suggestion.profile.type is ValueType.DATE and (dates := date_levels(domain)) is not None:
-        words = "the month, the quarter, then the year; [iso-week, iso-year] gives weeks in their place"
-        return DraftedHierarchy(HierarchySource(dates=dates), words, ValueType.DATE)
+        return DraftedHierarchy(source, ValueType.TEXT, SafeHarborRule.ZIP)
+    if column.type is ValueType.DATE and (dates := date_levels(list(domain))) is not None:
+        return DraftedHierarchy(HierarchySource(dates=dates), ValueType.DATE)
     codes = len(domain) < _FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
-    whole = suggestion.profile.type is ValueType.INTEGER and not codes
+    whole = column.type is ValueType.INTEGER and not codes
     if whole and all(re.fullmatch(PLAIN_INTEGER, value) for value in domain):
         levels = interval_levels(min(map(int, domain)), max(map(int, domain)))
         if levels is not None:
-            widths = ", ".join(f"{width:,}" for width in levels.widths)
-            return DraftedHierarchy(
-                HierarchySource(intervals=levels),
-                f"intervals of {widths}; the bounds are rounded outward and tell nobody's value",
-                ValueType.INTEGER,
-                SafeHarborRule.AGE if suggestion.theme is Theme.AGE else SafeHarborRule.NONE,
-            )
-    top = TOP
+            rule = SafeHarborRule.AGE if suggestion.theme is Theme.AGE else SafeHarborRule.NONE
+            return DraftedHierarchy(HierarchySource(intervals=levels), ValueType.INTEGER, rule)
+    source = HierarchySource(file=file_name)
+    if suggestion.theme is Theme.PRIVATE and all(map(is_icd10, domain)):
+        table = hierarchy_from_rows(column.name, [icd10_levels(value) for value in sorted(domain)], file_name)
+        return DraftedHierarchy(source, column.type, table=table)
+    rows, pooled = _of_values(domain, column.records)
+    note = "pooled where rare" if pooled else ""
+    if suggestion.theme is Theme.ZIP:
+        note = "codes of one length could be cut digit by digit"
+    return DraftedHierarchy(source, column.type, table=hierarchy_from_rows(column.name, rows, file_name), note=note)
+
+
+def _of_values(domain: Mapping[str, int], records: int) -> tuple[list[list[str]], bool]:
+    """Rows of a table by which a value is itself, or pooled with the others that are rare, or nothing.
+
+    Values are rare that fewer records have than the smallest class of the default gates has, or one in a hundred. None
+    are pooled where fewer than two are rare, or fewer than two are not.
+    """
+    values, top = sorted(domain), TOP
     while top in domain:
         top += TOP
-    table = hierarchy_from_rows(suggestion.profile.name, [[value, top] for value in sorted(domain)], file_name)
-    advice = "add columns between the two for groups that keep more"
-    if suggestion.theme is Theme.ZIP:
-        advice = "its codes differ in length: bring them to one, and it can be cut digit by digit"
-    source = HierarchySource(file=file_name)
-    return DraftedHierarchy(source, f"the value or nothing; {advice}", suggestion.profile.type, table=table)
+    least = max(records_for(DEFAULT_GATES[0].threshold), records * _RARE)
+    rare = {value for value in values if domain[value] < least}
+    if not 2 <= len(rare) <= len(values) - 2:
+        return [[value, top] for value in values], False
+    pool = _POOL
+    while pool in domain:
+        pool += TOP
+    return [[value, pool if value in rare else value, top] for value in values], True
 
 
-def _of_codes(name: str, groups: GroupLevels, domain: Sequence[str], file_name: str) -> DraftedHierarchy:
-    """Groups of a public list; where the domain has other codes, these are in the last group, in a file of its own."""
+def _of_codes(name: str, groups: GroupLevels, domain: Iterable[str], file_name: str) -> DraftedHierarchy:
+    """Groups of a public list; where the domain has other codes, these are in the last group."""
     first, *above = groups.levels
     *_, last = first
     others = sorted(set(domain).difference(*first.values()))
-    if not others:
-        source = HierarchySource(groups=groups, public=True)
-        return DraftedHierarchy(source, "groups of the standard concepts", ValueType.TEXT)
     completed = GroupLevels(levels=({**first, last: (*first[last], *others)}, *above))
-    words = f"groups of the standard concepts; {len(others)} further codes are among “{last}”"
-    return DraftedHierarchy(HierarchySource(file=file_name), words, ValueType.TEXT, table=from_groups(name, completed))
+    note = f"{len(others)} codes that are not standard are among “{last}”" if others else ""
+    source = HierarchySource(file=file_name, public=not others)
+    return DraftedHierarchy(source, ValueType.TEXT, table=from_groups(name, completed), note=note)
 
 
 def date_levels(domain: Sequence[str]) -> DateLevels | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 
-from tasks.draft.roles import ColumnProfile, Suggestion
+from tasks.draft.roles import NO_VALUE, ColumnProfile, Suggestion
 from tasks.draft.structure import Columns
 from tasks.request.model import GroupLevels, Role, ValueType
 
@@ -33,7 +33,7 @@ OTHER_TABLES = (
 """Tables of the model that a draft leaves out, in words."""
 
 SHIFT_DAYS = 30
-_NO_SCAN: Mapping[str, str] = {"scan": "false # codes of a public list, some of which look like dates or phone numbers"}
+_NO_SCAN: Mapping[str, str] = {"scan": "false"}
 PSEUDONYM: Mapping[str, str] = {"pseudonym": "{format: integer}"}
 """Terms of keys, which are whole numbers in the model."""
 ENGLISH = frozenset({"4180186", "0"})
@@ -43,28 +43,20 @@ ENGLISH = frozenset({"4180186", "0"})
 class Treatment(Enum):
     """What a draft does with a column, and why."""
 
-    KEY = (Role.PSEUDONYM, "it names the row, and a pseudonym lets the recipient join what belongs to it")
+    KEY = (Role.PSEUDONYM, "it names the row")
     QUASI = (Role.QUASI, "neighbours, colleagues and registers know it")
-    SHIFTED = (
-        Role.INSENSITIVE,
-        "a day of care, which others may know: all dates of a person move by one number of days, and the days between "
-        "them stay",
-    )
-    DEATH = (Role.SENSITIVE, "registers and news have the day of death: it moves with the person's other dates")
-    SECRET = (
-        Role.SENSITIVE,
-        "what an intruder wants to learn, taken as known to nobody outside: where a payer or a registry has the codes, "
-        "correct that, and withhold or generalize the dates",
-    )
-    DETAIL = (Role.INSENSITIVE, "how the event was recorded, ordered or measured, which nobody outside knows")
-    ASKED = (Role.SENSITIVE, "people around a patient may know it, which only you can judge")
-    TEXT = (Role.TEXT, "free text, which leaves with what identifies people replaced by its kind")
-    PART_OF_BIRTH = (Role.DIRECT, "the day of birth identifies; the year leaves, in intervals")
-    IDENTIFIER = (Role.DIRECT, "an identifier of a person, a place or a clinician")
-    FREE = (Role.DIRECT, "free text or a number of a package, which may point at a person")
-    TIME = (Role.UNREVIEWED, "the time of day singles people out; the day leaves in the column of the date")
-    SOURCE = (Role.UNREVIEWED, "a value as the source has it, finer than the standard concept that leaves in its place")
-    OTHER = (Role.UNREVIEWED, "it refers to tables that are left out, or tells of the course of care")
+    SHIFTED = (Role.INSENSITIVE, "a day of care, moved with the person's other dates")
+    DEATH = (Role.SENSITIVE, "registers have it; moved with the person's other dates")
+    SECRET = (Role.SENSITIVE, "taken as known to nobody outside")
+    DETAIL = (Role.INSENSITIVE, "how it was recorded, which nobody outside knows")
+    ASKED = (Role.SENSITIVE, "people around a patient may know it")
+    TEXT = (Role.TEXT, "free text, redacted")
+    PART_OF_BIRTH = (Role.DIRECT, "the year of birth leaves in its place")
+    IDENTIFIER = (Role.DIRECT, "of a person, a place or a clinician")
+    FREE = (Role.DIRECT, "free text or a number of a package")
+    TIME = (Role.UNREVIEWED, "a time of day; the day leaves")
+    SOURCE = (Role.UNREVIEWED, "finer than the standard concept that leaves")
+    OTHER = (Role.UNREVIEWED, "the course of care, or tables left out")
 
     @property
     def role(self) -> Role:
@@ -182,7 +174,7 @@ def suggested(column: ColumnProfile, languages: Set[str]) -> Suggestion:
     """Role and terms of a column of a table of the model; `languages` are the concepts of the notes' languages."""
     treatment = _COLUMNS.get(column.name.lower())
     if treatment is None:
-        return Suggestion(column, Role.UNREVIEWED, ("OMOP CDM 5.4 has no such column, so somebody has to judge it",))
+        return Suggestion(column, Role.UNREVIEWED, ("OMOP CDM 5.4 has no such column",))
     role, reason = treatment.role, treatment.reason
     doubt = None if role.withheld and not role.delivered else _doubt(column, treatment, languages)
     if doubt is not None:
@@ -200,16 +192,15 @@ def _is_code(column: ColumnProfile, treatment: Treatment) -> bool:
 def _doubt(column: ColumnProfile, treatment: Treatment, languages: Set[str]) -> str | None:
     """Why a column that the model would let leave is withheld after all; None where nothing speaks against it."""
     if column.distinct == 0:
-        return "it holds no value to judge by, so it is withheld"
+        return NO_VALUE
     if treatment is Treatment.TEXT:
-        other = "free text, some of which is in a language other than English; the scanner is not measured there"
-        return None if languages <= ENGLISH else other
+        return None if languages <= ENGLISH else "some of it is in a language in which the scanner is not measured"
     if column.patterns and not _is_code(column, treatment):
-        return f"its cells look like they hold: {', '.join(column.patterns)}; clean the column before it may leave"
+        return f"it seems to hold {', '.join(column.patterns)}"
     if treatment in (Treatment.SHIFTED, Treatment.DEATH) and column.type is not ValueType.DATE:
-        return "its values are not all dates as YYYY-MM-DD, so they cannot be shifted"
+        return "not all of its values are dates"
     if treatment is Treatment.KEY and column.missing:
-        return "some rows lack it, and a pseudonym needs a value in each"
+        return "some rows lack it, as no pseudonym may"
     return None
 
 

@@ -12,11 +12,9 @@ from tasks.microdata.repeated_people import AGREEING, BY_CHANCE, agreeing
 from tasks.request.model import Role, ValueType
 from tasks.validation.values import EncodedColumn
 
-PERSON = "its values repeat, and rows that share one share quasi-identifiers: it seems to name the person of each row"
-_VARIES = "it differs between rows of a person, so it cannot be a quasi-identifier"
-_SHIFT = (
-    "with the role insensitive, “date: {shift: person, days: 30}” and a gate on dates.* it can leave, moved by days"
-)
+PERSON = "it seems to name the person of each row: rows that share it share quasi-identifiers"
+_VARIES = "it differs between rows of a person"
+_SHIFT = "or insensitive with “date: {shift: person, days: 30}” and a gate on dates.*"
 
 
 def person_column(suggestions: Sequence[Suggestion], columns: Mapping[str, EncodedColumn]) -> str | None:

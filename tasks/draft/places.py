@@ -1,18 +1,17 @@
 """Suggested columns that tell of people, found as the gate finds them: nobody has reviewed these yet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
-from tasks.assessments.columns.dependence import entropy
-from tasks.assessments.columns.facts import ColumnFact, ColumnFinding
-from tasks.assessments.columns.places import ColumnTable, distinct_share, places
-from tasks.draft.roles import LEAVES, Suggestion
+from tasks.assessments.columns.facts import ColumnFinding
+from tasks.assessments.columns.places import ColumnTable, places
+from tasks.draft.roles import Suggestion
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.presence import presences
 from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
-from tasks.request.model import NUMERIC, Role
+from tasks.request.model import Role
 from tasks.validation.values import EncodedColumn
 
 
@@ -21,7 +20,7 @@ def with_places(
 ) -> tuple[Suggestion, ...]:
     """The suggestions; a column that would be released and tells of people becomes ``unreviewed``.
 
-    Its reasons name each finding, and what would have to change for the column to leave.
+    Its reasons name the first finding. Once it has a role, ``check`` names all, and what lets the column leave.
     """
     by_role: dict[Role, dict[str, Suggestion]] = {role: {} for role in Role}
     for one in suggestions:
@@ -44,10 +43,7 @@ def with_places(
         replace(
             one,
             role=Role.UNREVIEWED,
-            reasons=(
-                *(reason for reason in one.reasons if reason != LEAVES),
-                *_advice(one, columns[one.profile.name], found[one.profile.name]),
-            ),
+            reasons=(*one.reasons, *_in_words(found[one.profile.name])),
         )
         if found.get(one.profile.name)
         else one
@@ -55,18 +51,11 @@ def with_places(
     )
 
 
-def _advice(suggestion: Suggestion, column: EncodedColumn, findings: tuple[ColumnFinding, ...]) -> tuple[str, ...]:
-    """Findings and remedy in words."""
-    profile, codes = suggestion.profile, without_gaps(column.codes)
-    fact = ColumnFact(
-        name=profile.name,
-        distinct_share=distinct_share(codes),
-        entropy=entropy(codes),
-        masked=False,
-        numeric=profile.type in NUMERIC,
-        findings=findings,
-    )
-    return *(one.sentence for one in findings), f"to release it, give it a role, and {', or '.join(fact.to_release)}"
+def _in_words(findings: Sequence[ColumnFinding]) -> Iterator[str]:
+    first, *more = findings
+    yield first.sentence
+    if more:
+        yield f"{len(more)} more such finding{'s' * (len(more) > 1)}"
 
 
 def _coded(suggestions: Mapping[str, Suggestion], columns: Mapping[str, EncodedColumn]) -> dict[str, Codes]:

@@ -132,7 +132,8 @@ NEARLY_A_NAME = 0.5
 KNOWN_ANYWAY = 0.4
 """Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
 
-LEAVES = "it would leave as it is; if a recipient can know it, withhold it or add it to the population"
+NO_VALUE = "it holds no value"
+LACKING = "the population table lacks it"
 
 _MOSTLY = 0.95
 _FEW = 0.1
@@ -152,7 +153,7 @@ class Theme(StrEnum):
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A role for a column, with the reasons in words."""
+    """A role for a column, with the reasons in a few words each; what a role means is told once for all columns."""
 
     profile: ColumnProfile
     role: Role
@@ -191,10 +192,10 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     ),
     Theme.DATE: _words(
         "birth birthday birthdate born dob yob yrbth yrdth date day month year time timestamp admission "
-        "admitted discharge discharged visit death dod deceased"
+        "admitted discharge discharged visit death dod deceased days weeks months"
     ),
     Theme.PERSON: _words(
-        "sex gender race ethnicity ethnic nationality nation country state citizenship citizen native origin "
+        "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
         "language birthplace black white hispanic male female tribe religion faith marital married spouse "
         "children kids relationship household family education educ degree school occupation job profession "
         "employer employment work workclass industry veteran military height"
@@ -202,9 +203,9 @@ HINTS: Mapping[Theme, frozenset[str]] = {
     Theme.PRIVATE: _words(
         "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
         "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
-        "mental psychiatric menopause menopausal pregnancy pregnant disability outcome income salary wage "
+        "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
         "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
-        "orientation crime arrest conviction grade score"
+        "orientation crime arrest conviction grade score followup futime survival"
     ),
 }
 """Words of a column's name that say what it is about."""
@@ -224,13 +225,8 @@ _OF_NAMES = frozenset({"name", "names"})
 _NUMBERS = (GENERIC_NAMES - _OF_NAMES) | _words("mrn ssn nhs account uuid guid")
 """Words that name numbers and codes of people or things."""
 
-_KNOWN = {
-    Theme.AGE: "many people know it and registers hold it; over 89 it is an identifier of Safe Harbor",
-    Theme.ZIP: "registers hold it, and more than three digits of it are an identifier of Safe Harbor",
-    Theme.PLACE: "places are widely known, and below the state an identifier of Safe Harbor",
-    Theme.DATE: "registers and news hold dates, and all but the year is an identifier of Safe Harbor",
-    Theme.PERSON: "neighbours, colleagues and public registers know such things",
-}
+_KNOWN = frozenset({Theme.AGE, Theme.ZIP, Theme.PLACE, Theme.DATE, Theme.PERSON})
+"""Subjects that neighbours, colleagues, registers and news know."""
 
 
 def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
@@ -239,33 +235,29 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     ``in_population`` says whether the population table has the column; None where no table is given.
     """
     theme, sign = theme_of(column)
-    known = _KNOWN.get(theme) if theme else None
-    lacking = "the population table lacks it; as a quasi-identifier it must stand in population.lacks"
-    role, reasons = Role.DIRECT, [f"{sign}, so it identifies people or what belongs to them"]
+    role, reasons = Role.DIRECT, [sign]
     if column.distinct == 0:
-        reasons = ["it holds no value to judge by, so it is withheld"]
+        reasons = [NO_VALUE]
     elif in_population:
-        role, reasons = Role.QUASI, ["the population table has it, so whoever holds that table can link by it"]
+        role, reasons = Role.QUASI, ["the population table has it"]
     elif column.patterns:
         found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in column.patterns.items())
-        reasons = [f"its cells look like they hold: {found}; clean or convert them before the column may leave"]
-    elif known is not None:
-        reasons = [f"{sign}, and {known}"]
+        reasons = [f"it seems to hold {found}"]
+    elif theme in _KNOWN:
         if in_population is None:
             role = Role.QUASI
-        elif theme is Theme.PERSON:
-            role = Role.SENSITIVE
-            reasons += [lacking, LEAVES]
         else:
-            reasons += [lacking, "it is withheld until the table has it"]
+            reasons.append(LACKING)
+            if theme is Theme.PERSON:
+                role = Role.SENSITIVE
     elif theme is Theme.PRIVATE:
-        role, reasons = Role.SENSITIVE, [f"{sign}, and people keep such things private"]
+        role = Role.SENSITIVE
         if column.distinct_ratio >= NEARLY_A_NAME:
-            reasons.append("most of its values occur once: round them or withhold the column, or they point at people")
+            reasons.append("most of its values occur once: round or withhold it")
     elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
     if role is Role.DIRECT and _can_be_replaced(column):
-        reasons.append("where the recipient has to join by it, “role: pseudonym” puts keyed pseudonyms in its place")
+        reasons.append("or role: pseudonym")
     return Suggestion(column, role, tuple(reasons), theme)
 
 
@@ -291,9 +283,9 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
     if themes:
         return themes[0], _in_name(column, HINTS[themes[0]])
     if column.type is ValueType.DATE:
-        return Theme.DATE, "its values have the form of dates"
+        return Theme.DATE, "its values are dates"
     if column.zip_share >= _MOSTLY and not column.is_key:
-        return Theme.ZIP, "its values have the form of ZIP codes"
+        return Theme.ZIP, "its values look like ZIP codes"
     return None, ""
 
 
@@ -304,20 +296,17 @@ def _tells_an_event(column: ColumnProfile) -> bool:
 
 
 def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
-    return f"“{next(word for word in column.words if word in hints)}” is in its name"
+    return f"“{next(word for word in column.words if word in hints)}” in its name"
 
 
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
+    if column.free_text_share >= _FEW:
+        return Role.DIRECT, ["free text", "or role: text, redacted"]
     if column.can_name_records:
-        reason = "each record has a value of its own, so it can serve as the name of the record"
-    elif column.distinct_ratio >= NEARLY_A_NAME:
-        reason = "its values are nearly as good as names: nearly every record has its own"
-    elif column.free_text_share >= _FEW:
-        reason = "it holds free text, which nobody can promise to be free of names; redacted, it leaves as role: text"
-    else:
-        advice = "it is withheld until somebody who knows it gives it a role"
-        return Role.UNREVIEWED, ["its name and values tell nothing certain", advice]
-    return Role.DIRECT, [reason, "it is withheld; give it another role if it must leave"]
+        return Role.DIRECT, ["each record has a value of its own"]
+    if column.distinct_ratio >= NEARLY_A_NAME:
+        return Role.DIRECT, ["most records have a value of their own"]
+    return Role.UNREVIEWED, ["neither name nor values say what it is"]
 
 
 def percent(share: float) -> str:

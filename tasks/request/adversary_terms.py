@@ -62,16 +62,20 @@ class AdversaryTerms(RequestPart):
     A term that is not given follows from stakes, agreement and external data; ``tasks.adversary.profile`` says how.
     """
 
-    gain: Money | None = None
-    penalty: Cost | None = None
+    gain: Money | None = Field(default=None, description="Gain from a re-identified record.")
+    penalty: Cost | None = Field(default=None, description="Penalty for an attempt that is noticed.")
     access_cost: Cost | None = Field(default=None, description="Paid once for access to the external data.")
-    link_cost: Cost | None = None
-    exploit_cost: Cost | None = None
+    link_cost: Cost | None = Field(default=None, description="Cost of linking a record to its candidates.")
+    exploit_cost: Cost | None = Field(default=None, description="Cost of an attempt on a candidate.")
     prior: OpenProbability | None = Field(
         default=None, description="Probability that a person of the file is in the external data."
     )
-    detection_intercept: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = None
-    detection_slope: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = None
+    detection_intercept: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = Field(
+        default=None, description="Log odds that the first attempt is noticed."
+    )
+    detection_slope: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = Field(
+        default=None, description="Growth of the log odds with each attempt before."
+    )
     max_penalties: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Penalties after which detection costs nothing more; null is no limit."
     )

@@ -187,10 +187,10 @@ class HierarchySource(RequestPart):
     """Where an attribute's generalization hierarchy comes from: exactly one of the five; and whether it is a tree."""
 
     file: RelativePath | None = Field(default=None, description="ARX hierarchy CSV: leaf;level 1;…;top.")
-    intervals: IntervalLevels | None = None
-    dates: DateLevels | None = None
-    prefixes: PrefixLevels | None = None
-    groups: GroupLevels | None = None
+    intervals: IntervalLevels | None = Field(default=None, description="Intervals of whole numbers.")
+    dates: DateLevels | None = Field(default=None, description="Periods of the calendar.")
+    prefixes: PrefixLevels | None = Field(default=None, description="Leading characters of codes.")
+    groups: GroupLevels | None = Field(default=None, description="Groups that are written out.")
     levels_may_cross: bool = Field(
         default=False,
         description="Whether a group may have parts in several groups of the next level, as long as one order of the "
@@ -251,8 +251,8 @@ class SafeHarborRule(StrEnum):
 class SensitivityWeights(RequestPart):
     """How much an adversary gains by learning the attribute, and by which value (0 none, 1 most)."""
 
-    attribute: Probability = 1.0
-    values: dict[str, Probability] = Field(default_factory=dict)
+    attribute: Probability = Field(default=1.0, description="Weight of the attribute.")
+    values: dict[str, Probability] = Field(default_factory=dict, description="Weights of values, by value.")
     default: Probability = Field(default=1.0, description="Weight of a value that is not listed.")
 
 
@@ -376,14 +376,16 @@ class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
     role: Role
-    type: ValueType = ValueType.TEXT
-    description: Text | None = None
+    type: ValueType = Field(default=ValueType.TEXT, description="How the values are read.")
+    description: Text | None = Field(default=None, description="What the column holds, for the reports.")
     of: Literal["person", "row"] = Field(
         default="person",
         description="Whether the attribute is of the person, the same in all rows of one, or of the single row "
         "(where dataset.person is given).",
     )
-    hierarchy: HierarchySource | None = None
+    hierarchy: HierarchySource | None = Field(
+        default=None, description="Levels of a quasi-identifier, or of an attribute of rows that is generalized."
+    )
     level: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None,
         description="Level of the hierarchy at which values of an attribute of rows are released, in every copy; 0 for "
@@ -397,17 +399,24 @@ class Attribute(RequestPart):
     weight: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = Field(
         default=1.0, description="Weight of the attribute in the information loss (quasi-identifiers)."
     )
-    safe_harbor: SafeHarborRule = SafeHarborRule.NONE
+    safe_harbor: SafeHarborRule = Field(
+        default=SafeHarborRule.NONE, description="Rule of Safe Harbor that applies to the column."
+    )
     known_probability: Probability | None = Field(
         default=None, description="Probability that a person's value is publicly known."
     )
-    sensitivity: SensitivityWeights | None = None
+    sensitivity: SensitivityWeights | None = Field(
+        default=None,
+        description="Harm of learning a value; where not given, 1 of every value of a sensitive attribute.",
+    )
     allowed_values: tuple[str, ...] | None = Field(
         default=None, description="Closed domain of a column without a hierarchy."
     )
-    minimum: float | None = Field(default=None, allow_inf_nan=False)
-    maximum: float | None = Field(default=None, allow_inf_nan=False)
-    maximum_missing_rate: Probability = 1.0
+    minimum: float | None = Field(default=None, allow_inf_nan=False, description="Smallest number that is valid.")
+    maximum: float | None = Field(default=None, allow_inf_nan=False, description="Largest number that is valid.")
+    maximum_missing_rate: Probability = Field(
+        default=1.0, description="Largest share of the records that may lack a value."
+    )
     date: DateTerms | None = Field(
         default=None, description="Treatment of dates before they leave, and what they are dates of (type: date)."
     )

@@ -27,7 +27,9 @@ class SensitiveTerm(RequestPart):
 class Diversity(SensitiveTerm):
     """Values of a sensitive attribute that each class must have (Machanavajjhala et al. 2007)."""
 
-    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    kind: Literal["distinct", "entropy", "recursive"] = Field(
+        default="distinct", description="Form of diversity that is asked for."
+    )
     l: Annotated[float, Field(ge=2, le=10_000, allow_inf_nan=False)]  # noqa: E741
     c: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = Field(
         default=None, description="Factor of recursive (c, l)-diversity."
@@ -62,12 +64,18 @@ class KAnonymity(RequestPart):
 
     k: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="Least records of a class.")
     suppression_limit: Probability = Field(default=0.02, description="Share of the records that may be left out.")
-    metric: Literal["precision", "non-uniform entropy", "discernibility", "loss"] = "loss"
+    metric: Literal["precision", "non-uniform entropy", "discernibility", "loss"] = Field(
+        default="loss", description="Loss of information that is least."
+    )
     people: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = Field(
         default=None, description="Least people of the population who match a class (k-map)."
     )
-    diversity: tuple[Diversity, ...] = ()
-    closeness: tuple[Closeness, ...] = ()
+    diversity: tuple[Diversity, ...] = Field(
+        default=(), description="Values of sensitive attributes that each class must have."
+    )
+    closeness: tuple[Closeness, ...] = Field(
+        default=(), description="Largest distances of classes from the file by sensitive attributes."
+    )
     local_recoding: bool = Field(
         default=False, description="Release suppressed records at more general levels where that loses less."
     )
@@ -155,8 +163,13 @@ class GatesBudget(BudgetPolicy):
 class GeneralizationPolicy(RequestPart):
     """The default generalization method and its terms."""
 
-    method: Method = Method.NO_ATTACK_REMAINDER
-    cell_weights: Literal["population", "data"] = "population"
+    method: Method = Field(
+        default=Method.NO_ATTACK_REMAINDER, description="Method, for recipients who have none of their own."
+    )
+    cell_weights: Literal["population", "data"] = Field(
+        default="population",
+        description="What a partition maximizes the payoff over: people of the population, or records.",
+    )
     information_loss: Literal["declared", "printed", "table7"] = Field(
         default="declared",
         description="Attribute weights: each attribute's own, all ones (paper, eq. 1), or the paper's Table 7.",
@@ -189,7 +202,9 @@ class GeneralizationPolicy(RequestPart):
         default=None,
         description="Limits of the whole file, for the per-record methods, partitions and remainder classes.",
     )
-    memory_limit_mb: Annotated[int, Field(ge=16)] = 1024
+    memory_limit_mb: Annotated[int, Field(ge=16)] = Field(
+        default=1024, description="Megabytes that counts and strategies may take; past it the search is sparse."
+    )
 
     rules: ClassVar[tuple[Rule["GeneralizationPolicy"], ...]] = (
         Rule(

@@ -175,8 +175,12 @@ class PatternName(StrEnum):
 class ValidationPolicy(RequestPart):
     """Requirements of validation beyond the attributes' own declarations."""
 
-    patterns: tuple[PatternName, ...] = tuple(PatternName)
-    maximum_text_length: Annotated[int, Field(ge=1)] = 10_000
+    patterns: tuple[PatternName, ...] = Field(
+        default=tuple(PatternName), description="Direct identifiers that columns to be released are scanned for."
+    )
+    maximum_text_length: Annotated[int, Field(ge=1)] = Field(
+        default=10_000, description="Characters of the longest valid cell."
+    )
     minimum_population_coverage: Probability = Field(
         default=1.0, description="Share of records whose quasi-identifiers occur in the population."
     )
@@ -185,7 +189,9 @@ class ValidationPolicy(RequestPart):
 class ReviewPolicy(RequestPart):
     """People who must approve a release, and officers who are responsible for exceptions."""
 
-    required: Annotated[int, Field(ge=0, le=10)] = 0
+    required: Annotated[int, Field(ge=0, le=10)] = Field(
+        default=0, description="Reviewers who must approve a release before it leaves."
+    )
     reviewers: tuple[PersonName, ...] = Field(
         default=(), description="Ids or names of people who may review; the requester may not, even if named here."
     )
@@ -290,7 +296,9 @@ class Policy(RequestPart):
         default=0.09, description="Records above this risk are counted in the risk tables."
     )
     gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1, validate_default=True)
-    validity_days: Annotated[int, Field(ge=1, le=3650)] = 365
+    validity_days: Annotated[int, Field(ge=1, le=3650)] = Field(
+        default=365, description="Days for which a decision holds, never past the agreement."
+    )
     review: ReviewPolicy = ReviewPolicy()
     reassessment: ReassessmentPolicy = ReassessmentPolicy()
     small_cell: Annotated[int, Field(ge=1, le=1000)] = Field(

@@ -145,21 +145,27 @@ class UncertainTerms(RequestPart):
     of an exploit from the cost of an attempt.
     """
 
-    benefit: UncertainTerm | None = None
-    loss: UncertainTerm | None = None
-    gain: UncertainTerm | None = None
-    cost: UncertainTerm | None = None
-    prior: UncertainTerm | None = None
-    penalty: UncertainTerm | None = None
+    benefit: UncertainTerm | None = Field(
+        default=None, description="Publisher's benefit of sharing a record in full detail."
+    )
+    loss: UncertainTerm | None = Field(default=None, description="Publisher's loss when a record is re-identified.")
+    gain: UncertainTerm | None = Field(default=None, description="Recipient's gain from a re-identified record.")
+    cost: UncertainTerm | None = Field(default=None, description="Recipient's cost of an attempt on one record.")
+    prior: UncertainTerm | None = Field(
+        default=None, description="Probability that a person of the file is in the external data."
+    )
+    penalty: UncertainTerm | None = Field(default=None, description="Penalty for an attempt that is noticed.")
     detection: UncertainTerm | None = Field(default=None, description="Probability that the first exploit is detected.")
     detection_slope: UncertainTerm | None = Field(
         default=None, description="h1, by which the log odds of detection grow from exploit to exploit."
     )
-    access_cost: UncertainTerm | None = None
-    link_cost: UncertainTerm | None = None
-    exploit_cost: UncertainTerm | None = None
-    discount: UncertainTerm | None = None
-    confirmation: UncertainTerm | None = None
+    access_cost: UncertainTerm | None = Field(default=None, description="Cost of access to the external data.")
+    link_cost: UncertainTerm | None = Field(default=None, description="Cost of linking a record to its candidates.")
+    exploit_cost: UncertainTerm | None = Field(default=None, description="Cost of an attempt on a candidate.")
+    discount: UncertainTerm | None = Field(default=None, description="Worth of a unit one step later.")
+    confirmation: UncertainTerm | None = Field(
+        default=None, description="Probability that a right match is recognized as such."
+    )
     max_penalties: UncertainTerm | None = Field(
         default=None, description="Penalties after which detection costs nothing more: whole numbers."
     )
@@ -209,8 +215,12 @@ class DecoyTerms(RequestPart):
     """
 
     classes: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Decoy classes in the recipient's copy.")
-    minimum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 0.1
-    maximum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
+    minimum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = Field(
+        default=0.1, description="Smallest risk factor of a decoy."
+    )
+    maximum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = Field(
+        default=1.0, description="Largest risk factor of a decoy."
+    )
 
     rules: ClassVar[tuple[Rule["DecoyTerms"], ...]] = (
         Rule(
@@ -289,12 +299,18 @@ class Recipient(RequestPart):
         default=None, description="Generalization for this recipient, in place of the policy's."
     )
     controls: tuple[Text, ...] = Field(default=(), description="Technical and contractual controls at the recipient.")
-    prior_release_ids: tuple[Text, ...] = ()
-    adversary: AdversaryTerms | None = None
+    prior_release_ids: tuple[Text, ...] = Field(
+        default=(), description="Ids of earlier releases that the recipient has, for the record."
+    )
+    adversary: AdversaryTerms | None = Field(
+        default=None,
+        description="Terms of the recipient as a sequential adversary; where not given, those that follow from stakes "
+        "and agreement.",
+    )
     uncertain: UncertainTerms | None = Field(
         default=None, description="Terms of which a range or a distribution is known; the verdict gets a probability."
     )
-    decoys: DecoyTerms | None = None
+    decoys: DecoyTerms | None = Field(default=None, description="Decoy records in the copy; no decoys where not given.")
     delivery_format: DeliveryFormat | None = Field(
         default=None, description="Form of this recipient's file, in place of the request's."
     )

@@ -32,7 +32,7 @@ class FurtherTable(RequestPart):
     path: RelativePath = Field(
         description="File of the table, relative to the request, in the form that dataset states."
     )
-    title: Text | None = None
+    title: Text | None = Field(default=None, description="Title of the table, for the reports.")
     key: Text | None = Field(
         default=None, description="Column that names each row of the table once; needed where rows are within it."
     )

@@ -74,8 +74,7 @@ def test_a_folder_is_one_request_of_people_and_tables(tmp_path: Path) -> None:
         "visits.ward": Role.DIRECT,
         "labs.result": Role.SENSITIVE,
     }
-    text = " ".join(draft.text.replace("#", " ").split())
-    assert "every visit_id in it is that of a row of visits, of the same patient_id." in text
+    assert "  labs: # every visit_id in it is that of a row of visits, of the same patient_id\n" in draft.text
     for value in ("d1", "w1", "v7", "p3", "2024"):
         assert not re.search(rf"\b{value}\b", draft.text), value
 
@@ -159,8 +158,10 @@ def test_tables_of_omop_are_drafted_with_their_roles(tmp_path: Path, *, capitals
     sentences = draft.further.left_out
     assert any(one.startswith("observation_period: ") and "add it by hand" in one for one in sentences)
     assert "local_notes: no table of OMOP CDM 5.4" in sentences
-    asked = re.findall(r"known_probability: # fill in", draft.text)
+    asked = re.findall(r'known_probability: "\?"', draft.text)
     assert len(asked) == 2  # how patients were seen, and of what they died
+    (named,) = re.findall(r"^# Fill in below.*: known_probability of (.*)\.$", draft.text, re.M)
+    assert named.lower() == "visit_occurrence.visit_concept_id, death.cause_concept_id"
 
 
 def test_concepts_that_are_not_listed_go_to_a_file(tmp_path: Path) -> None:

@@ -87,6 +87,17 @@ def test_init_drafts_what_check_then_asks_to_complete(world: World, releasegate:
     assert not any(value in told.out for value in values)
 
 
+def test_check_explains_what_a_request_leaves_unsaid(world: World, releasegate: Any) -> None:
+    told = releasegate("check", world.request, "--explain", "--json")
+    assert told.code == 0
+    (days,) = (one for one in told.document["defaults"] if one["term"] == "policy.validity_days")
+    assert days["value"] == "365"
+    assert "defaults" not in releasegate("check", world.request, "--json").document
+    shown = releasegate("check", world.request, "--explain").out
+    assert f"policy.validity_days: 365\n    {days['meaning']}\n" in shown
+    assert "validity_days" not in releasegate("check", world.request).out
+
+
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_fault_of_the_program_ends_with_code_1_and_quotes_nothing(
     as_json: bool, world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch

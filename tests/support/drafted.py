@@ -24,6 +24,7 @@ ANSWERS = {
 
 def filled(text: str) -> str:
     """The draft with an answer wherever it asks for one."""
+    text = re.sub(r'\b(\w+): "\?"', lambda m: f"{m[1]}: {ANSWERS[m[1]]}", text)
     return re.sub(
         r"^( *(?:- )?)(\w+):( +# fill in: .*)$", lambda m: f"{m[1]}{m[2]}: {ANSWERS[m[2]]}{m[3]}", text, flags=re.M
     )
