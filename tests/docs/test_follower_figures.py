@@ -13,7 +13,7 @@ from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks.bench_followers import DETECTIONS, INSURER, PENALTIES, RECIPIENTS, planner
 from tests.support import adult
 
-METHODS = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+METHODS = (Path(__file__).parents[2] / "docs" / "methods" / "recipients.md").read_text(encoding="utf-8")
 TOLD = [
     [cell.split() for cell in line.strip("| ").split(" | ")[1:]]
     for line in METHODS.split("| penalty | detection 0.001 |")[1].splitlines()[2:6]

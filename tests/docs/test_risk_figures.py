@@ -1,4 +1,4 @@
-"""Figures that the methods document states of the planning adversary and of the combined score come out."""
+"""Figures that the documents of methods state of the planning adversary and of the combined score come out."""
 
 import re
 from collections.abc import Iterable
@@ -35,7 +35,8 @@ from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
 from tests.support.literal_risk import PAPER
 
 DOCS = Path(__file__).parents[2] / "docs"
-METHODS, REQUEST = ((DOCS / name).read_text(encoding="utf-8") for name in ("methods.md", "request.md"))
+METHODS = "\n".join(path.read_text(encoding="utf-8") for path in sorted((DOCS / "methods").glob("*.md")))
+REQUEST = (DOCS / "request.md").read_text(encoding="utf-8")
 REGISTER = 6_018_999
 SECTION = replace(CASE_STUDY, gain=1000, prior=1 - 1e-12)
 """Section 7.3 with the detection of the case study."""
