@@ -19,6 +19,8 @@ from tasks.microdata.tuples import Counts, Tuples, radix_strides
 _COUNT_BYTES = 8
 _LARGEST_TABLE = 2**16
 """Entries of a table of offsets that several attributes share: it should stay in the processor's cache."""
+_FEW = 1 / 32
+"""Cells asked for, as a share of the population's tuples, up to which a lattice node is not counted as a whole."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class SparseCube:
     """Only the cells that some tuples can reach, counted node by node when first asked for.
 
     A node's cells are found by numbering the groups of the reaching tuples; people outside those cells are not kept.
+    Where few cells of a node are asked for, these alone are counted, and nothing is kept.
     """
 
     people: Tuples
@@ -102,9 +105,14 @@ class SparseCube:
         heights = [hierarchy.n_levels for hierarchy in self.hierarchies]
         numbers = cells.astype(np.int64) @ self.strides
         counts = np.zeros(len(cells), dtype=np.int64)
-        for node in np.unique(node_of):
-            rows = np.flatnonzero(node_of == node)
-            keys, people = self.node(tuple(int(level) for level in np.unravel_index(node, heights)))
+        order = np.argsort(node_of, kind="stable")
+        nodes, first = np.unique(node_of[order], return_index=True)
+        for node, rows in zip(nodes, np.split(order, first[1:]), strict=True):
+            levels = tuple(int(level) for level in np.unravel_index(node, heights))
+            if levels in self._nodes or len(rows) > len(self.people) * _FEW:
+                keys, people = self.node(levels)
+            else:
+                keys, people = self._people_of_few(np.unique(numbers[rows]), levels)
             place, found = _find(keys, numbers[rows])
             counts[rows] = np.where(found, people[place], 0)
         return counts
@@ -113,10 +121,37 @@ class SparseCube:
         """Numbers of the reachable cells of a lattice node, growing, and the people in each."""
         if levels not in self._nodes:
             keys = np.unique(self._cell_numbers(self._reaching, levels))
-            place, found = _find(keys, self._cell_numbers(self._everybody, levels))
-            counts = np.bincount(place[found], weights=self.people.counts[found], minlength=len(keys))
-            self._nodes[levels] = keys, np.rint(counts).astype(np.int64)
+            numbers = self._cell_numbers(self._everybody, levels)
+            self._nodes[levels] = keys, self._people(keys, numbers, self.people.counts)
         return self._nodes[levels]
+
+    def _people_of_few(self, keys: Counts, levels: tuple[int, ...]) -> tuple[Counts, Counts]:
+        """As ``node`` for some of its cells, counted among those who are in one by each half of the attributes."""
+        (first, first_of), (last, last_of) = self._halves
+        middle = len(first)
+        one, other = self._cell_numbers(first, levels), self._cell_numbers(last, levels, middle)
+        later = keys % self.strides[middle - 1]
+        one_held, other_held = (_find(np.unique(part), of)[1] for part, of in ((keys - later, one), (later, other)))
+        rows = np.flatnonzero(one_held[first_of])
+        rows = rows[other_held[last_of[rows]]]
+        return keys, self._people(keys, one[first_of[rows]] + other[last_of[rows]], self.people.counts[rows])
+
+    @staticmethod
+    def _people(keys: Counts, numbers: Counts, people: Counts) -> Counts:
+        """People in each of some cells, whose numbers grow; ``numbers`` are the cells of these people."""
+        place, found = _find(keys, numbers)
+        return np.rint(np.bincount(place[found], weights=people[found], minlength=len(keys))).astype(np.int64)
+
+    @cached_property
+    def _halves(self) -> tuple[tuple[Codes, NDArray[np.intp]], tuple[Codes, NDArray[np.intp]]]:
+        """Distinct codes over the first and over the last attributes, by column, and that of each row of the people."""
+        codes, middle = self._everybody, (len(self.hierarchies) + 1) // 2
+        return self._distinct(codes[:middle]), self._distinct(codes[middle:], middle)
+
+    def _distinct(self, columns: Codes, start: int = 0) -> tuple[Codes, NDArray[np.intp]]:
+        leaves = self._cell_numbers(columns, [0] * (start + len(columns)), start)
+        _, members, inverse = np.unique(leaves, return_index=True, return_inverse=True)
+        return columns[:, members], inverse
 
     @cached_property
     def _reaching(self) -> Codes:
@@ -126,11 +161,11 @@ class SparseCube:
     def _everybody(self) -> Codes:
         return self._reaching if self.reach is self.people else np.ascontiguousarray(self.people.codes.T)
 
-    def _cell_numbers(self, columns: Codes, levels: Sequence[int]) -> Counts:
-        """Numbers of the cells of leaf codes, given an attribute after the other, among all cells."""
+    def _cell_numbers(self, columns: Codes, levels: Sequence[int], start: int = 0) -> Counts:
+        """Parts of the numbers of cells that some attributes give, their leaf codes one attribute after the other."""
         numbers = np.zeros(columns.shape[1], dtype=np.int64)
-        for column, level, stride, tree in zip(columns, levels, self.strides, self.hierarchies, strict=True):
-            numbers += (tree.positions[:, level] * stride).take(column)
+        for axis, column in enumerate(columns, start):
+            numbers += (self.hierarchies[axis].positions[:, levels[axis]] * self.strides[axis]).take(column)
         return numbers
 
 

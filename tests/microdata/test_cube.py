@@ -50,7 +50,9 @@ def test_sparse_counts_are_the_dense_ones_for_all_cells_in_reach(world: World) -
     levels = np.array(list(product(*(range(tree.n_levels) for tree in hierarchies))), dtype=np.int32)
     cells = np.concatenate([cells_at(reach.codes, node, hierarchies) for node in levels])
     np.testing.assert_array_equal(sparse.count(cells), dense.count(cells))
+    assert sum(len(sparse.node(tuple(node.tolist()))[0]) for node in levels) == len(sparse)
     assert len(sparse) == len(np.unique(cells, axis=0))
+    np.testing.assert_array_equal(sparse.count(cells), dense.count(cells))
 
 
 @QUICK

@@ -38,9 +38,9 @@ def _release(problem: RemainderProblem, node: Ints, most: Floats, share: float) 
     for strategy in np.argsort(loss, kind="stable").tolist():
         if most[strategy] < least:
             continue
-        cell, many = problem.cells(rows, strategy)
-        held = (np.bincount(cell, counts, many) >= problem.least)[cell]
-        most[strategy] = counts[held].sum()
+        among, cell, many = problem.cells(rows, strategy)
+        held = among[(np.bincount(cell, problem.counts[among], many) >= problem.least)[cell]]
+        most[strategy] = problem.counts[held].sum()
         if most[strategy] >= least:
-            node[rows[held]] = strategy
+            node[held] = strategy
             return

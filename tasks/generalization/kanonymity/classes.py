@@ -54,10 +54,15 @@ def compact(numbers: Ints, bound: int) -> tuple[Ints, int]:
 
 def fold(rows: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """Number of each row of codes from 0, equal for equal rows and without gaps, and the place of one row of each."""
-    sizes = (rows.max(axis=0, initial=0) + 1).tolist()
-    numbers, many = compact(*number_rows(list(rows.T), sizes, len(rows)))
+    return fold_columns(list(rows.T), len(rows))
+
+
+def fold_columns(columns: Sequence[NDArray[np.integer]], n_rows: int) -> tuple[Ints, Ints]:
+    """``fold`` for rows given by their columns."""
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    numbers, many = compact(*number_rows(columns, sizes, n_rows))
     members = np.empty(many, dtype=np.int64)
-    members[numbers] = np.arange(len(numbers))
+    members[numbers] = np.arange(n_rows)
     return numbers, members
 
 

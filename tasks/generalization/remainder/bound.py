@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, compact, fold
+from tasks.generalization.kanonymity.classes import Bools, Floats, Ints, compact, fold_columns
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import radix_strides
@@ -136,7 +136,7 @@ class CellSearch:
         columns = [inside.cell, *(self._columns[axis][inside.rows] for axis in self.axes[place:])]
         if self.problem.records is not None:
             columns.append((self.problem.records[inside.rows] > 0).astype(np.int64))
-        return fold(np.column_stack(columns))
+        return fold_columns(columns, len(inside.rows))
 
     def _merged(
         self, levels: Codes, place: int, inside: Cells, alike: tuple[Ints, Ints], known: Floats

@@ -17,8 +17,10 @@ from tasks.generalization.remainder.release import released, released_at_prices
 
 _ALL_STRATEGIES = 1024
 """Strategies that are all tried, whatever their cells."""
-_SAMPLED_ROWS, _SAMPLED_PAIRS = 2**16, 2**24
+_SAMPLED_ROWS, _SAMPLED_PAIRS = 2**14, 2**24
 """Rows, and rows times strategies, of that sample; with fewer rows, classes need as many fewer people."""
+_SAMPLED_LEAST = 3
+"""People that a class of the sample needs at least."""
 _REFINED = 3
 _MOST_PAIRS = 2**24
 """Rows times strategies up to which all strategies with cells of enough people are tried."""
@@ -122,7 +124,8 @@ def _tried(problem: RemainderProblem) -> Ints:
     """Strategies of the first pass: all that have cells of enough people, or those that prove useful in a sample."""
     if len(problem.strategies) <= _ALL_STRATEGIES:
         return problem.strategies
-    found = strategies_of_cells(problem, _MOST_PAIRS)
+    few = len(problem.codes) * _ALL_STRATEGIES // 2 <= _MOST_PAIRS
+    found = strategies_of_cells(problem, _MOST_PAIRS) if few else None
     if found is None or len(found) * len(problem.codes) > _MOST_PAIRS:
         return _used(problem)
     return found
@@ -131,9 +134,10 @@ def _tried(problem: RemainderProblem) -> Ints:
 def _used(problem: RemainderProblem) -> Ints:
     """Strategies of the classes of a sample of rows and strategies, refined by their neighbours."""
     every, rng = problem.strategies, np.random.default_rng(0)
-    if len(problem.codes) > _SAMPLED_ROWS:
-        rows = np.sort(rng.choice(len(problem.codes), _SAMPLED_ROWS, replace=False))
-        least = max(round(problem.least * _SAMPLED_ROWS / len(problem.codes)), 1)
+    sampled = max(len(problem.codes) * _SAMPLED_LEAST // problem.least, _SAMPLED_ROWS)
+    if len(problem.codes) > sampled:
+        rows = np.sort(rng.choice(len(problem.codes), sampled, replace=False))
+        least = round(problem.least * sampled / len(problem.codes))
         problem = replace(problem, codes=problem.codes[rows], counts=problem.counts[rows], least=least, admissible=None)
     sample = min(max(_SAMPLED_PAIRS // len(problem.codes), _ALL_STRATEGIES // 2), len(every))
     strategies = rng.choice(every, sample, replace=False)

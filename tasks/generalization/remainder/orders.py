@@ -15,14 +15,15 @@ _PAIRS = 2**24
 """Values of cells that are sorted at most; where there are more, strategies are tried one by one by their mean loss."""
 _ASKED = 2**23
 """Rows times strategies up to which cells without enough people are left out beforehand."""
-_COMPACTED = 0.7
+_COMPACTED, _KEPT = 0.7, 0.9
+"""Rows left, as a share of those there are, below which those that are done are taken out."""
 
 
 class CellOrder(Protocol):
     """Cells one strategy after the other, each with its rows."""
 
     def __call__(self, done: Bools) -> Iterator[tuple[int, Ints, float]]:
-        """Strategies with rows in whole cells, those that are not ``done`` when their turn comes.
+        """Strategies with rows in whole cells, all those that are not ``done`` when their turn comes and some that are.
 
         The last is the share of information that these cells keep, infinite where it differs between them.
         """
@@ -62,7 +63,8 @@ def by_mean_loss(problem: RemainderProblem, strategies: Ints) -> CellOrder:
         rows = np.flatnonzero(~done)
         for strategy in order.tolist():
             yield strategy, rows, np.inf
-            rows = rows[~done[rows]]
+            if len(done) - np.count_nonzero(done) < _KEPT * len(rows):
+                rows = rows[~done[rows]]
 
     return events
 

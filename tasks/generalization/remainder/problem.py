@@ -16,6 +16,7 @@ from tasks.generalization.kanonymity.classes import (
     Levels,
     compact,
     fold,
+    fold_columns,
     half_of,
 )
 from tasks.generalization.problem import Problem, all_attacked, safe_people
@@ -27,6 +28,8 @@ Admissible = Callable[[Ints, Ints, int, Ints], Bools]
 """Whether each of some classes may be released: rows, class of each (from 0), number of classes, strategy of each."""
 
 UNPLACED = -1
+_NUMBERS_A_ROW = 4
+"""Numbers of cells for each row up to which they are not renumbered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +98,7 @@ class RemainderProblem:
     def profiles(self) -> tuple[Ints, Ints]:
         """Profile of each row, and one row of each: rows of a profile are worth the same at every strategy."""
         kinds = [np.unique(np.round(lost, 12), axis=0, return_inverse=True)[1].ravel() for lost in self.lost]
-        return fold(np.column_stack([kind[self.codes[:, axis]] for axis, kind in enumerate(kinds)]))
+        return fold_columns([kind[self.codes[:, axis]] for axis, kind in enumerate(kinds)], len(self.codes))
 
     @cached_property
     def _halves(self) -> tuple[tuple[Half, Ints], tuple[Half, Ints]]:
@@ -104,18 +107,29 @@ class RemainderProblem:
         return left, half_of(codes[:, middle:], self.hierarchies[middle:])
 
     @cached_property
-    def _large(self) -> dict[tuple[int, Levels], tuple[Ints, int]]:
+    def _large(self) -> dict[tuple[int, Levels], tuple[NDArray[np.int32], int]]:
         return {}
 
-    def _large_groups(self, side: int, levels: Levels) -> tuple[Ints, int]:
+    def _large_groups(self, side: int, levels: Levels) -> tuple[NDArray[np.int32], int]:
         """Number of each half tuple's groups, from 0, −1 where they have fewer people than a class, and how many."""
         if (side, levels) not in self._large:
             half, half_of_row = self._halves[side]
             number, many = half.numbered(levels)
             large = np.bincount(number[half_of_row], self.counts, many) >= self.least
-            named = np.where(large, np.cumsum(large) - 1, -1)
+            named = np.where(large, np.cumsum(large) - 1, -1).astype(np.int32)
             self._large[side, levels] = named[number], int(large.sum())
         return self._large[side, levels]
+
+    @cached_property
+    def _last_rows(self) -> list[tuple[Ints, tuple[NDArray[np.int32], ...]]]:
+        return []
+
+    def _halves_of(self, rows: Ints) -> tuple[NDArray[np.int32], ...]:
+        """Half tuples of some rows; kept for the next strategy, as the same rows are often asked for again."""
+        if not self._last_rows or self._last_rows[0][0] is not rows:
+            halves = tuple(half_of_row[rows].astype(np.int32) for _, half_of_row in self._halves)
+            self._last_rows[:] = [(rows, halves)]
+        return self._last_rows[0][1]
 
     def enough(self, rows: Ints, classes: Ints, number: int) -> Bools:
         """Whether classes of some rows, numbered from 0, have the people and records that they need."""
@@ -150,24 +164,30 @@ class RemainderProblem:
         """Σ count · share of information kept."""
         return float(self.counts @ self.kept_by_row(node))
 
-    def cells(self, rows: Ints, strategy: int) -> tuple[Ints, Ints, int]:
-        """Rows whose cell at a strategy may have enough people, their cells from 0, and a bound above all of these."""
-        (left, left_of), (_, right_of) = self._halves
-        levels, middle = tuple(self.lattice.nodes[strategy].tolist()), len(left.hierarchies)
-        one, n_one = self._large_groups(0, levels[:middle])
-        other, n_other = self._large_groups(1, levels[middle:])
-        cell, right = one[left_of[rows]], other[right_of[rows]]
-        if n_one < left.numbered(levels[:middle])[1] or n_other < self._halves[1][0].numbered(levels[middle:])[1]:
-            places = np.flatnonzero((cell >= 0) & (right >= 0))
-            rows, cell, right = rows[places], cell[places], right[places]
-        cell, bound = cell * n_other + right, n_one * n_other
-        return rows, *(compact(cell, bound) if bound > len(rows) else (cell, bound))
+    def cells(self, rows: Ints, strategy: int, done: Bools | None = None) -> tuple[Ints, Ints, int]:
+        """Rows whose cell at a strategy may have enough people, their cells from 0, and a bound above all of these.
+
+        Rows that are ``done`` are left out.
+        """
+        levels, middle = tuple(self.lattice.nodes[strategy].tolist()), len(self._halves[0][0].hierarchies)
+        (one, n_one), (other, n_other) = (
+            self._large_groups(side, part) for side, part in enumerate((levels[:middle], levels[middle:]))
+        )
+        first, last = (
+            number.take(half, mode="clip") for number, half in zip((one, other), self._halves_of(rows), strict=True)
+        )
+        held = (first >= 0) & (last >= 0)
+        if done is not None:
+            held &= ~done[rows]
+        places, bound = held.nonzero()[0], n_one * n_other
+        cell = first[places] * np.int64(n_other) + last[places]
+        return rows[places], *(compact(cell, bound) if bound > _NUMBERS_A_ROW * len(places) else (cell, bound))
 
     def classes(self, node: Ints, rows: Ints) -> tuple[Ints, int]:
         """Class of each of some rows by the label of its cell, numbered from 0, and how many there are."""
         cells = cells_at(self.codes[rows], self.lattice.nodes[node[rows]], self.hierarchies)
         finest = [tree.finest[cells[:, axis]] for axis, tree in enumerate(self.hierarchies)]
-        number, members = fold(np.column_stack(finest))
+        number, members = fold_columns(finest, len(rows))
         return number, len(members)
 
     def holding(self, codes: Codes, node: Ints) -> Ints:

@@ -18,7 +18,7 @@ def released(problem: RemainderProblem, order: CellOrder, start: Ints | None = N
     node = np.full(len(problem.codes), UNPLACED, dtype=np.int64) if start is None else start.copy()
     done = node != UNPLACED
     for strategy, left, _ in order(done):
-        rows, cell, many = problem.cells(left, strategy)
+        rows, cell, many = problem.cells(left, strategy, done)
         enough = problem.enough(rows, cell, many)
         if problem.admissible is not None and enough.any():
             held = enough[cell]
