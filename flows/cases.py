@@ -98,7 +98,7 @@ class ReleaseAction:
     by: str = ""
     """Id or name of the person, as enrolled."""
     reason: str = ""
-    """Kept in the ledger for good."""
+    """Kept permanently in the ledger."""
     recipient: str | None = None
     """Recipient concerned; may be left out where there is only one."""
     key: PrivateKey | None = None

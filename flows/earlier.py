@@ -293,7 +293,7 @@ def _check_superseded(common: list[ReleaseCase], where: str) -> None:
                 expected="a release that was not revoked",
                 got=f"one that was revoked for {case.recipient}",
                 fix="remove “supersedes”, or ask for this recipient in a request of its own; a revoked release has "
-                "ended for good",
+                "ended permanently",
             )
     if not any(_can_end(case) for case in common):
         raise RequestError(

@@ -102,7 +102,7 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
 
 
 def revoke(action: ReleaseAction) -> ChangedRelease:
-    """Revoke a release, for good. Delivered files stay in the bundle as evidence.
+    """Revoke a release permanently. Delivered files stay in the bundle as evidence.
 
     The requester and officers of the policy may; without a recipient, it is revoked for all for whom it can be.
     Raises BadInput if this person may not revoke it, or the reason cannot be kept; StageFailed if the state of the

@@ -307,8 +307,8 @@ def _of_scores(view: RecordView) -> Iterator[Assumption]:
         yield (
             "The intruder of the record linkage",
             said(
-                f"The intruder holds the source file's values of {', '.join(linkage.known)}, of everybody and without "
-                "error, and no other column of it.",
+                f"The intruder holds the original file's values of {', '.join(linkage.known)}, of everybody and "
+                "without error, and no other column of it.",
                 "The informed one also knows the maskings with their parameters; what was drawn at random follows from "
                 "the workspace key, which nobody outside has."
                 if view.record.masking

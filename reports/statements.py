@@ -34,7 +34,7 @@ _TESTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         ("identity × attribute", "combined"),
         "how sensitive the disclosed values are was not scored",
     ),
-    "linkage": ("Record linkage", ("linkage",), "no attack by an intruder who holds the source file was made"),
+    "linkage": ("Record linkage", ("linkage",), "no attack by an intruder who holds the original file was made"),
     "singling_out": (
         "Singling out by a few columns",
         ("singling out",),

@@ -99,7 +99,8 @@ def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def main(folder: Path) -> None:
-    """Write the clinic's records and the population of visitors."""
+    """Write the clinic's records and the population of visitors; a folder that is not there is made."""
+    folder.mkdir(parents=True, exist_ok=True)
     source = random.Random(SEED)  # noqa: S311 - synthetic data, the same each time
     people = visitors(source)
     quasi_identifiers = ["visit_date", "age", "postcode", "sex"]

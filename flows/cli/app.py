@@ -29,7 +29,7 @@ _COMMANDS = {
     "release": "Run the gate on a request: decide for every recipient and write the bundle.",
     "explain": "Say why a release was approved or blocked, and the smallest change that would reverse the verdict.",
     "review": "Vote on a release that awaits review, or show the state of its review.",
-    "revoke": "Revoke a release, for good: nothing more is delivered under it.",
+    "revoke": "Revoke a release permanently: nothing more is delivered under it.",
     "override": "Answer for failed gates of a blocked release, or put a rejected one before its reviewers again.",
     "sign": "Sign the determination of a release with an expert's X.509 certificate.",
     "reassess": "Assess earlier releases again: the same bytes under today's population, policy, prices and program.",

@@ -38,7 +38,7 @@ _LEGEND = (
     ("time", "seconds to play it; equal games are played once"),
     ("common", "one strategy for all records"),
     ("fmdp-…", "the partitions, played against a sequential adversary"),
-    ("others", "described in docs/methods.md"),
+    ("others", "described in docs/methods/game.md"),
 )
 _ONE_SHOT = "one-shot"
 _LONG, _MILLION = 10_000, 1_000_000

@@ -52,7 +52,10 @@ RecipientOption = Annotated[
     str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
 ]
 ReasonOption = Annotated[
-    str, typer.Option("--reason", help="Reason, kept in the ledger for good. No value of the data.", show_default=False)
+    str,
+    typer.Option(
+        "--reason", help="Reason, kept permanently in the ledger. Do not include any data values.", show_default=False
+    ),
 ]
 RootsOption = Annotated[
     list[Path] | None,

@@ -39,7 +39,11 @@ def review(
     ] = None,
     reason: Annotated[
         str | None,
-        typer.Option("--reason", help="Reason, kept in the ledger for good. No value of the data.", show_default=False),
+        typer.Option(
+            "--reason",
+            help="Reason, kept permanently in the ledger. Do not include any data values.",
+            show_default=False,
+        ),
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
@@ -49,7 +53,7 @@ def review(
 
     Without --vote, it shows who has voted and which earlier releases the recipient got. The policy names the
     reviewers; the requester is never one. Nobody sees a vote or its reason before all required
-    votes are in, and until then each may be changed. A single vote to reject rejects the release; if all approve, the
+    votes are cast, and until then each may be changed. A single vote to reject rejects the release; if all approve, the
     delivery and the certificate are added to the bundle. A reviewer with a registered key signs the vote with it. Exit
     code 0 if the release is approved with this vote, 3 if it is rejected, 4 if votes are still missing.
     """

@@ -24,7 +24,7 @@ def revoke(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     as_json: JsonOption = False,
 ) -> int:
-    """Revoke a release, for good: nothing more is delivered under it.
+    """Revoke a release permanently: nothing more is delivered under it.
 
     Delivered files stay in the bundle as evidence; ask the recipient to destroy their copy. After its validity has
     ended, only an officer may revoke a release.
@@ -53,7 +53,7 @@ def override(
     With --gate, for gates that the policy lets officers override: this release stays blocked, and the same request,
     released again within the policy's days, makes a new one for this recipient. It shows the gates as failed and
     overridden, by whom and why, covers no figure worse than the one you saw, and still needs its reviews. Without
-    --gate, the reviewers of a rejected release vote anew. Officer and reason stay in the ledger for good.
+    --gate, the reviewers of a rejected release vote anew. Officer and reason stay permanently in the ledger.
     """
     action = action_on(release, workspace, officer, reason, recipient)
     if not gate:

@@ -48,7 +48,7 @@ _WORDS: Mapping[Event, tuple[str, str]] = {
     Event.DECIDED: ("Decided by the gate", "{decision}. {reasons}"),
     Event.RELEASED: ("Released", "SHA-256 of the file: {output_sha256}"),
     Event.PUBLISHED: ("Bundle published", ""),
-    Event.VOTED: ("Vote cast", "{reviewer} has voted. The vote is sealed until all votes are in."),
+    Event.VOTED: ("Vote cast", "{reviewer} has voted. The vote is sealed until all votes are cast."),
     Event.REVIEWED: ("Vote opened", "{reviewer}: {vote}. {reason}"),
     Event.REJECTED: ("Rejected by the reviewers", ""),
     Event.APPROVED: ("Approved by the reviewers", ""),

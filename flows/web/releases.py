@@ -322,5 +322,5 @@ def _vote_notice(voted: Voted) -> str:
     """The notice after a vote; it reveals no vote while one is missing."""
     counted = f"{'Your new vote' if voted.replaced else 'Your vote'} was counted: {voted.votes} of {voted.required}."
     if voted.standing.state is State.AWAITING_REVIEW:
-        return f"{counted} It stays secret until all votes are in; until then you may vote again, which replaces it."
+        return f"{counted} It stays secret until all votes are cast; until then you may vote again, which replaces it."
     return f"{counted} The release is now {voted.standing.state.value}."

@@ -103,7 +103,7 @@ def intruder(view: FileView, fact: LinkageFact) -> str:
         {name for name, role in view.roles.items() if role not in (Role.DIRECT, Role.PSEUDONYM)},
     )
     if known == released:
-        return "an intruder who holds the source file"
+        return "an intruder who holds the original file"
     if known == {name for name in released if view.roles[name] == Role.QUASI}:
         return "an intruder who knows everybody's quasi-identifiers and no other column"
     return (

@@ -88,7 +88,7 @@ def _highest_risks(view: RecordView) -> Table:
         first, second = (
             risk.sequential.judged_in(one).maximum_risk for one in (risk.sequential.initial, risk.sequential.residual)
         )
-        title = "a sequential adversary, who plans a series of attempts"
+        title = "a sequential adversary, who makes repeated attempts"
         rows.append((title, first, second, Measure.SEQUENTIAL_MAXIMUM))
 
     def judged(measure: str) -> tuple[str, str]:

@@ -3,8 +3,7 @@
 One sealed file a copy, from the moment of release. It holds
 
 * the request, byte for byte, since its file may change or go;
-* the hierarchies and the rule: the cell that every combination of values of the population at the release is released
-  as;
+* the hierarchies and the rule: the released cell of every combination of values of the population of that day;
 * the cells of the released records, in the order of the data's distinct tuples, without their values;
 * a name for the person of each released record, which only the workspace's key can make from the record id, so that
   releases of several files can be laid beside each other;

@@ -99,7 +99,7 @@ def verify_bundle(folder: Path, ledger: Ledger | None) -> BundleReport:
     4. What was added for a recipient who awaited review is an approval of this record, which names the delivery and
        the certificate that came with it. A determination below ``signed/`` is the bundle's own, byte for byte, and
        after it one signature that fits these bytes. Nothing else is added.
-    5. With a ledger: the ledger is whole; its last ``published`` entry of the release names this manifest; the
+    5. With a ledger: the ledger is intact; its last ``published`` entry of the release names this manifest; the
        ``decided`` entry of each recipient names this record, its verdict and reasons; the record names an earlier head
        of this ledger, and no overrides of gates but those that earlier entries record; exactly the delivered recipients
        have a ``released`` entry, which names this file. Later entries do not contradict each other, and those of a

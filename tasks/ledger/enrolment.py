@@ -30,7 +30,7 @@ _Line = Annotated[str, AfterValidator(_line)]
 
 
 class EnrolledPolicy(Fact):
-    """A policy that requests may be decided by; one id and version is one policy for good."""
+    """A policy that requests may be decided by; one id and version is one policy permanently."""
 
     kind: Literal["policy"] = "policy"
     id: str

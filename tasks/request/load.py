@@ -120,7 +120,7 @@ class LoadedRequest:
         target = next((one for one in files if _is_within(one, allowed)), files[0])
         if not _is_within(target, allowed):
             raise self._unusable(
-                "a path outside the workspace",
+                "the file is outside the allowed folders",
                 name,
                 "a file in the request's folder or below it, links followed",
                 shown,

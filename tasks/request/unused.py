@@ -180,7 +180,7 @@ def _of_policy(request: ReleaseRequest) -> _Notes:
         ),
         (
             risks and methods <= _NO_ATTACK,
-            f"{place}.budget ({risks}) is not used; the methods release nothing worth an attempt",
+            f"{place}.budget ({risks}) is not used; the methods release nothing worth attacking",
         ),
         (
             budget is not None and 1 < terms.minimum_class_size <= (budget.least_records or 0),

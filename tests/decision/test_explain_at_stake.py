@@ -99,7 +99,7 @@ def test_patterns_have_the_levels_of_the_cells_that_leave() -> None:
 def test_attempts_that_pay() -> None:
     """A group is safe from 25 people: all but c x and d x."""
     told = found(Measure.TRANSPARENT_ATTACKED, 0.0)
-    assert (told.records, told.condition) == (36 - 3 - 4, "worth an attempt")
+    assert (told.records, told.condition) == (36 - 3 - 4, "worth attacking")
     assert found(Measure.TRANSPARENT_EXPECTED, 1.0).members == told.members
     assert found(Measure.TRANSPARENT_MEAN, 0.01).members != told.members
 

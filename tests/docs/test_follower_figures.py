@@ -13,7 +13,8 @@ from tasks.request.model import Method, PenaltyGrid
 from tests.benchmarks.bench_followers import DETECTIONS, INSURER, PENALTIES, RECIPIENTS, planner
 from tests.support import adult
 
-METHODS = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+METHODS = (Path(__file__).parents[2] / "docs" / "methods" / "recipients.md").read_text(encoding="utf-8")
+SAID = " ".join(METHODS.split())
 TOLD = [
     [cell.split() for cell in line.strip("| ").split(" | ")[1:]]
     for line in METHODS.split("| penalty | detection 0.001 |")[1].splitlines()[2:6]
@@ -28,7 +29,7 @@ def test_group_sizes_that_are_left_alone() -> None:
     patient = planner(people, 0.0)
     single = replace(patient, profile=replace(patient.profile, discount=1.0, prior=1 - 1e-15))
     assert single.safe_group == 149
-    assert "groups of up to 148 people are attacked in place of 74" in METHODS
+    assert "groups of up to 148 people are attacked in place of 74" in SAID
 
 
 @pytest.mark.parametrize(("row", "column"), [(0, 0), (3, 1)])
@@ -53,5 +54,5 @@ def test_prices_of_sharing() -> None:
     assert (INSURER.gain, adult.PAYOFFS.gain) == (3000, 300)
     nobody = price(RECIPIENTS["university and insurer"], Rule.NO_ATTACK)
     some = price(RECIPIENTS["university and insurer"], Rule.BASIC)
-    assert f"{nobody:.2f} record by record" in METHODS
-    assert f"{some:.4f} and 0 where attacks are allowed" in METHODS
+    assert f"{nobody:.2f} record by record" in SAID
+    assert f"{some:.4f} and 0 where attacks are allowed" in SAID

@@ -193,7 +193,9 @@ def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: 
     paid = policy_outcome(table, played, adult.PAYOFFS)
     least = f"{played.people[kept].min():,}, {played.effective[kept].min():,}"
     gap = records[kept & (played.effective < played.people)].sum()
-    printed = next(cells for cells in rows("methods.md", "| levels (age, race, sex, zip)") if cells[0] == label)
+    printed = next(
+        cells for cells in rows("methods/k-anonymity.md", "| levels (age, race, sex, zip)") if cells[0] == label
+    )
     assert printed[1:] == [
         ", ".join(map(str, outcome.levels.values())),
         f"{outcome.value:.4f}",
@@ -210,7 +212,7 @@ def test_the_most_known_sets_are_told() -> None:
 
 
 def test_every_method_is_listed() -> None:
-    named = {name for cells in rows("methods.md", "method") for name in re.findall(r"`([\w-]+)`", cells[0])}
+    named = {name for cells in rows("methods/game.md", "method") for name in re.findall(r"`([\w-]+)`", cells[0])}
     assert named == {method.value for method in Method}
 
 
@@ -224,7 +226,7 @@ def test_exit_codes_are_listed() -> None:
 )
 def test_the_figures_of_table_7_come_out(column: int, method: Method) -> None:
     outcome = policy_outcome(adult.table(), adult.played(method), adult.PAYOFFS)
-    text = (DOCS / "methods.md").read_text(encoding="utf-8")
+    text = (DOCS / "methods" / "game.md").read_text(encoding="utf-8")
     labels = ("publisher", "recipient", "released as collected, %", "mean generalization (eq. 5)", "attacked, %")
     lines = {line.split("|")[1].strip(): line.split("|") for line in text.splitlines() if "→" in line and "|" in line}
     ours = {label: lines[label][column + 1].split("→")[1] for label in labels}

@@ -1,4 +1,4 @@
-"""Figures that the methods document states of the planning adversary and of the combined score come out."""
+"""Figures that the documents of methods state of the planning adversary and of the combined score come out."""
 
 import re
 from collections.abc import Iterable
@@ -35,7 +35,9 @@ from tests.support.adversary_profiles import CASE_STUDY, REPEATED, RISING
 from tests.support.literal_risk import PAPER
 
 DOCS = Path(__file__).parents[2] / "docs"
-METHODS, REQUEST = ((DOCS / name).read_text(encoding="utf-8") for name in ("methods.md", "request.md"))
+METHODS = "\n".join(path.read_text(encoding="utf-8") for path in sorted((DOCS / "methods").glob("*.md")))
+SAID = " ".join(METHODS.split())
+REQUEST = (DOCS / "request.md").read_text(encoding="utf-8")
 REGISTER = 6_018_999
 SECTION = replace(CASE_STUDY, gain=1000, prior=1 - 1e-12)
 """Section 7.3 with the detection of the case study."""
@@ -95,13 +97,13 @@ def test_the_figures_of_the_planning_adversary() -> None:
 
 
 def test_another_detection_would_give_the_printed_figures_of_section_7_3() -> None:
-    assert "With 0.014 both" in METHODS
+    assert "With 0.014 both" in SAID
     tuned = replace(SECTION, detection_intercept=float(logit(0.014)))
     assert [known_threshold(replace(tuned, penalty=penalty)) for penalty in (10_000, 50_000)] == [9, 2]
 
 
 def test_thresholds_of_like_records() -> None:
-    assert "With 1, 2, 5, 10 like records the smallest safe group is 48, 51, 53, 54." in METHODS
+    assert "With 1, 2, 5, 10 like records the smallest safe group is 48, 51, 53, 54." in SAID
     divided = (replace(CASE_STUDY, access_cost=CASE_STUDY.access_cost / number) for number in (1, 2, 5, 10))
     assert [known_threshold(profile) for profile in divided] == [48, 51, 53, 54]
 
@@ -151,13 +153,13 @@ def test_the_worked_example_of_the_combined_score(place: int, exclusive: bool) -
 def test_the_printed_part_of_the_worked_example() -> None:
     (fourth,) = contributions(*PAPER, rows=[3])
     assert dict(fourth.known_sets)[0, 1, 2] == pytest.approx(0.084 * 1.63, rel=1e-12)
-    assert "0.084 · 1.63" in METHODS
+    assert "0.084 · 1.63" in SAID
 
 
 def test_what_can_be_learned_of_the_second_record() -> None:
     codes, _, weights = PAPER
     assert sum(weight[code] for code, weight in zip(codes[1], weights, strict=True) if np.ndim(weight)) == 1.1
-    assert "all that can be learned of r2 weighs 1.1, and it scores 3.06" in METHODS
+    assert "all that can be learned of r2 weighs 1.1, and it scores 3.06" in SAID
 
 
 def _attacked(recipient_id: str) -> tuple[AdversaryProfile, Groups]:
@@ -202,14 +204,14 @@ def test_what_keeps_the_insurer_of_the_example_from_an_attack() -> None:
 
 def test_how_probable_it_is_that_uncertain_stakes_let_the_university_pass() -> None:
     """Groups of 75 are left alone where L ≤ 75c; L is log-uniform from 150 to 600, c triangular from 2 over 4 to 8."""
-    cost, told = stats.triang(1 / 3, 2, 6), " ".join(METHODS.split())
+    cost = stats.triang(1 / 3, 2, 6)
     passing = cost.expect(lambda c: np.log(c / 2) / np.log(4))
     variance = passing * (1 - passing)
     of_cost = (cost.expect(lambda c: (np.log(c / 2) / np.log(4)) ** 2) - passing**2) / variance
     of_loss = (stats.loguniform(150, 600).expect(lambda loss: cost.sf(loss / 75) ** 2) - passing**2) / variance
-    assert f"E[ln(c/2)]/ln 4 = {passing:.3f}" in told
-    assert f"L accounts for {of_loss:.2f} of the variance by itself and {1 - of_cost:.2f} with c" in told
-    assert f"c for {of_cost:.2f} and {1 - of_loss:.2f}" in told
+    assert f"E[ln(c/2)]/ln 4 = {passing:.3f}" in SAID
+    assert f"L accounts for {of_loss:.2f} of the variance by itself and {1 - of_cost:.2f} with c" in SAID
+    assert f"c for {of_cost:.2f} and {1 - of_loss:.2f}" in SAID
 
 
 def test_people_counted_beside_missing_values() -> None:
@@ -228,6 +230,5 @@ def test_people_counted_beside_missing_values() -> None:
         lacking = lacking_values(either.codes, trees).any(axis=1)
         figures += [1 - own.total / people.total, either.counts[lacking].sum() / people.total]
     out, aside, more_out, more_aside = (f"{figure:.0%}".replace("%", " %") for figure in figures)
-    said = " ".join(METHODS.split())
-    assert f"{out} of the people are counted nowhere; with 10 %, {more_out}" in said
-    assert f"everybody is counted, {aside.removesuffix(' %')} and {more_aside} of them" in said
+    assert f"{out} of the people are counted nowhere; with 10 %, {more_out}" in SAID
+    assert f"everybody is counted, {aside.removesuffix(' %')} and {more_aside} of them" in SAID

@@ -1,4 +1,7 @@
-"""What a document shows as the output of a command is what the command prints, at a width of 80."""
+"""What a document shows as the output of a command is what the command prints, at a width of 80.
+
+The tutorial is followed by a test of its own, command after command.
+"""
 
 import re
 import shlex
@@ -26,6 +29,7 @@ EXAMPLES = [
         marks=[pytest.mark.slow] * match[1].startswith(_SLOW),
     )
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if path.name != "tutorial.md"
     for match in SHOWN.finditer(path.read_text(encoding="utf-8"))
 ]
 

@@ -76,7 +76,7 @@ def test_a_group_of_one_may_be_believed_absent_and_left_alone_where_larger_ones_
 
 
 def test_risk_may_rise_with_the_group_below_the_size_that_is_left_alone() -> None:
-    # The terms of docs/methods.md under which 11 and 12 candidates have a risk of 0.265 and 0.841.
+    # The terms of docs/methods/sequential-adversary.md under which 11 and 12 candidates have a risk of 0.265 and 0.841.
     steep = AdversaryProfile(1000, 853, 0, 0, 2, 0.88, -6.15, 4.37, 1, 1.0)
     risk = follower(steep).reidentified(np.array([24, 25, 26]))
     np.testing.assert_allclose(risk, [0.880, 0.197, 0.839], atol=5e-4)

@@ -176,7 +176,7 @@ def test_what_is_not_there_or_not_to_be_read(tmp_path: Path) -> None:
     assert caught.value.where.endswith("external_data.path")
     (tmp_path / "outside.csv").write_text(REGISTER)
     outside = with_register(tmp_path / "request", REGISTER, named={"path": "../outside.csv"})
-    with pytest.raises(WorkspaceError, match="outside the workspace") as caught:
+    with pytest.raises(WorkspaceError, match="outside the allowed folders") as caught:
         read_inputs(outside)
     assert caught.value.where.endswith("external_data.path")
 

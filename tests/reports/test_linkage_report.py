@@ -59,9 +59,9 @@ class TestSection:
         assert "an intruder who knows 8 of the 16 released columns of everybody" in section(records.approved())
         few = texts.seen(determination_html(changed(known=("age", "zip", "race", "sex"))))
         assert "an intruder who knows everybody's quasi-identifiers and no other column" in few
-        assert "who holds the source file" not in few
+        assert "who holds the original file" not in few
         released = [field.name for field in records.approved().fields if field.role != Role.DIRECT]
-        assert "an intruder who holds the source file" in section(changed(known=tuple(released)))
+        assert "an intruder who holds the original file" in section(changed(known=tuple(released)))
 
     def test_each_attack_stands_beside_its_interval_its_baseline_and_its_certain_matches(self) -> None:
         text = section(records.approved())

@@ -570,11 +570,11 @@ def test_paths_out_of_the_workspace_are_refused(loaded: LoadedRequest, tmp_path:
         "..",
     )
     for relative in paths:
-        with pytest.raises(WorkspaceError, match="outside the workspace") as caught:
+        with pytest.raises(WorkspaceError, match="outside the allowed folders") as caught:
             loaded.resolve(relative, "dataset.path")
         assert caught.value.where.endswith(", dataset.path")
         assert ":5:9, " in caught.value.where
-    with pytest.raises(WorkspaceError, match="outside the workspace"):
+    with pytest.raises(WorkspaceError, match="outside the allowed folders"):
         loaded.resolve("../no-such-file", "dataset.path")
     wider = load_request(loaded.path, roots=[tmp_path])
     assert wider.resolve("link.csv", "dataset.path") == outside.resolve()

@@ -59,7 +59,7 @@ def test_files_outside_the_roots_cannot_be_named(service: Service, world: World)
     world.ask(dataset={"path": str(service.workspace.key_file)})
     answer = client(service).post("/api/requests", content=world.request.read_bytes(), headers=bearing())
     assert answer.status_code == 422
-    assert answer.json()["reason"]["what"] == "a path outside the workspace"
+    assert answer.json()["reason"]["what"] == "the file is outside the allowed folders"
 
 
 @pytest.mark.parametrize("given", [{}, {"Authorization": "Bearer "}, {"Authorization": f"Basic {TOKEN}"}])

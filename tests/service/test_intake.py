@@ -91,7 +91,7 @@ def test_a_request_for_files_outside_its_folders_is_refused(world: World, tmp_pa
         world.ask(dataset={"path": path})
         received = take_in(world)
         assert received.entry.state is RequestState.REFUSED
-        assert received.entry.reason["what"] == "a path outside the workspace"
+        assert received.entry.reason["what"] == "the file is outside the allowed folders"
     assert take_in(world, folders=(world.folder, elsewhere)).entry.state is RequestState.REFUSED
     world.ask()
     assert take_in(world, folders=(world.folder, elsewhere)).entry.state is RequestState.ACCEPTED
@@ -101,7 +101,7 @@ def test_a_link_leads_nowhere_outside(world: World, tmp_path: Path) -> None:
     elsewhere = tmp_path / "data.csv"
     world.data.rename(elsewhere)
     world.data.symlink_to(elsewhere)
-    assert take_in(world).entry.reason["what"] == "a path outside the workspace"
+    assert take_in(world).entry.reason["what"] == "the file is outside the allowed folders"
 
 
 def test_one_arrival_is_refused_once_and_the_next_one_anew(world: World) -> None:

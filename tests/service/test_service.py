@@ -257,7 +257,7 @@ def test_what_cannot_be_used_is_refused_with_its_reason(serving: Serving, world:
     assert ID_MARK not in reason.read_text()
     outside = asking(world, "Outside", dataset={"path": "../inbox/data.csv"})
     status, _, body = serving.ask("/api/requests", content=outside, token=TOKEN)
-    assert (status, json.loads(body)["reason"]["what"]) == (422, "a path outside the workspace")
+    assert (status, json.loads(body)["reason"]["what"]) == (422, "the file is outside the allowed folders")
     assert len(entries(world, Event.REFUSED)) == 3
 
 

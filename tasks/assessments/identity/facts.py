@@ -145,8 +145,8 @@ class ReachFact(Fact):
     stake: Literal["benefit", "loss", "cost"]
     figure: Literal["attacked_share", "regret", "mean_generalization", "best_attacked_share"] = Field(
         description="Of the file as made: records worth attacking for an informed recipient, and what its publisher "
-        "loses against the best file for the moved stakes, over V; of that best file: mean GI and records worth an "
-        "attempt."
+        "loses against the best file for the moved stakes, over V; of that best file: mean GI and records worth "
+        "attacking."
     )
     tolerance: float
     declared: float = Field(description="The figure under the stakes of the request.")

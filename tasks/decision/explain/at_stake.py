@@ -137,7 +137,7 @@ def _exposed(candidate: Candidate, coalition: Coalition | None, measure: Measure
         counted, sizes = PEOPLE, (made.people if family == "journalist" else made.effective)[released]
         flags = 1.0 / np.maximum(sizes, 1) > threshold
         if name in _ATTACKED:
-            flags, condition = candidate.payoffs.attacked(sizes), "worth an attempt"
+            flags, condition = candidate.payoffs.attacked(sizes), "worth attacking"
     elif family == "sequential":
         counted, sizes = CANDIDATES, seen.groups.candidates
         risks = judged_risks(seen.adversary.profile, seen.groups)

@@ -62,7 +62,7 @@ NO_ATTACK_PARTITION = GeneralizationMethod(
     lambda table, problem, weights: _divided(Rule.NO_ATTACK, table, problem, weights),
     "No-Attack game, recursive partition",
     "The domain is partitioned so that the total publisher's payoff is greatest among the partitions in which no "
-    "cell is worth an attempt.",
+    "cell is worth attacking.",
     _PROMISE,
     stakes="loss",
     partition=Rule.NO_ATTACK,

@@ -1,4 +1,4 @@
-"""The No-Attack game by remainder classes: cells less the people released before, none worth an attempt."""
+"""The No-Attack game by remainder classes: cells less the people released before, none worth attacking."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ NO_ATTACK_REMAINDER = GeneralizationMethod(
     "population are left for nobody to attack, and they are taken out; the people left go on to more general cells. "
     "Whole cells are released where the best partition into them pays more.",
     "A class is a cell less the people who were released before. A recipient who knows the rule and the population "
-    "finds the class itself: the effective group n_T is its size, which is never worth an attempt. The recipient also "
+    "finds the class itself: the effective group n_T is its size, which is never worth attacking. The recipient also "
     "learns that nobody in a class lies in a cell that was released before it, which narrows values but never the "
     "people of a class.",
     stakes="loss",

@@ -1,0 +1,125 @@
+"""The tutorial is followed word for word: every command prints the lines that are shown, in their order."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flows.cli.app import main
+from flows.cli.output import ExitCode, console
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+SHOWN = re.compile(r"^```text\n\$ (.+)\n((?:.*\n)*?)```", re.MULTILINE)
+REQUEST, CORRECTION = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+LEFT_OUT = "…"
+MAXIMUM_LINES = 250
+
+
+def missing(shown: list[str], printed: list[str]) -> list[str]:
+    """Shown lines, from the first one that is not printed in its place on; “…” stands for any lines.
+
+    A line before “…” may begin a longer one, as a column's role comes before its reasons.
+    """
+    at, free = 0, False
+    for place, line in enumerate(shown):
+        if line == LEFT_OUT:
+            free = True
+            continue
+        abridged = shown[place + 1 : place + 2] == [LEFT_OUT]
+        reach = range(at, len(printed)) if free else range(at, min(at + 1, len(printed)))
+        found = next((n for n in reach if printed[n] == line or (abridged and printed[n].startswith(line))), None)
+        if found is None:
+            return shown[place:]
+        at, free = found + 1, False
+    return [] if free or at == len(printed) else printed[at:]
+
+
+class Reader:
+    """Somebody who follows the page in a folder of their own."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.capsys = folder, capsys
+        self.shown: Iterator[re.Match[str]] = SHOWN.finditer(PAGE)
+
+    def releases(self) -> list[Path]:
+        """Folders of the releases so far, the latest last."""
+        return sorted((self.folder / "workspace" / "releases").glob("*"), key=lambda one: one.stat().st_mtime)
+
+    def follow(self, command: str, status: int = ExitCode.APPROVED) -> None:
+        """Run the next command of the page, which begins so, and compare what it prints."""
+        match = next(self.shown)
+        assert match[1].startswith(command), match[1]
+        line = match[1].replace("RELEASE", self.releases()[-1].name) if "RELEASE" in match[1] else match[1]
+        sys.argv = shlex.split(line)
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = self.capsys.readouterr()
+        assert (left.value.code or 0) == status, err
+        assert missing(match[2].splitlines(), [one.rstrip() for one in out.rstrip().splitlines()]) == [], out
+
+    def write_request(self) -> None:
+        (self.folder / "first" / "request.yaml").write_text(REQUEST, encoding="utf-8")
+
+    def correct_request(self) -> None:
+        text, column = REQUEST, CORRECTION.partition(":")[0]
+        corrected = re.sub(rf"^{column}: .*\n", CORRECTION, text, flags=re.MULTILINE)
+        assert corrected != text
+        (self.folder / "first" / "request.yaml").write_text(corrected, encoding="utf-8")
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Reader:
+    """A reader who has made the files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(console, "width", 80)
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    one = Reader(tmp_path, capsys)
+    python, script, folder = next(one.shown)[1].split()
+    assert (python, folder) == ("python", "first")
+    subprocess.run([sys.executable, ROOT / script, folder], check=True)
+    return one
+
+
+def test_the_page_is_short() -> None:
+    assert len(PAGE.splitlines()) <= MAXIMUM_LINES
+
+
+def test_lines_that_are_left_out_are_the_only_ones_that_may_differ() -> None:
+    printed = ["one", "two", "three: a reason", "four"]
+    for shown in (printed, ["…", "two", "…"], ["one", "two", "three", "…", "four"], ["…", "four"]):
+        assert missing(shown, printed) == []
+    for shown in (["one", "three"], ["…", "five"], ["one"], ["…", "two", "one", "…"], ["three: a", "four"]):
+        assert missing(shown, printed)
+
+
+def test_drafting_and_checking(reader: Reader) -> None:
+    reader.follow("releasegate init")
+    reader.write_request()
+    reader.follow("releasegate check", ExitCode.BLOCKED)
+    reader.correct_request()
+    for _ in range(2):
+        next(reader.shown)
+    reader.follow("releasegate check")
+
+
+@pytest.mark.slow
+def test_the_whole_page(reader: Reader) -> None:
+    reader.follow("releasegate init")
+    reader.write_request()
+    reader.follow("releasegate check", ExitCode.BLOCKED)
+    reader.follow("releasegate release", ExitCode.BLOCKED)
+    reader.follow("releasegate explain")
+    reader.correct_request()
+    reader.follow("releasegate check")
+    reader.follow("releasegate assess")
+    reader.follow("releasegate release")
+    named = re.findall(r"^\| `([a-z]+/\S*disease-registry\S*)` \|", PAGE, re.MULTILINE)
+    assert len(named) == 5
+    assert all((reader.releases()[-1] / one).is_file() for one in named)
+    reader.follow("releasegate verify")
+    assert next(reader.shown, None) is None
