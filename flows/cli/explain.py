@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
 
-_SEARCH_WORK, _FEWEST_GAMES = 2**22, 8
+_SEARCH_WORK, _FEWEST_GAMES, _MOST_GAMES = 2**20, 8, 32
 """Games solved for one recipient, times distinct tuples of the population, after which no further lever is searched."""
 
 
@@ -127,7 +127,7 @@ def _explained(
     say("reading data and population")
     frame = read_data(recalled.loaded)
     prepared = prepare(recalled.loaded, frame)
-    index = game_table(request, prepared)
+    index = replace(game_table(request, prepared), proven=False)
     candidates = Candidates(
         index,
         prepared,
@@ -135,6 +135,8 @@ def _explained(
         _dates_for(recalled, frame, place),
         redacted=cache(partial(redacted, frame, request)),
     )
+
+    games = min(max(_SEARCH_WORK // len(index.population), _FEWEST_GAMES), _MOST_GAMES)
 
     def explained(record: DecisionRecord) -> Explained:
         who = record.recipient.id
@@ -145,7 +147,7 @@ def _explained(
             candidates,
             decided,
             lambda step: say(f"{who}: {step}"),
-            is_over=_over_after(candidates, max(_SEARCH_WORK // len(index.population), _FEWEST_GAMES)),
+            is_over=_over_after(candidates, games),
         )
         return Explained(record, found, request.policy.gates)
 

@@ -108,6 +108,8 @@ def write_release(
     else:
         with written(target) as partial, partial.open("xb") as stream:
             write_released(released, stream, form)
+    written_rows = released.num_rows
+    del released, pseudonyms  # of large copies they take more memory than the file
     rows = released_rows(candidate.leaves, seed, len(own))
     figures = None
     if decoys_as_sealed(clear, own, rows >= 0, request):
@@ -131,7 +133,7 @@ def write_release(
         clear_sha256=hashlib.sha256(clear).hexdigest() if isinstance(clear, pa.Buffer) else file["sha256"],
         form=form.value,
         keys=[{"kind": kind_of(key), "fingerprint": fingerprint(key)} for key in keys],
-        rows=released.num_rows,
+        rows=written_rows,
         records=None if candidate.prepared.events is None else int((records >= 0).sum()),
         figures=figures,
         statistics=artifact(statistics),

@@ -64,6 +64,8 @@ class CountIndex:
     """Limits of the whole file, which the per-record methods and the partitions keep; None where there are none."""
     brief: bool = False
     """Whether searches are short and prove no bound, for figures beside those of a decision."""
+    proven: bool = True
+    """Whether the gap to an upper bound is proven where searches are not exact; the cells are the same."""
     outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
     """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)

@@ -21,7 +21,6 @@ Integers cannot collide. Of UUIDs and codes a collision is improbable (below 10^
 and blocks the release. Nothing here reads a file but the key's.
 """
 
-import hmac
 import json
 from base64 import b32encode
 from collections.abc import Collection, Mapping
@@ -32,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 from tasks.core.errors import StageFailed
-from tasks.core.seed import derive_seed
+from tasks.core.seed import derive_seed, keyed_digests
 from tasks.pseudonyms.permutation import DIGITS, permuted
 from tasks.request.model import PseudonymFormat, PseudonymTerms, ReleaseRequest
 
@@ -88,7 +87,7 @@ def assigned(values: Collection[str], terms: PseudonymTerms, key: bytes, column:
     """A pseudonym for each of some distinct values, under a key of 32 bytes; StageFailed names the column."""
     if terms.format is PseudonymFormat.INTEGER and terms.project is not None:
         return _permuted(values, key, column)
-    tokens = ((value, hmac.digest(key, value.encode(), "sha256")) for value in values)
+    tokens = keyed_digests(key, values)
     match terms.format:
         case PseudonymFormat.UUID:
             made = {value: _uuid(token) for value, token in tokens}

@@ -32,7 +32,7 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
         chosen[place < 0] = np.where(held == UNPLACED, classes.top, held)
         return classes.lattice.nodes[chosen]
 
-    if found is None:
+    if found is None or not table.proven:
         return Recoding(levels)
     bounds, priced = {BoundBy.BEST_CELLS: found.bound(classes)}, priced_bound(classes, node)
     if priced is not None:
