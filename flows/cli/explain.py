@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,9 @@ from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
 
-_SEARCH_WORK, _FEWEST_GAMES, _MOST_GAMES = 2**20, 8, 32
-"""Games solved for one recipient, times distinct tuples of the population, after which no further lever is searched."""
+_SEARCH_WORK, _FEWEST_GAMES = 2**25, 8
+"""Games solved for one recipient after which no further lever is searched, times distinct tuples of the population and
+strategies."""
 
 
 def explain(
@@ -136,7 +138,8 @@ def _explained(
         redacted=cache(partial(redacted, frame, request)),
     )
 
-    games = min(max(_SEARCH_WORK // len(index.population), _FEWEST_GAMES), _MOST_GAMES)
+    strategies = prod(tree.n_levels for tree in index.hierarchies)
+    games = max(_SEARCH_WORK // (len(index.population) * strategies), _FEWEST_GAMES)
 
     def explained(record: DecisionRecord) -> Explained:
         who = record.recipient.id
