@@ -30,7 +30,7 @@ from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.redaction.recall import redacted
 
 _LARGEST_AT_ONCE = 16 * 2**20
-"""Bytes of microdata, compressed ones as they are, up to which copies are checked at the same time."""
+"""Size of the microdata files in bytes, as they are stored, up to which copies are checked at the same time."""
 
 
 def check_copies(

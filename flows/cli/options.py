@@ -51,12 +51,8 @@ ReleaseArgument = Annotated[str, RELEASE]
 RecipientOption = Annotated[
     str | None, typer.Option("--recipient", "-r", help="Id of one recipient; all of them without it.")
 ]
-ReasonOption = Annotated[
-    str,
-    typer.Option(
-        "--reason", help="Reason, kept permanently in the ledger. Do not include any data values.", show_default=False
-    ),
-]
+REASON_HELP = "Reason, kept permanently in the ledger. Do not include any data values."
+ReasonOption = Annotated[str, typer.Option("--reason", help=REASON_HELP, show_default=False)]
 RootsOption = Annotated[
     list[Path] | None,
     typer.Option("--root", help="Another folder that the request may name files in; may be repeated."),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.key import action_on
-from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
+from flows.cli.options import DEFAULT_WORKSPACE, REASON_HELP, ReleaseArgument, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, outcome
 from flows.reviewing import Overview, Voted, cast_vote, overview
 from flows.workspace import Workspace
@@ -39,11 +39,7 @@ def review(
     ] = None,
     reason: Annotated[
         str | None,
-        typer.Option(
-            "--reason",
-            help="Reason, kept permanently in the ledger. Do not include any data values.",
-            show_default=False,
-        ),
+        typer.Option("--reason", help=REASON_HELP, show_default=False),
     ] = None,
     *,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,

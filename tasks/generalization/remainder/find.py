@@ -124,8 +124,9 @@ def _tried(problem: RemainderProblem) -> Ints:
     """Strategies of the first pass: all that have cells of enough people, or those that prove useful in a sample."""
     if len(problem.strategies) <= _ALL_STRATEGIES:
         return problem.strategies
-    few = len(problem.codes) * _ALL_STRATEGIES // 2 <= _MOST_PAIRS
-    found = strategies_of_cells(problem, _MOST_PAIRS) if few else None
+    # With more rows, strategies with cells of enough people would have to be very few to be all tried.
+    is_small = len(problem.codes) * _ALL_STRATEGIES // 2 <= _MOST_PAIRS
+    found = strategies_of_cells(problem, _MOST_PAIRS) if is_small else None
     if found is None or len(found) * len(problem.codes) > _MOST_PAIRS:
         return _used(problem)
     return found
