@@ -65,11 +65,6 @@ class ColumnProfile:
         return self.distinct / present if present else 0.0
 
     @property
-    def missing_rate(self) -> float:
-        """Share of the records without a value, up to the next twentieth."""
-        return -(-self.missing * 20 // self.records) / 20
-
-    @property
     def is_key(self) -> bool:
         """Whether the column names each record once."""
         return self.records > 0 and self.distinct == self.records
@@ -133,7 +128,10 @@ KNOWN_ANYWAY = 0.4
 """Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
 
 NO_VALUE = "it holds no value"
+IN_NAME = " in its name"
+COUNTED = "the population table has it"
 LACKING = "the population table lacks it"
+OCCUR_ONCE = "most values occur once: round or withhold it"
 
 _MOSTLY = 0.95
 _FEW = 0.1
@@ -239,7 +237,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     if column.distinct == 0:
         reasons = [NO_VALUE]
     elif in_population:
-        role, reasons = Role.QUASI, ["the population table has it"]
+        role, reasons = Role.QUASI, [COUNTED]
     elif column.patterns:
         found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in column.patterns.items())
         reasons = [f"it seems to hold {found}"]
@@ -253,7 +251,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     elif theme is Theme.PRIVATE:
         role = Role.SENSITIVE
         if column.distinct_ratio >= NEARLY_A_NAME:
-            reasons.append("most of its values occur once: round or withhold it")
+            reasons.append(OCCUR_ONCE)
     elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
     if role is Role.DIRECT and _can_be_replaced(column):
@@ -296,7 +294,7 @@ def _tells_an_event(column: ColumnProfile) -> bool:
 
 
 def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
-    return f"“{next(word for word in column.words if word in hints)}” in its name"
+    return f"“{next(word for word in column.words if word in hints)}”{IN_NAME}"
 
 
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
