@@ -5,7 +5,7 @@ Choices that change what is drafted come first: rows, people, roles. Nothing is 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -35,8 +35,8 @@ _ROLES: Mapping[str, tuple[Role, str]] = {
     "4": (Role.INSENSITIVE, "neither: leaves as it is"),
     "5": (Role.UNREVIEWED, "not judged yet: withheld"),
 }
-_MOST_ASKED = 12
-"""Columns without a role that are asked for one by one."""
+_FEW, _MOST_ASKED = 3, 30
+"""Columns without a role past which one is offered for all of them, and past which none is asked for."""
 _SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
 SMALL_CELL = Policy(id="default", version="1").small_cell
 """Smallest count of people that is shown before a policy says otherwise."""
@@ -186,7 +186,8 @@ class Dialogue:
         if 0 < len(unsure) <= _MOST_ASKED:
             asked.say("Nothing tells the role of these columns for certain. They are withheld until they have one:")
             asked.options(_words_of(_ROLES))
-            for name in unsure:
+            now = now._together(unsure) if len(unsure) > _FEW else now
+            for name in unsure if now is self else ():
                 now = now._role(name, held[name], listed=False)
         while True:
             reason = "Correct what you know better. Enter goes on."
@@ -200,6 +201,24 @@ class Dialogue:
             if name == LEFT:
                 return now
             now = now._role(name, held[name])
+
+    def _together(self, names: Sequence[str]) -> "Dialogue":
+        """Give columns one role, as measurements of one kind may have."""
+        offered = [key for key, (role, _) in _ROLES.items() if role is not Role.QUASI]
+        key = self.asking.choice(
+            "one role for all of them, or 0 for one after the other",
+            {"0": "", **dict.fromkeys(offered, "")},
+            default="0",
+            why=", ".join(names),
+            listed=False,
+        )
+        if key == "0":
+            return self
+        role = _ROLES[key][0]
+        now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **dict.fromkeys(names, role)}))
+        for name in names:
+            now = now._excused(name, role)
+        return now
 
     def _role(self, name: str, one: Suggestion, *, listed: bool = True) -> "Dialogue":
         """Ask for the role of a column; one of rows is no quasi-identifier."""
