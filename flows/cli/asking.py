@@ -26,7 +26,7 @@ class Asking:
     def text(self, question: str, why: str = "", *, default: str = LEFT, wrong: Callable[[str], str] = _nothing) -> str:
         """One line of text; `wrong` says what is wrong with an answer, empty where nothing is."""
         self._explain(why)
-        return _Line(_prompt(question), self.console, wrong, default).answer()
+        return _AnsweredLine(_prompt(question), self.console, wrong, default).answer()
 
     def options(self, options: Mapping[str, str]) -> None:
         """Options by their keys, each with its meaning on a line of its own."""
@@ -62,7 +62,7 @@ def _prompt(question: str) -> Text:
     return Text(question[:1].upper() + question[1:], "bold")
 
 
-class _Line(Prompt):
+class _AnsweredLine(Prompt):
     """A line of text that is judged as soon as it is entered."""
 
     def __init__(self, prompt: Text, console: Console, wrong: Callable[[str], str], default: str) -> None:

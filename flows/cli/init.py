@@ -1,6 +1,7 @@
 """``releasegate init``: draft a request from a data file or a folder of them, with the reason for every choice."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -89,6 +90,7 @@ def init(
         )
         for one in suggestions
     ]
+    named = " ".join([str(written[0]), *_roots([*files, *([population] if population else [])], folder)])
     of_people = people is not None or draft.person is not None
     shown: list[Block] = [
         *table("", ("column", "role", "why"), rows),
@@ -122,9 +124,9 @@ def init(
             *(f"  {path}" for path in written),
             *(_question(draft.person) if not tables and asking is None else ()),
             f"\nNext: {f'fill in {written[0].name}, then ' if draft.blanks else ''}run "
-            f"`releasegate check {written[0]}`. "
+            f"`releasegate check {named}`. "
             "Policy and population must be enrolled: the first release of a workspace does so with "
-            f"`releasegate release {written[0]} --enrol`.",
+            f"`releasegate release {named} --enrol`.",
         ],
         as_json=as_json,
     )
@@ -214,6 +216,12 @@ def _existing(path: Path) -> Path:
             "there is no such file", where=str(path), expected="a data file, or a folder of them", fix="check the path"
         )
     return path
+
+
+def _roots(files: Iterable[Path], folder: Path) -> list[str]:
+    """Options that name the folders of files outside the request's own."""
+    outside = {one.parent for one in files if not one.resolve().is_relative_to(folder.resolve())}
+    return [f"--root {shlex.quote(str(one))}" for one in sorted(outside)]
 
 
 def _relative(path: Path, folder: Path) -> str:

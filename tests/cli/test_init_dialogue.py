@@ -4,7 +4,9 @@ import csv
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import sklearn.datasets
 
 from tasks.request.load import load_request
 from tasks.request.model import PopulationBasis, Role
@@ -225,3 +227,38 @@ def test_the_form_is_asked_for_where_the_bytes_leave_it_open(tmp_path: Path) -> 
     assert session.code == 0, session.shown
     assert "dates can be read in two ways" in session.shown
     assert 'dates: {"seen": "dd/mm/yyyy"}' in (tmp_path / "request.yaml").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_next_command_names_the_folder_of_data_elsewhere(tmp_path: Path) -> None:
+    visits(tmp_path)
+    answers = ["1", "1", "4", "", *TERMS, *STAKES, "All", "", "Clinic", "n", "n"]
+    session = in_terminal(["init", "visits.csv", "--output", "out"], answers, tmp_path)
+    found = re.search(r"run\s+`releasegate ([^`]+)`", session.shown)
+    assert found is not None, session.shown
+    arguments = found[1].split()
+    assert arguments == ["check", "out/request.yaml", "--root", "."]
+    assert in_terminal(arguments, [], tmp_path).code == 0
+
+
+@pytest.mark.slow
+def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path: Path) -> None:
+    """The diabetes study of scikit-learn (442 patients), as a hospital in Germany would export it."""
+    folder = Path(sklearn.datasets.__file__).parent / "data"
+    study = pd.read_csv(folder / "diabetes_data_raw.csv.gz", sep=r"\s+", header=None)
+    study.columns = pd.Index(["Alter", "Geschlecht", "BMI", "Blutdruck", "S1", "S2", "S3", "S4", "S5", "S6"])
+    study["Geschlecht"] = study["Geschlecht"].map({1: "männlich", 2: "weiblich"})
+    study.insert(0, "Patientennummer", [f"P{row * 7919 % 10007:05}" for row in range(len(study))])
+    study.to_csv(tmp_path / "studie.csv", sep=";", decimal=",", index=False, encoding="latin-1")
+    answers = ["1", "2", "100000", "y", "3", "", *TERMS, *STAKES, "Patienten der Region", "", "Klinik", "n", "n"]
+    session = in_terminal(["init", "studie.csv"], answers, tmp_path)
+    assert (session.code, len(session.asked) <= 30) == (0, True), session.shown
+    request = load_request(tmp_path / "request.yaml").request
+    assert (request.dataset.delimiter, request.dataset.encoding, request.dataset.decimal) == (";", "cp1252", ",")
+    assert request.dataset.record_id == "Patientennummer"
+    assert request.quasi_identifiers == ("Alter", "Geschlecht")
+    assert request.attributes["BMI"].role is Role.SENSITIVE
+    text = (tmp_path / "request.yaml").read_text("utf-8")
+    assert len(text.splitlines()) <= 60
+    checked = releasegate("check", tmp_path / "request.yaml")
+    assert checked.returncode == 0, checked.stderr

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -61,6 +62,10 @@ def in_terminal(
             os.write(terminal, CTRL_C.encode())
             os.waitpid(child, 0)
             raise AssertionError(f"no answer to: {now}")
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise AssertionError(f"neither a prompt nor an end: {_plain(raw)[-500:]}")
     _, status = os.waitpid(child, 0)
     os.close(terminal)
     return Session(os.waitstatus_to_exitcode(status), _plain(raw), tuple(prompts))
@@ -74,4 +79,4 @@ def _prompt(raw: bytes) -> str:
     """The prompt that waits for an answer; empty where there is none."""
     text = _plain(raw)
     last = text.rsplit("\n\n", 1)[-1]
-    return " ".join(last.split()) if text.endswith(": ") else ""
+    return " ".join(last.split()) if text.rstrip(" ").endswith(":") else ""
