@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pandas as pd
 
@@ -71,7 +72,7 @@ class Dialogue:
         show(shown_levels(draft.levels, SMALL_CELL, of_people=people), self.asking.console)
         return settled._terms(draft), settled.numbered
 
-    @property
+    @cached_property
     def draft(self) -> Draft:
         """The draft by what is stated so far."""
         return self.folder.draft(self.population, self.stated)
@@ -138,13 +139,14 @@ class Dialogue:
             why="A record hides among the people who look like it. These are counted in a table, or else in the file.",
         )
         if chosen == "2":
-            records = len(next(iter(self.folder.sources.values())).frame)
+            person = next((one for name, one in _columns(self.draft) if name == self.draft.person), None)
+            records = self.draft.suggestions[0].profile.records if person is None else person.profile.distinct
 
             def wrong(text: str) -> str:
                 number = read_answer(_SIZE, text)
                 found = problem_of(_SIZE, number)
                 few = isinstance(number, int) and number < records
-                return found or (f"too few: the file has {records:,} records" if few else "")
+                return found or (f"too few: the file has {records:,} people" if few else "")
 
             size = self.asking.text("how many people there are", wrong=wrong)
             return self if size == LEFT else replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size)})
@@ -200,7 +202,7 @@ class Dialogue:
             )
             if name == LEFT:
                 return now
-            now = now._role(name, held[name])
+            now = now._role(name, dict(_columns(now.draft))[name])
 
     def _together(self, names: Sequence[str]) -> "Dialogue":
         """Give columns one role, as measurements of one kind may have."""

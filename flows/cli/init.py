@@ -3,7 +3,8 @@
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from flows.cli.output import JsonOption, answer, console, notices, table
 from reports.document import Block
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
-from tasks.draft.draft import REQUEST_FILE, Draft, Source, check_absent, write_draft
+from tasks.draft.draft import REQUEST_FILE, Source, check_absent, write_draft
 from tasks.draft.file_form import take_in_all
 from tasks.draft.folder import ProfiledFolder
 from tasks.draft.roles import Suggestion
@@ -67,19 +68,27 @@ def init(
     people = None if population is None else Source(_relative(population, folder), read_text(_existing(population)))
     files = [_existing(data)] if not data.is_dir() else _tables(data, population)
     asking = None if yes or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()) else Asking(console)
-    taken = _taken({_relative(one, folder): one for one in files}, _terms(form or []), asking)
-    profiled = ProfiledFolder.of(Source(path, *one) for path, one in taken.items())
-    if asking is None:
-        draft, copy = profiled.draft(people), None
-    else:
-        dialogue = Dialogue(
-            profiled,
-            people,
-            lambda path: Source(_relative(Path(path), folder), read_text(_existing(Path(path)))),
-            lambda made: check_absent(made, folder, REQUEST_FILE),
-            asking,
-        )
-        draft, copy = _held(dialogue)
+    named_files = [*files, *([population] if population else [])]
+
+    def read(path: str) -> Source:
+        found = _existing(Path(path).expanduser())
+        source = Source(_relative(found, folder), read_text(found))
+        named_files.append(found)
+        return source
+
+    with _stoppable():
+        taken = _taken({_relative(one, folder): one for one in files}, _terms(form or []), asking)
+        profiled = ProfiledFolder.of(Source(path, *one) for path, one in taken.items())
+        if asking is None:
+            draft, copy = profiled.draft(people), None
+        else:
+            draft, copy = Dialogue(
+                profiled,
+                people,
+                read,
+                lambda made: check_absent(made, folder, REQUEST_FILE),
+                asking,
+            ).held()
     written = write_draft(draft, folder, copy=copy)
     tables = draft.further.tables
     rows = [
@@ -90,7 +99,7 @@ def init(
         )
         for one in suggestions
     ]
-    named = " ".join([str(written[0]), *_roots([*files, *([population] if population else [])], folder)])
+    named = " ".join([str(written[0]), *_roots(named_files, folder)])
     of_people = people is not None or draft.person is not None
     shown: list[Block] = [
         *table("", ("column", "role", "why"), rows),
@@ -151,10 +160,11 @@ def _taken(
         terms = {**terms, **_terms([stated])}
 
 
-def _held(dialogue: Dialogue) -> tuple[Draft, Source | None]:
-    """Hold a dialogue, which may be broken off at any time."""
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """A dialogue, which may be broken off at any time."""
     try:
-        return dialogue.held()
+        yield
     except (KeyboardInterrupt, EOFError):
         notices.print("\nstopped; nothing was written")
         raise KeyboardInterrupt from None

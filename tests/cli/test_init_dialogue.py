@@ -52,7 +52,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Session]:
     """A dialogue in which everything is answered, some of it wrongly at first."""
     folder = tmp_path_factory.mktemp("held")
     visits(folder)
-    roles = ["9", "4", "no such column", "diagnosis", "3", ""]
+    roles = ["9", "4", "no such column", "diagnosis", "1", "diagnosis", "3", ""]
     terms = [*TERMS[:1], "Dana Whitfield", *TERMS[1:]]
     stakes = ["2040-02-30", STAKES[0], "twelve", *STAKES[1:]]
     answers = ["1", "2", "5", "5000", "n", *roles, *terms, *stakes, "All patients", "", "Clinic system", "n", "n"]
@@ -73,6 +73,7 @@ def test_a_person_who_answers_gets_a_request_that_check_accepts(held: tuple[Path
     assert (request.population.basis, request.population.size) == (PopulationBasis.SAMPLE, 5000)
     assert (request.policy.presence, request.expert) == ("unknown", None)
     assert request.attributes["grouping"].role is Role.INSENSITIVE
+    assert request.attributes["diagnosis"].role is Role.SENSITIVE, "taken back"
     assert "fill in" not in session.shown.partition("written:")[2]
 
 
@@ -80,7 +81,7 @@ def test_wrong_answers_are_explained_at_once_and_asked_again(held: tuple[Path, S
     _, session = held
     for told in (
         "Please select one of the available options",
-        f"too few: the file has {ROWS} records",
+        f"too few: the file has {ROWS} people",
         "no such column; there are visit_id, age, sex, grouping, diagnosis",
         "not of the right form; expected 1 to 64 small letters",
         "not a date; expected a date of the calendar as YYYY-MM-DD",
