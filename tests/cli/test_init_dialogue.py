@@ -263,3 +263,22 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
     assert len(text.splitlines()) <= 60
     checked = releasegate("check", tmp_path / "request.yaml")
     assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.slow
+def test_tables_of_a_folder_ask_what_is_known_of_their_rows(tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    folder.mkdir()
+    patients = [f"p{row:03},{20 + row % 40},{'FM'[row // 40 % 2]}" for row in range(ROWS)]
+    (folder / "patients.csv").write_text("\n".join(["patient,age,sex", *patients]) + "\n", "utf-8")
+    labs = [f"l{row},p{row % ROWS:03},r{row * row % 11 % 5}" for row in range(3 * ROWS)]
+    (folder / "labs.csv").write_text("\n".join(["lab_id,patient,diagnosis", *labs]) + "\n", "utf-8")
+    answers = ["1", "", *TERMS, *STAKES, "All", "", "Clinic", "1.5", "0", "n", "n"]
+    session = in_terminal(["init", "export"], answers, tmp_path)
+    assert session.code == 0, session.shown
+    assert "(labs.diagnosis)" in session.asked[-4]
+    assert "out of range; expected a number at most 1" in session.shown
+    request = load_request(folder / "request.yaml").request
+    assert request.attributes["labs.diagnosis"].known_probability == 0
+    checked = releasegate("check", folder / "request.yaml")
+    assert checked.returncode == 0, checked.stderr
