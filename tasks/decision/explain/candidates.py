@@ -266,10 +266,11 @@ class Candidates:
                 estimated |= part.figures.keys() if made.index.brief else part.estimated
                 bounds |= part.bounds
                 if not exact and is_closed(request, part.figures):
-                    figures = {measure: figure for measure, figure in figures.items() if measure not in bounds}
                     break
         except (StageFailed, ParameterError) as error:
             failure = error.what
+        if failure or is_closed(request, figures):  # bounds are no figures to be shown
+            figures = {measure: figure for measure, figure in figures.items() if measure not in bounds}
         gates = (agreement_gate(recipient.agreement, decided_on), *judge_gates(request.policy.gates, figures))
         verdict = Verdict.AWAITING_REVIEW if request.policy.review.required else Verdict.APPROVED
         if failure or not all(gate.passed for gate in gates):
