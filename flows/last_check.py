@@ -71,7 +71,7 @@ def check_copies(
         pseudonyms = pseudonyms_of_copy(copy, decoys, scope)
         if record.pseudonyms is not None:
             # A copy whose crosswalk is missing or changed could not be traced by its pseudonyms.
-            Vault.beside(run.key).open_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
+            Vault.beside(run.key).check_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
         return replace(files, listed=LastCheck(content, copy, record, decoys, order, pseudonyms).make())
 
     with ThreadPoolExecutor(1 if bench.bytes > _LARGEST_AT_ONCE else None) as threads:

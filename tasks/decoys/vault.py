@@ -293,7 +293,14 @@ class Vault:
         return open_sealed(self.read(release_id), load_keys(self.key_file), commitment)
 
     def open_crosswalk(self, release_id: str, recipient: str, commitment: str) -> Crosswalk:
-        """The crosswalk of a copy; raises WorkspaceError where it is not there, else as ``open_crosswalk``."""
+        """The crosswalk of a copy; raises as ``check_crosswalk``, and as ``open_crosswalk``."""
+        return crosswalk_from_bytes(self.check_crosswalk(release_id, recipient, commitment))
+
+    def check_crosswalk(self, release_id: str, recipient: str, commitment: str) -> bytes:
+        """Content of the crosswalk of a copy, as it was sealed.
+
+        Raises WorkspaceError where it is not there, and TamperingFound where it is not the one committed to.
+        """
         path = self.crosswalk_place(release_id, recipient)
         try:
             content = path.read_bytes()
@@ -305,7 +312,7 @@ class Vault:
                 got=error.strerror or type(error).__name__,
                 fix="name the workspace of the release with --workspace, or restore the file from a backup",
             ) from None
-        return open_crosswalk(content, load_keys(self.key_file), commitment)
+        return _opened(content, load_keys(self.key_file), CROSSWALK, commitment)
 
     def write_crosswalk(self, crosswalk: Crosswalk, nonce: bytes) -> str:
         """Seal the crosswalk of a copy and keep it, whole or not at all; returns its commitment."""
