@@ -1,6 +1,5 @@
 """``releasegate init``: draft a request from a data file or a folder of them, with the reason for every choice."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +7,10 @@ from typing import Annotated
 import typer
 
 from flows.cli.output import JsonOption, answer, table
+from flows.drafting import drafted
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
-from tasks.draft.draft import write_draft
-from tasks.draft.file_form import take_in_all
-from tasks.draft.folder import Source, draft_folder
 from tasks.draft.roles import Suggestion
-from tasks.microdata.read import read_text
 
 
 @guarded("init")
@@ -53,11 +49,8 @@ def init(
     what is missing.
     """
     folder = output or (data if data.is_dir() else data.parent)
-    people = None if population is None else Source(_relative(population, folder), read_text(_existing(population)))
-    files = [_existing(data)] if not data.is_dir() else _tables(data, population)
-    taken = take_in_all({_relative(one, folder): one for one in files}, _terms(form or []))
-    draft = draft_folder([Source(path, *one) for path, one in taken.items()], population=people)
-    written = write_draft(draft, folder)
+    files = data_files(data, population)
+    draft, written = drafted(files, folder, population=population, stated=_terms(form or []))
     tables = draft.further.tables
     rows = [
         (f"{table}{one.profile.name}", one.role.value, "; ".join(one.reasons))
@@ -110,6 +103,13 @@ _ENDINGS = (
 )
 
 
+def data_files(data: Path, population: Path | None) -> list[Path]:
+    """The data file itself, or the files of a folder; DataError where one of them, or the population, is not there."""
+    if population is not None:
+        _existing(population)
+    return _tables(data, population) if data.is_dir() else [_existing(data)]
+
+
 def _tables(folder: Path, population: Path | None) -> list[Path]:
     """Data files of a folder, in the order of their names; not the population, nor hierarchies of an earlier draft."""
     found = sorted(
@@ -156,7 +156,3 @@ def _existing(path: Path) -> Path:
             "there is no such file", where=str(path), expected="a data file, or a folder of them", fix="check the path"
         )
     return path
-
-
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
