@@ -13,7 +13,11 @@ class OnePerson(Accounts):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self._only = Account(
-            login=LOGIN, name=actor(), roles=frozenset({Duty.REQUESTER, Duty.REGULATOR}), password=None, since=utc_now()
+            login=LOGIN,
+            name=actor(),
+            duties=frozenset({Duty.REQUESTER, Duty.REGULATOR}),
+            password=None,
+            since=utc_now(),
         )
 
     def _read(self) -> dict[str, Account]:

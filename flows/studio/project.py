@@ -120,6 +120,14 @@ class Project:
         """Other values of the document as a request on trial, as of ``ReadRequest.trial``."""
         return self._loaded(filled(data))
 
+    def mistake(self, data: Mapping[str, Any]) -> ReleasegateError | None:
+        """What is wrong with other values of the document; None where ``trial`` gives a request."""
+        try:
+            request_of_bytes(json.dumps(filled(data)).encode(), self.path, self.roots, self.policies)
+        except ReleasegateError as error:
+            return error
+        return None
+
     def _loaded(self, data: Mapping[str, Any]) -> LoadedRequest | None:
         try:
             return request_of_bytes(json.dumps(data).encode(), self.path, self.roots, self.policies)
@@ -130,8 +138,8 @@ class Project:
         """Change values of the document, and write hierarchies that they name beside it.
 
         `changes` are as of ``edited``. A hierarchy never replaces a file: where one of its name has other bytes, it
-        takes another name, also in the changes. Raises RequestError if the document cannot be changed, WorkspaceError if it
-        cannot be written.
+        takes another name, also in the changes. Raises RequestError if the document cannot be changed, WorkspaceError
+        if it cannot be written.
         """
         with self._alone():
             named = {name: self._written(name, table) for name, table in (tables or {}).items()}

@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from tasks.core.guard import guarded
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
+from tasks.generalization.game import Floats
 from tasks.generalization.setting import game_table
 from tasks.microdata.coded import Prepared
 from tasks.microdata.hierarchy import Hierarchy
@@ -148,15 +149,20 @@ class Quick:
         with self._lock, guarded("quick figures"):
             return self._of(loaded).prepared.hierarchies[name]
 
-    def levels(self, loaded: LoadedRequest, name: str, fewest: int) -> list[LevelSize]:
-        """Groups of each level of a quasi-identifier's hierarchy, the values first; errors as of ``figures``."""
+    def levels(self, loaded: LoadedRequest, name: str, fewest: int, other: Hierarchy | None = None) -> list[LevelSize]:
+        """Groups of each level of a quasi-identifier's hierarchy, or of another one in its place, the values first.
+
+        Of another one missing values are left out. Errors are those of ``figures``.
+        """
         with self._lock, guarded("quick figures"):
             prepared = self._of(loaded).prepared
-        tree, data = prepared.hierarchies[name], prepared.data
-        leaves = data.codes[:, loaded.request.quasi_identifiers.index(name)]
-        found = []
+        own, data = prepared.hierarchies[name], prepared.data
+        tree, leaves = own, data.codes[:, loaded.request.quasi_identifiers.index(name)]
+        if other is not None:
+            tree, leaves = other, other.encode(own.labels[0])[leaves]
+        known, found = leaves >= 0, list[LevelSize]()
         for level in range(tree.n_levels):
-            held = np.bincount(tree.groups[leaves, level], weights=data.counts).astype(np.int64)
+            held = np.bincount(tree.groups[leaves[known], level], weights=data.counts[known]).astype(np.int64)
             held = held[held > 0]
             found.append(LevelSize(level, len(held), int(held.min()), int(held[held < fewest].sum())))
         return found
@@ -317,9 +323,8 @@ def changed(data: Mapping[str, Any], changes: Mapping[Location, Any]) -> dict[st
     return whole
 
 
-def _is_efficient(risks: Sequence[float], payoffs: Sequence[float], place: int) -> bool:
+def _is_efficient(risks: Floats, payoffs: Floats, place: int) -> bool:
     """Whether no point has at most its risk and at least its payoff, one of them strictly."""
-    risk, payoff = np.asarray(risks), np.asarray(payoffs)
-    better = (risk <= risk[place]) & (payoff >= payoff[place])
-    strictly = (risk < risk[place]) | (payoff > payoff[place])
+    better = (risks <= risks[place]) & (payoffs >= payoffs[place])
+    strictly = (risks < risks[place]) | (payoffs > payoffs[place])
     return not bool((better & strictly).any())

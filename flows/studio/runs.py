@@ -34,7 +34,7 @@ _ENDED_EARLY = {
 
 
 @dataclass(frozen=True)
-class Step:
+class RunStep:
     """A step of a run, as it begins."""
 
     at: datetime
@@ -45,7 +45,7 @@ class Step:
 class RunState:
     """A project's last run."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RunStep, ...]
     is_running: bool
     request_sha256: str
     """The document that it began with."""
@@ -116,7 +116,7 @@ def read_state(folder: Path) -> RunState | None:
     begun = next((one for one in told if "request_sha256" in one), {})
     error = end.get("error", {}) if end or running else _ENDED_EARLY
     return RunState(
-        steps=tuple(Step(datetime.fromisoformat(one["at"]), one["step"]) for one in told if "step" in one),
+        steps=tuple(RunStep(datetime.fromisoformat(one["at"]), one["step"]) for one in told if "step" in one),
         is_running=running and not end,
         request_sha256=str(begun.get("request_sha256", "")),
         release_id=str(end.get("release_id", "")),

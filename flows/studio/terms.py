@@ -15,7 +15,7 @@ _LONGEST_NUMBER = 30
 
 
 @dataclass(frozen=True)
-class Term:
+class FormTerm:
     """A term of the request with a field of the page."""
 
     place: Location
@@ -36,7 +36,7 @@ class Term:
 class ShownTerm:
     """A term with its value and its mistakes."""
 
-    term: Term
+    term: FormTerm
     value: str
     problems: tuple[RequestProblem, ...]
 
@@ -52,20 +52,24 @@ class TermGroup:
 
 
 _RELEASE = (
-    Term(("title",), "Title", "What is released, in a few words.", required=True),
-    Term(("requested_by",), "Requested by", "Id of the person who asks for it, such as dana.whitfield.", required=True),
-    Term(("dataset", "title"), "Name of the dataset", required=True),
-    Term(("dataset", "source"), "Source of the data", "Where they come from and under which terms.", required=True),
-    Term(("population", "source"), "Who the people are", "Such as all patients of the clinic in 2025.", required=True),
+    FormTerm(("title",), "Title", "What is released, in a few words.", required=True),
+    FormTerm(
+        ("requested_by",), "Requested by", "Id of the person who asks for it, such as dana.whitfield.", required=True
+    ),
+    FormTerm(("dataset", "title"), "Name of the dataset", required=True),
+    FormTerm(("dataset", "source"), "Source of the data", "Where they come from and under which terms.", required=True),
+    FormTerm(
+        ("population", "source"), "Who the people are", "Such as all patients of the clinic in 2025.", required=True
+    ),
 )
 _POLICY = (
-    Term(
+    FormTerm(
         ("policy", "presence"),
         "Can others know who is in the file?",
         "Known by default. Unknown only where nobody can know it.",
         choices=(("", "as by default: known"), ("known", "known"), ("unknown", "unknown")),
     ),
-    Term(
+    FormTerm(
         ("policy", "generalization", "k_anonymity", "k"),
         "Least records of a class (k)",
         "Demanded of every copy, whatever the method. Empty for none.",
@@ -74,24 +78,28 @@ _POLICY = (
 )
 _METHODS = (("", "as by the policy"), *((method.value, method.value) for method in Method))
 _OF_RECIPIENT = (
-    Term(("id",), "Short name", "In small letters, such as university-a.", required=True),
-    Term(("organisation",), "Organisation", "Who receives the copy.", required=True),
-    Term(("purpose",), "Purpose", "What they may use it for.", required=True),
-    Term(("agreement", "id"), "Number of the agreement", required=True),
-    Term(("agreement", "expires"), "Last day of the agreement", "YYYY-MM-DD", kind="day", required=True),
-    Term(("stakes", "benefit"), "Benefit of a record", "Yours, of sharing it in full detail.", "number", required=True),
-    Term(("stakes", "loss"), "Loss of a record", "Yours, when its person is re-identified.", "number", required=True),
-    Term(("stakes", "cost"), "Cost of an attempt", "The recipient's, on one record.", "number", required=True),
-    Term(
+    FormTerm(("id",), "Short name", "In small letters, such as university-a.", required=True),
+    FormTerm(("organisation",), "Organisation", "Who receives the copy.", required=True),
+    FormTerm(("purpose",), "Purpose", "What they may use it for.", required=True),
+    FormTerm(("agreement", "id"), "Number of the agreement", required=True),
+    FormTerm(("agreement", "expires"), "Last day of the agreement", "YYYY-MM-DD", kind="day", required=True),
+    FormTerm(
+        ("stakes", "benefit"), "Benefit of a record", "Yours, of sharing it in full detail.", "number", required=True
+    ),
+    FormTerm(
+        ("stakes", "loss"), "Loss of a record", "Yours, when its person is re-identified.", "number", required=True
+    ),
+    FormTerm(("stakes", "cost"), "Cost of an attempt", "The recipient's, on one record.", "number", required=True),
+    FormTerm(
         ("agreement", "penalty"), "Penalty", "For an attempt that is noticed, where the agreement names one.", "number"
     ),
-    Term(
+    FormTerm(
         ("agreement", "detection_rate"),
         "Detection",
         "Probability that an attempt is noticed, with a penalty.",
         "number",
     ),
-    Term(("method",), "Method", "How quasi-identifiers are generalized.", choices=_METHODS),
+    FormTerm(("method",), "Method", "How quasi-identifiers are generalized.", choices=_METHODS),
 )
 
 
@@ -154,14 +162,14 @@ def new_recipient(read: ReadRequest) -> dict[Location, Any]:
     return {("recipients", number): terms} if number else {("recipients",): [terms]}
 
 
-def _terms_of(number: int) -> tuple[Term, ...]:
+def _terms_of(number: int) -> tuple[FormTerm, ...]:
     return tuple(
-        Term(("recipients", number, *one.place), one.label, one.hint, one.kind, one.choices, one.required)
+        FormTerm(("recipients", number, *one.place), one.label, one.hint, one.kind, one.choices, one.required)
         for one in _OF_RECIPIENT
     )
 
 
-def _group(read: ReadRequest, title: str, terms: Sequence[Term], recipient: int = -1) -> TermGroup:
+def _group(read: ReadRequest, title: str, terms: Sequence[FormTerm], recipient: int = -1) -> TermGroup:
     shown = []
     for term in terms:
         path = REQUEST.written_path(term.place, read.data)
@@ -179,7 +187,7 @@ def _written(value: Any) -> str:
     return str(value)
 
 
-def _typed(term: Term, text: str) -> object:
+def _typed(term: FormTerm, text: str) -> object:
     """What a field says, as a document has it."""
     if term.kind in ("number", "whole") and len(text) <= _LONGEST_NUMBER:
         plain = text.replace(",", "") if text.count(",") and "." in text else text

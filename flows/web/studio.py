@@ -6,7 +6,7 @@ own file, and there only those of as many records as the policy's smallest cell.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -17,9 +17,9 @@ from flows.accounts import Duty
 from flows.drafting import drafted
 from flows.studio.columns import FileColumn, ShownColumn, attributes_of, role_changes, shown_columns
 from flows.studio.desk import titles
-from flows.studio.grouping import grouped, grouping, source_changes
+from flows.studio.grouping import Grouping, grouped, grouping, source_changes
 from flows.studio.project import Project, ReadRequest
-from flows.studio.quick import DesignSearch, changed, possible_designs
+from flows.studio.quick import DesignSearch, LevelSize, changed, possible_designs
 from flows.studio.studio import Studio
 from flows.studio.terms import elsewhere, new_recipient, recipients, term_changes, term_groups
 from flows.web.authentication import CurrentVisitor, SubmittedForm, bounded_form, own_form
@@ -32,6 +32,7 @@ from tasks.core.errors import BadInput, ReleasegateError
 from tasks.draft.draft import REQUEST_FILE
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.document import MAXIMUM_BYTES, Location
+from tasks.request.load import LoadedRequest
 from tasks.request.model import DatePeriod, Role
 
 router = APIRouter()
@@ -96,9 +97,7 @@ class ShownProject:
         found = {} if checked is None else checked.of_columns
         return shown_columns(self.read, files, self.least, found), error
 
-    def page(
-        self, template: str, tab: str, *, error: ReleasegateError | None = None, **context: object
-    ) -> HTMLResponse:
+    def page(self, template: str, tab: str, *, error: ReleasegateError | None = None, **context: Any) -> HTMLResponse:
         """One of its pages; with an error, the page says that nothing was done."""
         return self.visitor.page(
             f"studio/{template}",
@@ -247,25 +246,22 @@ def show_hierarchy(shown: CurrentProject, position: Annotated[int, Path(ge=1, le
 def change_hierarchy(
     shown: CurrentProject, position: Annotated[int, Path(ge=1, le=100_000)], form: StudioForm
 ) -> Response:
-    """Change the levels of a quasi-identifier."""
+    """Change the levels of a quasi-identifier, or preview them."""
     column = _quasi(shown, position)
+    place: Location = (*column.place, "hierarchy")
+    if form.text("do") == "preview":
+        return _hierarchy(shown, position, None, form)
 
     def work() -> str:
-        source = shown.read.value((*column.place, "hierarchy"))
-        place: Location = (*column.place, "hierarchy")
         if form.text("kind") == "groups":
-            files, _ = shown.files()
-            tree = _tree(shown, column)
-            found = grouping(tree, files[column.name], shown.least)
-            groups = {one.number: form.text(f"group.{one.number}") for one in found.values}
-            table = grouped(column.name, tree, found, groups, form.text("rare"))
             name = f"hierarchy-{position}.csv"
+            table, _ = _grouped(shown, column, form)
             shown.project.change({place: {"file": name}}, {name: table})
         else:
-            shown.project.change({place: source_changes(source if isinstance(source, dict) else {}, form.fields)})
+            shown.project.change({place: source_changes(_source(shown, column), form.fields)})
         return f"The levels of {column.name} are saved."
 
-    return shown.changed(work, f"columns/{position}", lambda error: _hierarchy(shown, position, error))
+    return shown.changed(work, f"columns/{position}", lambda error: _hierarchy(shown, position, error, form))
 
 
 def _quasi(shown: ShownProject, position: int) -> ShownColumn:
@@ -276,34 +272,73 @@ def _quasi(shown: ShownProject, position: int) -> ShownColumn:
     return column
 
 
-def _tree(shown: ShownProject, column: ShownColumn) -> Hierarchy:
-    """The hierarchy of a column as it stands."""
-    if shown.read.trial is None:
-        raise shown.read.error or BadInput("the request has mistakes", fix="correct them first")
-    return shown.studio.quick.tree(shown.read.trial, column.name)
-
-
-def _hierarchy(shown: ShownProject, position: int, error: ReleasegateError | None) -> Response:
-    column = _quasi(shown, position)
+def _source(shown: ShownProject, column: ShownColumn) -> dict[str, Any]:
+    """The source of a column's hierarchy as the document states it."""
     source = shown.read.value((*column.place, "hierarchy"))
-    levels, values, unseen = [], None, None
+    return source if isinstance(source, dict) else {}
+
+
+def _trial(shown: ShownProject, changes: Mapping[Location, Any]) -> LoadedRequest:
+    """The request on trial with changes; its own error where it has mistakes."""
+    found = shown.project.trial(changed(shown.read.data, changes)) if changes else shown.read.trial
+    if found is None:
+        raise (shown.project.mistake(changed(shown.read.data, changes)) if changes else shown.read.error) or _mistaken()
+    return found
+
+
+def _mistaken() -> BadInput:
+    return BadInput("the request has mistakes", expected="none", got="some", fix="correct them first")
+
+
+def _grouped(shown: ShownProject, column: ShownColumn, form: SubmittedForm) -> tuple[Hierarchy, Grouping]:
+    """The hierarchy that a form's groups make, and the groups as they were sent."""
+    files, unreadable = shown.files()
+    if column.name not in files:
+        raise unreadable or _mistaken()
+    tree = shown.studio.quick.tree(_trial(shown, {}), column.name)
+    found = grouping(tree, files[column.name], shown.least)
+    groups = {one.number: form.text(f"group.{one.number}") for one in found.values}
+    sent = replace(
+        found,
+        values=tuple(replace(one, group=groups[one.number]) for one in found.values),
+        rare_group=form.text("rare") or found.rare_group,
+    )
+    return grouped(column.name, tree, found, groups, sent.rare_group), sent
+
+
+def _hierarchy(
+    shown: ShownProject, position: int, error: ReleasegateError | None, form: SubmittedForm | None = None
+) -> Response:
+    """Levels with group sizes; with a form, those that it asks for, and its fields as they were sent."""
+    column = _quasi(shown, position)
+    source, quick = _source(shown, column), shown.studio.quick
+    levels, values, unseen = list[LevelSize](), None, error
+    asks_for_groups = form is not None and form.text("kind") == "groups"
+    by_value = "file" in source or "groups" in source
     try:
-        tree = _tree(shown, column)
-        levels = shown.studio.quick.levels(shown.read.trial, column.name, shown.fewest) if shown.read.trial else []
+        if form is not None and not asks_for_groups:
+            source = source_changes(source, form.fields)
+            levels = quick.levels(_trial(shown, {(*column.place, "hierarchy"): source}), column.name, shown.fewest)
+        elif form is not None:
+            table, values = _grouped(shown, column, form)
+            levels = quick.levels(_trial(shown, {}), column.name, shown.fewest, table)
+        else:
+            levels = quick.levels(_trial(shown, {}), column.name, shown.fewest)
         files, _ = shown.files()
-        if isinstance(source, dict) and (source.get("file") or source.get("groups")) and column.name in files:
-            values = grouping(tree, files[column.name], shown.least)
+        if by_value and values is None and column.name in files:
+            values = grouping(quick.tree(_trial(shown, {}), column.name), files[column.name], shown.least)
     except ReleasegateError as found:
-        unseen = found
+        unseen = unseen or found
     return shown.page(
         "hierarchy.html",
         "columns",
         error=error,
         column=column,
-        source=source if isinstance(source, dict) else {},
+        source=source,
         levels=levels,
         values=values,
-        unseen=None if unseen is None else problem_of(unseen),
+        is_preview=form is not None,
+        unseen=None if unseen is None or error is not None else problem_of(unseen),
         periods=[period.value for period in DatePeriod],
         fewest=shown.fewest,
         least=shown.least,
@@ -351,7 +386,7 @@ def _terms(shown: ShownProject, error: ReleasegateError | None, *, with_figures:
     )
 
 
-def _figures(shown: ShownProject, data: Mapping[str, Any]) -> dict[str, object]:
+def _figures(shown: ShownProject, data: Mapping[str, Any]) -> dict[str, Any]:
     """Quick figures of every recipient under some terms, or why there are none."""
     trial = shown.project.trial(data)
     stated = ReadRequest("", data, (), None, trial, None).has_stakes

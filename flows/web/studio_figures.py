@@ -19,7 +19,7 @@ _DECADES = 3
 
 
 @dataclass(frozen=True)
-class GateRow:
+class QuickGateRow:
     """A gate in words."""
 
     title: str
@@ -28,10 +28,10 @@ class GateRow:
     passed: bool
 
 
-def gate_rows(found: QuickFigures) -> list[GateRow]:
+def gate_rows(found: QuickFigures) -> list[QuickGateRow]:
     """The quick gates of a recipient's copy. The steward sees all counts."""
     return [
-        GateRow(gate.title, *write_result(gate, records=found.records, small_cell=1), gate.passed)
+        QuickGateRow(gate.title, *write_result(gate, records=found.records, small_cell=1), gate.passed)
         for gate in found.gates
     ]
 

@@ -11,14 +11,21 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from flows.studio.project import plain_name
+from flows.temporary import hold_temporary_folder, temporary_folder
 from flows.web.authentication import CurrentVisitor, SubmittedForm, own_form
 from flows.web.site import Refused, bounded
+from flows.workspace import Workspace
 
 LARGEST_UPLOAD = 512 * 1024 * 1024
 """Bytes of all files of a form together."""
 _MOST_FIELDS = 10
 _FOR_FIELDS = 64 * 1024
 _AT_ONCE = 1024 * 1024
+
+
+def keep_uploads_in(workspace: Workspace) -> None:
+    """Keep files that are being handed in, as all temporary files of this process, in the private folder."""
+    hold_temporary_folder(temporary_folder(workspace.private))
 
 
 @dataclass(frozen=True)

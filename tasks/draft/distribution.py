@@ -64,7 +64,7 @@ def distribution(profile: ColumnProfile, column: EncodedColumn, role: Role, leas
 
 def _in_ranges(counts: "pd.Series[int]") -> "pd.Series[int]":
     """Records by ranges of numbers, whose bounds are rounded outwards."""
-    numbers = pd.to_numeric(counts.index, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = pd.to_numeric(pd.Series(counts.index), errors="coerce").to_numpy(dtype=np.float64)
     known = np.isfinite(numbers)
     low, high = float(numbers[known].min()), float(numbers[known].max())
     edges = _edges(low, high)

@@ -80,6 +80,7 @@ def _set(node: Any, location: Location, value: Any) -> None:
     for step in way:
         if isinstance(node, MutableMapping) and node.get(step) is None:
             node[step] = CommentedMap()
+        _move_up(node, step)
         node = node[step]
     if isinstance(node, MutableSequence):
         if value is None:
@@ -95,6 +96,14 @@ def _set(node: Any, location: Location, value: Any) -> None:
     else:
         node[last] = value
         _forget_blank(node, last)
+
+
+def _move_up(node: Any, key: object) -> None:
+    """Let a comment stand right behind its value, which may become shorter."""
+    tokens = node.ca.items.get(key) if isinstance(node, CommentedMap) and node[key] is not None else None
+    for token in tokens or ():
+        if hasattr(token, "column"):
+            token.start_mark.column = 0
 
 
 def _forget_blank(mapping: Any, key: object) -> None:
