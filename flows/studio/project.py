@@ -239,7 +239,7 @@ def filled(data: Mapping[str, Any]) -> dict[str, Any]:
 def described(data: Mapping[str, Any]) -> dict[str, Any]:
     """A document that names the same files and columns, and has all else as it need be for them to be read."""
     dataset, tables = data.get("dataset"), data.get("tables")
-    keys = {dataset.get(key) for key in ("record_id", "person")} if isinstance(dataset, dict) else set()
+    keys = frozenset(_texts(dataset, "record_id", "person"))
     whole: dict[str, Any] = {
         "schema_version": data.get("schema_version"),
         "dataset": dataset,
@@ -250,14 +250,23 @@ def described(data: Mapping[str, Any]) -> dict[str, Any]:
     }
     if isinstance(tables, dict):
         whole["tables"] = {
-            name: {**table, "attributes": _columns(table.get("attributes"), {*keys, table.get("key")}, of_row=True)}
+            name: {
+                **table,
+                "attributes": _columns(table.get("attributes"), keys.union(_texts(table, "key")), of_row=True),
+            }
             for name, table in tables.items()
             if isinstance(table, dict)
         }
     return filled(whole)
 
 
-def _columns(attributes: Any, keys: set[Any], *, of_row: bool = False) -> dict[str, Any]:
+def _texts(mapping: Any, *keys: str) -> list[str]:
+    """Values of some keys, those that are texts."""
+    found = [mapping.get(key) for key in keys] if isinstance(mapping, dict) else []
+    return [one for one in found if isinstance(one, str)]
+
+
+def _columns(attributes: Any, keys: frozenset[str], *, of_row: bool = False) -> dict[str, Any]:
     """Attributes of the same names and types: keys withheld, one quasi-identifier, the rest of no role that matters."""
     found: dict[str, Any] = {}
     chosen = False

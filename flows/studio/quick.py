@@ -17,7 +17,7 @@ import numpy as np
 from flows.studio.columns import stamps
 from flows.studio.project import Project, ReadRequest
 from tasks.assessments.registry import IDENTITY, SEQUENTIAL
-from tasks.core.errors import ParameterError, RequestError, StageFailed
+from tasks.core.errors import BadInput, ParameterError, RequestError, StageFailed
 from tasks.core.guard import guarded
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.gates import judge_gates
@@ -304,23 +304,35 @@ def design_name(method: Method, k: int | None) -> str:
 
 
 def changed(data: Mapping[str, Any], changes: Mapping[Location, Any]) -> dict[str, Any]:
-    """Plain values of a document with changes; None removes, and missing mappings are made."""
+    """Values of a document with changes, as ``edited`` makes them in its text; BadInput for a place within a value."""
     whole: dict[str, Any] = json.loads(json.dumps(data))
-    for location, value in changes.items():
-        node: Any = whole
-        for step in location[:-1]:
-            if isinstance(node, dict) and node.get(str(step)) is None:
-                node[str(step)] = {}
-            node = node[step]
-        if value is None and isinstance(node, dict):
-            node.pop(location[-1], None)
-        elif value is None:
-            del node[location[-1]]
-        elif isinstance(node, list) and location[-1] == len(node):
-            node.append(value)
-        else:
-            node[location[-1]] = value
+    try:
+        for location, value in changes.items():
+            _change(whole, location, value)
+    except (TypeError, LookupError, AttributeError):
+        raise BadInput(
+            "the request cannot be changed here",
+            expected="mappings and lists where a request has them",
+            got="a document of a different form",
+            fix="correct it as text first",
+        ) from None
     return whole
+
+
+def _change(node: Any, location: Location, value: Any) -> None:
+    *way, last = location
+    for step in way:
+        if isinstance(node, dict) and node.get(str(step)) is None:
+            node[str(step)] = {}
+        node = node[step]
+    if value is None and isinstance(node, dict):
+        node.pop(str(last), None)
+    elif value is None:
+        del node[last]
+    elif isinstance(node, list) and last == len(node):
+        node.append(value)
+    else:
+        node[last] = value
 
 
 def _is_efficient(risks: Floats, payoffs: Floats, place: int) -> bool:

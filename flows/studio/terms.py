@@ -21,10 +21,9 @@ class FormTerm:
     place: Location
     label: str
     hint: str = ""
-    kind: Literal["text", "number", "whole", "day"] = "text"
+    kind: Literal["text", "number"] = "text"
     choices: tuple[tuple[str, str], ...] = ()
     """Values with their labels, where the term takes one of these."""
-    required: bool = False
 
     @property
     def field(self) -> str:
@@ -52,15 +51,11 @@ class TermGroup:
 
 
 _RELEASE = (
-    FormTerm(("title",), "Title", "What is released, in a few words.", required=True),
-    FormTerm(
-        ("requested_by",), "Requested by", "Id of the person who asks for it, such as dana.whitfield.", required=True
-    ),
-    FormTerm(("dataset", "title"), "Name of the dataset", required=True),
-    FormTerm(("dataset", "source"), "Source of the data", "Where they come from and under which terms.", required=True),
-    FormTerm(
-        ("population", "source"), "Who the people are", "Such as all patients of the clinic in 2025.", required=True
-    ),
+    FormTerm(("title",), "Title", "What is released, in a few words."),
+    FormTerm(("requested_by",), "Requested by", "Id of the person who asks for it, such as dana.whitfield."),
+    FormTerm(("dataset", "title"), "Name of the dataset"),
+    FormTerm(("dataset", "source"), "Source of the data", "Where they come from and under which terms."),
+    FormTerm(("population", "source"), "Who the people are", "Such as all patients of the clinic in 2025."),
 )
 _POLICY = (
     FormTerm(
@@ -73,23 +68,19 @@ _POLICY = (
         ("policy", "generalization", "k_anonymity", "k"),
         "Least records of a class (k)",
         "Demanded of every copy, whatever the method. Empty for none.",
-        kind="whole",
+        kind="number",
     ),
 )
 _METHODS = (("", "as by the policy"), *((method.value, method.value) for method in Method))
 _OF_RECIPIENT = (
-    FormTerm(("id",), "Short name", "In small letters, such as university-a.", required=True),
-    FormTerm(("organisation",), "Organisation", "Who receives the copy.", required=True),
-    FormTerm(("purpose",), "Purpose", "What they may use it for.", required=True),
-    FormTerm(("agreement", "id"), "Number of the agreement", required=True),
-    FormTerm(("agreement", "expires"), "Last day of the agreement", "YYYY-MM-DD", kind="day", required=True),
-    FormTerm(
-        ("stakes", "benefit"), "Benefit of a record", "Yours, of sharing it in full detail.", "number", required=True
-    ),
-    FormTerm(
-        ("stakes", "loss"), "Loss of a record", "Yours, when its person is re-identified.", "number", required=True
-    ),
-    FormTerm(("stakes", "cost"), "Cost of an attempt", "The recipient's, on one record.", "number", required=True),
+    FormTerm(("id",), "Short name", "In small letters, such as university-a."),
+    FormTerm(("organisation",), "Organisation", "Who receives the copy."),
+    FormTerm(("purpose",), "Purpose", "What they may use it for."),
+    FormTerm(("agreement", "id"), "Number of the agreement"),
+    FormTerm(("agreement", "expires"), "Last day of the agreement", "YYYY-MM-DD"),
+    FormTerm(("stakes", "benefit"), "Benefit of a record", "Yours, of sharing it in full detail.", "number"),
+    FormTerm(("stakes", "loss"), "Loss of a record", "Yours, when its person is re-identified.", "number"),
+    FormTerm(("stakes", "cost"), "Cost of an attempt", "The recipient's, on one record.", "number"),
     FormTerm(
         ("agreement", "penalty"), "Penalty", "For an attempt that is noticed, where the agreement names one.", "number"
     ),
@@ -164,7 +155,7 @@ def new_recipient(read: ReadRequest) -> dict[Location, Any]:
 
 def _terms_of(number: int) -> tuple[FormTerm, ...]:
     return tuple(
-        FormTerm(("recipients", number, *one.place), one.label, one.hint, one.kind, one.choices, one.required)
+        FormTerm(("recipients", number, *one.place), one.label, one.hint, one.kind, one.choices)
         for one in _OF_RECIPIENT
     )
 
@@ -189,7 +180,7 @@ def _written(value: Any) -> str:
 
 def _typed(term: FormTerm, text: str) -> object:
     """What a field says, as a document has it."""
-    if term.kind in ("number", "whole") and len(text) <= _LONGEST_NUMBER:
+    if term.kind == "number" and len(text) <= _LONGEST_NUMBER:
         plain = text.replace(",", "") if text.count(",") and "." in text else text
         for kind in (int, float):
             try:

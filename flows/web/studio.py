@@ -23,7 +23,7 @@ from flows.studio.quick import DesignSearch, LevelSize, changed, possible_design
 from flows.studio.studio import Studio
 from flows.studio.terms import elsewhere, new_recipient, recipients, term_changes, term_groups
 from flows.web.authentication import CurrentVisitor, SubmittedForm, bounded_form, own_form
-from flows.web.site import Visitor, not_allowed, not_found, see_other, sentence
+from flows.web.site import Visitor, not_allowed, not_found, number_of, see_other, sentence
 from flows.web.studio_figures import design_chart, gate_rows, kept_in_words
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload
 from tasks.audit.cells import LIMIT
@@ -359,10 +359,10 @@ def change_terms(shown: CurrentProject, form: StudioForm) -> Response:
         changes = term_changes(shown.read, form.fields)
         if form.text("do") == "add":
             changes |= new_recipient(shown.read)
-        removed = form.text("do").removeprefix("remove.")
-        if removed.isdecimal() and int(removed) < recipients(shown.read.data):
-            changes = {place: one for place, one in changes.items() if place[:2] != ("recipients", int(removed))}
-            changes |= {("recipients", int(removed)): None}
+        for number in range(recipients(shown.read.data)):
+            if form.text("do") == f"remove.{number}":
+                changes = {place: one for place, one in changes.items() if place[:2] != ("recipients", number)}
+                changes |= {("recipients", number): None}
         if not changes:
             return "No term was changed."
         shown.project.change(changes)
@@ -374,8 +374,11 @@ def change_terms(shown: CurrentProject, form: StudioForm) -> Response:
 @router.post("/requests/{name}/figures")
 def try_terms(shown: CurrentProject, form: StudioForm) -> Response:
     """Quick figures of terms that are not saved."""
-    data = changed(shown.read.data, term_changes(shown.read, form.fields))
-    return shown.visitor.page("studio/figures.html", **_figures(shown, data))
+    try:
+        found = _figures(shown, changed(shown.read.data, term_changes(shown.read, form.fields)))
+    except ReleasegateError as error:
+        found = {"figures": None, "unseen": problem_of(error)}
+    return shown.visitor.page("studio/figures.html", **found)
 
 
 def _terms(shown: ShownProject, error: ReleasegateError | None, *, with_figures: bool) -> Response:
@@ -409,7 +412,7 @@ def show_designs(shown: CurrentProject, recipient: int = 1) -> Response:
 @router.post("/requests/{name}/designs")
 def use_design(shown: CurrentProject, form: StudioForm) -> Response:
     """Write a design into the request."""
-    number = int(form.text("recipient")) - 1 if form.text("recipient").isdecimal() else -1
+    number = number_of(form.text("recipient")) - 1
     if not 0 <= number < recipients(shown.read.data):
         raise not_found()
 
@@ -427,9 +430,8 @@ def use_design(shown: CurrentProject, form: StudioForm) -> Response:
 def _designs(shown: ShownProject, number: int, error: ReleasegateError | None) -> Response:
     found: DesignSearch | None = None
     unseen: dict[str, str] | None = None
-    named = [
-        str(one.get("id") or f"recipient {at}") for at, one in enumerate(shown.read.value(("recipients",)) or (), 1)
-    ]
+    ids = [shown.read.value(("recipients", at, "id")) for at in range(recipients(shown.read.data))]
+    named = [one if isinstance(one, str) else f"recipient {at}" for at, one in enumerate(ids, start=1)]
     if not 0 <= number < len(named):
         raise not_found()
     if shown.read.trial is None or not shown.read.has_stakes:
@@ -512,7 +514,9 @@ def change_document(shown: CurrentProject, form: StudioForm) -> Response:
 def _document(shown: ShownProject, text: str, error: ReleasegateError | None) -> Response:
     failed = shown.read.error
     whole = None if failed is None or shown.read.problems else problem_of(failed)
-    return shown.page("document.html", "document", error=error, text=text, whole=whole)
+    # Where the file lies is for the person at the machine alone.
+    place = str(shown.project.path) if shown.visitor.site.door else ""
+    return shown.page("document.html", "document", error=error, text=text, whole=whole, place=place)
 
 
 @router.get("/requests/{name}/request.yaml")
