@@ -26,6 +26,9 @@ from tasks.request.model import Role
 from tasks.validation.values import EncodedColumn
 
 _KEPT = 4
+_KNOWN, _ASKED = "known_probability", "?"
+KNOWN = {"0": 0, "1": 1}
+"""Answers to whether others can know the values of a column: nobody, somebody."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,9 @@ class ShownColumn:
     profile: ColumnProfile | None
     """None where the file cannot be read."""
     held: Distribution | None
+
+    is_asked: bool
+    """Whether the request asks if others can know its values, which only a person can tell."""
 
     @property
     def is_quasi(self) -> bool:
@@ -133,6 +139,7 @@ def shown_columns(
                 problems=(*problems, *found.get(name, ())),
                 profile=None if column is None else column.profile,
                 held=None if column is None else distribution(column.profile, column.values, _role(role), least),
+                is_asked=attribute.get(_KNOWN) == _ASKED,
             )
         )
     return shown
@@ -214,6 +221,15 @@ def role_changes(
         }
         tables |= needed
     return changes, tables
+
+
+def known_changes(read: ReadRequest, answers: Mapping[str, str]) -> dict[Location, Any]:
+    """Changes of a document that answer whether others can know the values of columns, by column name."""
+    return {
+        (*place, _KNOWN): KNOWN[answers[name]]
+        for name, place in attributes_of(read.data).items()
+        if answers.get(name) in KNOWN and read.value((*place, _KNOWN)) == _ASKED
+    }
 
 
 def _population(read: ReadRequest, name: str) -> pd.DataFrame | None:

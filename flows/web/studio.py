@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from flows.accounts import Duty
 from flows.drafting import drafted
-from flows.studio.columns import FileColumn, ShownColumn, attributes_of, role_changes, shown_columns
+from flows.studio.columns import FileColumn, ShownColumn, attributes_of, known_changes, role_changes, shown_columns
 from flows.studio.desk import titles
 from flows.studio.grouping import Grouping, grouped, grouping, source_changes
 from flows.studio.project import Project, ReadRequest
@@ -200,7 +200,10 @@ def change_roles(shown: CurrentProject, form: StudioForm) -> Response:
         files, _ = shown.files()
         names = list(attributes_of(shown.read.data))
         wanted = {name: form.text(f"role.{position}") for position, name in enumerate(names, start=1)}
+        answers = {name: form.text(f"known.{position}") for position, name in enumerate(names, start=1)}
         changes, tables = role_changes(shown.read, files, wanted)
+        gone = {place for place, value in changes.items() if value is None}
+        changes |= {place: one for place, one in known_changes(shown.read, answers).items() if place not in gone}
         if not changes:
             return "No role was changed."
         shown.project.change(changes, tables)
@@ -378,7 +381,7 @@ def try_terms(shown: CurrentProject, form: StudioForm) -> Response:
         found = _figures(shown, changed(shown.read.data, term_changes(shown.read, form.fields)))
     except ReleasegateError as error:
         found = {"figures": None, "unseen": problem_of(error)}
-    return shown.visitor.page("studio/figures.html", **found)
+    return shown.visitor.page("studio/figures.html", live=True, **found)
 
 
 def _terms(shown: ShownProject, error: ReleasegateError | None, *, with_figures: bool) -> Response:

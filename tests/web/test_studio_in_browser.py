@@ -1,6 +1,8 @@
 """The studio in a real browser: from a file to the determination, by keyboard, on a phone and without scripts."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,7 @@ def test_from_a_file_to_the_determination(browser: Any, tmp_path: Path) -> None:
         tab.page.goto(f"{place}/terms")
         tab.answer()
         tab.page.wait_for_selector("#figures table")
+        assert "of the information kept" in tab.page.inner_text("#figures-told"), "told to a screen reader"
         tab.is_sound()
         tab.page.click("text=Save the terms")
         tab.page.wait_for_selector("text=The request is complete.")
@@ -151,6 +154,9 @@ def test_roles_and_run_without_scripts(browser: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("example", "position"), [("adult-tn", 3), ("hospital", 5)])
 def test_the_other_examples_are_sound_on_every_page(browser: Any, tmp_path: Path, example: str, position: int) -> None:
     shutil.copytree(ROOT / "examples" / example, tmp_path / example)
+    if example == "hospital":
+        script = [sys.executable, ROOT / "examples" / "hospital" / "make.py", tmp_path / example]
+        subprocess.run(script, check=True, cwd=tmp_path / example, stdout=subprocess.DEVNULL)
     request = tmp_path / example / "request.yaml"
     before = request.read_text()
     app, token = local_app(tmp_path / "workspace", request)

@@ -106,6 +106,33 @@ def test_a_role_is_changed_with_its_hierarchy(studio: StudioVisitor, place: str)
     assert "Not a role" in words(refused)
 
 
+def test_who_can_know_rows_is_answered_at_their_column(studio: StudioVisitor) -> None:
+    rows = [f"V{visit},P{visit // 3},{'FM'[visit // 3 % 2]},{('a', 'b', 'c')[visit % 3]}" for visit in range(90)]
+    place = studio.hand_in("\n".join(["visit_id,patient_id,sex,diagnosis", *rows]).encode())
+    assert 'known_probability: "?"' in document(studio, place)
+    page = studio.get(f"{place}/columns")
+    assert "Can others know diagnosis of a person?" in words(page)
+    (number,) = re.findall(r'name="known\.(\d+)"', page.text)
+    page = studio.post(f"{place}/columns", {f"known.{number}": "0"})
+    assert "Can others know" not in words(page)
+    assert "known_probability: 0" in document(studio, place)
+
+
+def test_a_rare_value_is_on_no_page_and_no_value_in_the_log(
+    studio: StudioVisitor, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One diagnosis of 145, and one town; both would name a person to whoever looks on."""
+    place = studio.hand_in((small_file() + "V9999,30,F,Quxville,Vexillopathy\n").encode())
+    studio.post(f"{place}/columns", {"role.5": "quasi-identifier"})
+    studio.post(f"{place}/terms", ANSWERS)
+    pages = [studio.get(f"{place}/{tab}").text for tab in ("columns", "terms?figures=1", "designs", "run", "document")]
+    pages += [studio.get(f"{place}/columns/{position}").text for position in (4, 5)]
+    pages.append(studio.post(f"{place}/columns/5", {"kind": "groups", "group.0": "x", "do": "preview"}).text)
+    for page in pages:
+        assert not re.search("Quxville|Vexillopathy|V9999", page)
+    assert not re.search("Quxville|Vexillopathy|V9999|north|asthma", caplog.text)
+
+
 def test_groups_are_previewed_and_then_saved(studio: StudioVisitor, place: str) -> None:
     """48 people of each of three towns."""
     groups = {"kind": "groups", "group.0": "seaside", "group.1": "seaside", "group.2": "", "rare": "other"}
