@@ -16,11 +16,7 @@ from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.request.load import LoadedRequest
 from tasks.request.model import GroupLevels, Measure
-from tests.support.studio import ANSWERS, project_at, small_file
-
-
-def _place(field: str) -> tuple[str | int, ...]:
-    return tuple(int(step) if step.isdecimal() else step for step in field.split("."))
+from tests.support.studio import answered, project_at, small_file
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +25,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "visits.csv").write_text(small_file())
     drafted([folder / "visits.csv"], folder)
     found = project_at(folder / "request.yaml")
-    numbers = ("stakes.", "penalty", "detection_rate")
-    found.change(
-        {_place(key): float(value) if any(one in key for one in numbers) else value for key, value in ANSWERS.items()}
-    )
+    found.change(answered())
     return found
 
 

@@ -33,6 +33,17 @@ ANSWERS = {
 """All that a draft of the clinic's file asks for."""
 
 
+def answered() -> dict[tuple[str | int, ...], object]:
+    """The same as changes of the document."""
+    numbers = ("stakes.", "penalty", "detection_rate")
+    return {
+        tuple(int(step) if step.isdecimal() else step for step in field.split(".")): float(value)
+        if any(one in field for one in numbers)
+        else value
+        for field, value in ANSWERS.items()
+    }
+
+
 def small_file() -> str:
     """Visits of 144 people, 12 of each age and sex, 48 of each town, 36 of each diagnosis."""
     rows = (
