@@ -19,7 +19,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
 from flows.studio.studio import Studio
-from flows.web import authentication, door, ledger_pages, releases, studio
+from flows.web import authentication, door, ledger_pages, releases, studio, studio_levels
 from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Sessions
 from flows.web.site import STATIC, Door, Refused, Site, log, not_found, see_other, sentence
@@ -108,7 +108,7 @@ def create_app(
     own = [_own, authentication.router, releases.router, ledger_pages.router]
     if writing is not None:
         app.state.studio = writing.studio
-        own += [studio.router, *([] if writing.door is None else [door.router])]
+        own += [studio.router, studio_levels.router, *([] if writing.door is None else [door.router])]
     for router in (*own, *routers):
         app.include_router(router)
     for kind in (authentication.SignInNeeded, Refused, ReleasegateError, HTTPException, RequestValidationError):

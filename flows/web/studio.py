@@ -5,140 +5,35 @@ hands out as it is. Values of the data appear in two places alone, distributions
 own file, and there only those of as many records as the policy's smallest cell.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Path, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi import APIRouter
+from fastapi.responses import Response
 
-from flows.accounts import Duty
 from flows.drafting import drafted
-from flows.studio.columns import FileColumn, ShownColumn, attributes_of, known_changes, role_changes, shown_columns
+from flows.studio.columns import attributes_of, known_changes, role_changes
 from flows.studio.desk import titles
-from flows.studio.grouping import Grouping, grouped, grouping, source_changes
-from flows.studio.project import Project, ReadRequest
-from flows.studio.quick import DesignSearch, LevelSize, changed, possible_designs
+from flows.studio.project import ReadRequest
+from flows.studio.quick import DesignSearch, changed, possible_designs
 from flows.studio.studio import Studio
 from flows.studio.terms import elsewhere, new_recipient, recipients, term_changes, term_groups
-from flows.web.authentication import CurrentVisitor, SubmittedForm, bounded_form, own_form
-from flows.web.site import Visitor, not_allowed, not_found, number_of, see_other, sentence
+from flows.web.authentication import CurrentVisitor
+from flows.web.site import Visitor, not_found, number_of, see_other
 from flows.web.studio_figures import design_chart, gate_rows, kept_in_words
+from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject, StudioForm, problem_of
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload
-from tasks.audit.cells import LIMIT
 from tasks.audit.history import texts
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.draft.draft import REQUEST_FILE
-from tasks.microdata.hierarchy import Hierarchy
-from tasks.request.document import MAXIMUM_BYTES, Location
-from tasks.request.load import LoadedRequest
-from tasks.request.model import DatePeriod, Role
+from tasks.request.model import Role
 
 router = APIRouter()
 
-_LARGEST_FORM = 3 * MAXIMUM_BYTES
-_MOST_FIELDS = 2000
 _SECONDS = 1.5
 """Time that a page spends on designs before it shows what there is."""
 _ROLES = tuple(role.value for role in Role)
-
-
-def studio_of(request: Request, visitor: CurrentVisitor) -> Studio:
-    """The studio, for those who may request releases."""
-    if not visitor.has(Duty.REQUESTER):
-        raise not_allowed("Requests are written by people whose account has the role requester.")
-    found: Studio = request.app.state.studio
-    return found
-
-
-CurrentStudio = Annotated[Studio, Depends(studio_of)]
-
-
-@dataclass(frozen=True)
-class ShownProject:
-    """A project for the visitor whose it is."""
-
-    visitor: Visitor
-    studio: Studio
-    project: Project
-    read: ReadRequest
-
-    @property
-    def address(self) -> str:
-        """Address of its pages."""
-        return f"/requests/{self.project.name}"
-
-    @property
-    def least(self) -> int:
-        """Fewest records of a value that is shown."""
-        found = self.read.trial
-        return LIMIT if found is None else found.request.policy.small_cell
-
-    @property
-    def fewest(self) -> int:
-        """Fewest records that a class may have."""
-        found = self.read.trial
-        return LIMIT if found is None else max(2, found.request.fewest_records)
-
-    def files(self) -> tuple[dict[str, FileColumn], ReleasegateError | None]:
-        """Columns of the files, or the reason why they cannot be read."""
-        if self.read.columns is None:
-            return {}, self.read.error
-        try:
-            return self.studio.columns.read(self.read.columns), None
-        except ReleasegateError as error:
-            return {}, error
-
-    def columns(self) -> tuple[list[ShownColumn], ReleasegateError | None]:
-        """The columns as they are shown, and why their values cannot be."""
-        files, error = self.files()
-        checked = self.studio.checks.last(self.project, self.read.sha256)
-        found = {} if checked is None else checked.of_columns
-        return shown_columns(self.read, files, self.least, found), error
-
-    def page(self, template: str, tab: str, *, error: ReleasegateError | None = None, **context: Any) -> HTMLResponse:
-        """One of its pages; with an error, the page says that nothing was done."""
-        return self.visitor.page(
-            f"studio/{template}",
-            status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-            address=self.address,
-            tab=tab,
-            read=self.read,
-            title=str(self.read.value(("title",)) or "Draft"),
-            problem=None if error is None else problem_of(error),
-            blanks=sum(1 for one in self.read.problems if one.what in ("no value", "a missing key")),
-            **context,
-        )
-
-    def changed(self, work: Callable[[], str], back: str, shown: Callable[[ReleasegateError], Response]) -> Response:
-        """Make a change and show a page with a notice, or show the form again with the error."""
-        try:
-            self.visitor.session.notice = work()
-        except ReleasegateError as error:
-            return shown(error)
-        return see_other(f"{self.address}/{back}")
-
-
-def project_of(
-    visitor: CurrentVisitor, studio: CurrentStudio, name: Annotated[str, Path(pattern=r"^(?:[0-9a-f]{12}|given)$")]
-) -> ShownProject:
-    """A project of the visitor."""
-    project = studio.desk.project(visitor.account.login, name)
-    if project is None:
-        raise not_found()
-    return ShownProject(visitor, studio, project, project.read())
-
-
-CurrentProject = Annotated[ShownProject, Depends(project_of)]
-
-
-async def studio_form(request: Request, visitor: CurrentVisitor) -> SubmittedForm:
-    """A form with as many fields as a request may have columns; errors as of ``posted_form``."""
-    return own_form(request, visitor, await bounded_form(request, _LARGEST_FORM, _MOST_FIELDS))
-
-
-StudioForm = Annotated[SubmittedForm, Depends(studio_form)]
 
 
 @router.get("/requests")
@@ -237,115 +132,6 @@ def check_data(shown: CurrentProject, _: StudioForm) -> Response:
         return "The check found nothing that would block the release." if not found else f"The check found {found:,}."
 
     return shown.changed(work, "columns", lambda error: _columns(shown, error))
-
-
-@router.get("/requests/{name}/columns/{position}")
-def show_hierarchy(shown: CurrentProject, position: Annotated[int, Path(ge=1, le=100_000)]) -> Response:
-    """Levels of a quasi-identifier with the sizes of their groups, and fields to change them."""
-    return _hierarchy(shown, position, None)
-
-
-@router.post("/requests/{name}/columns/{position}")
-def change_hierarchy(
-    shown: CurrentProject, position: Annotated[int, Path(ge=1, le=100_000)], form: StudioForm
-) -> Response:
-    """Change the levels of a quasi-identifier, or preview them."""
-    column = _quasi(shown, position)
-    place: Location = (*column.place, "hierarchy")
-    if form.text("do") == "preview":
-        return _hierarchy(shown, position, None, form)
-
-    def work() -> str:
-        if form.text("kind") == "groups":
-            name = f"hierarchy-{position}.csv"
-            table, _ = _grouped(shown, column, form)
-            shown.project.change({place: {"file": name}}, {name: table})
-        else:
-            shown.project.change({place: source_changes(_source(shown, column), form.fields)})
-        return f"The levels of {column.name} are saved."
-
-    return shown.changed(work, f"columns/{position}", lambda error: _hierarchy(shown, position, error, form))
-
-
-def _quasi(shown: ShownProject, position: int) -> ShownColumn:
-    columns, _ = shown.columns()
-    column = next((one for one in columns if one.position == position and one.is_quasi), None)
-    if column is None:
-        raise not_found()
-    return column
-
-
-def _source(shown: ShownProject, column: ShownColumn) -> dict[str, Any]:
-    """The source of a column's hierarchy as the document states it."""
-    source = shown.read.value((*column.place, "hierarchy"))
-    return source if isinstance(source, dict) else {}
-
-
-def _trial(shown: ShownProject, changes: Mapping[Location, Any]) -> LoadedRequest:
-    """The request on trial with changes; its own error where it has mistakes."""
-    found = shown.project.trial(changed(shown.read.data, changes)) if changes else shown.read.trial
-    if found is None:
-        raise (shown.project.mistake(changed(shown.read.data, changes)) if changes else shown.read.error) or _mistaken()
-    return found
-
-
-def _mistaken() -> BadInput:
-    return BadInput("the request has mistakes", expected="none", got="some", fix="correct them first")
-
-
-def _grouped(shown: ShownProject, column: ShownColumn, form: SubmittedForm) -> tuple[Hierarchy, Grouping]:
-    """The hierarchy that a form's groups make, and the groups as they were sent."""
-    files, unreadable = shown.files()
-    if column.name not in files:
-        raise unreadable or _mistaken()
-    tree = shown.studio.quick.tree(_trial(shown, {}), column.name)
-    found = grouping(tree, files[column.name], shown.least)
-    groups = {one.number: form.text(f"group.{one.number}") for one in found.values}
-    sent = replace(
-        found,
-        values=tuple(replace(one, group=groups[one.number]) for one in found.values),
-        rare_group=form.text("rare") or found.rare_group,
-    )
-    return grouped(column.name, tree, found, groups, sent.rare_group), sent
-
-
-def _hierarchy(
-    shown: ShownProject, position: int, error: ReleasegateError | None, form: SubmittedForm | None = None
-) -> Response:
-    """Levels with group sizes; with a form, those that it asks for, and its fields as they were sent."""
-    column = _quasi(shown, position)
-    source, quick = _source(shown, column), shown.studio.quick
-    levels, values, unseen = list[LevelSize](), None, error
-    asks_for_groups = form is not None and form.text("kind") == "groups"
-    by_value = "file" in source or "groups" in source
-    try:
-        if form is not None and not asks_for_groups:
-            source = source_changes(source, form.fields)
-            levels = quick.levels(_trial(shown, {(*column.place, "hierarchy"): source}), column.name, shown.fewest)
-        elif form is not None:
-            table, values = _grouped(shown, column, form)
-            levels = quick.levels(_trial(shown, {}), column.name, shown.fewest, table)
-        else:
-            levels = quick.levels(_trial(shown, {}), column.name, shown.fewest)
-        files, _ = shown.files()
-        if by_value and values is None and column.name in files:
-            values = grouping(quick.tree(_trial(shown, {}), column.name), files[column.name], shown.least)
-    except ReleasegateError as found:
-        unseen = unseen or found
-    return shown.page(
-        "hierarchy.html",
-        "columns",
-        error=error,
-        column=column,
-        source=source,
-        levels=levels,
-        values=values,
-        is_preview=form is not None,
-        unseen=None if unseen is None or error is not None else problem_of(unseen),
-        periods=[period.value for period in DatePeriod],
-        fewest=shown.fewest,
-        least=shown.least,
-    )
 
 
 @router.get("/requests/{name}/terms")
@@ -527,8 +313,3 @@ def download(shown: CurrentProject) -> Response:
     """The request as YAML, byte for byte."""
     headers = {"Content-Disposition": f'attachment; filename="{REQUEST_FILE}"'}
     return Response(shown.read.text.encode(), media_type="application/yaml", headers=headers)
-
-
-def problem_of(error: ReleasegateError) -> dict[str, str]:
-    """An error for the page, whose own request it is about: all parts but the places of files."""
-    return {"what": sentence(error.what), "expected": error.expected, "got": error.got, "fix": error.fix}
