@@ -9,6 +9,7 @@
 import hashlib
 import re
 import secrets
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from flows.policies import PolicyShelf
 from flows.studio.project import Project
 from flows.workspace import Workspace
+from tasks.core.errors import BadInput
 from tasks.draft.draft import REQUEST_FILE
 
 _NAME = re.compile(r"[0-9a-f]{12}")
@@ -55,9 +57,17 @@ class Desk:
         folder.mkdir(mode=0o700, parents=True)
         return folder
 
-    def opened(self, folder: Path) -> Project:
-        """The project of a folder that was made here."""
-        return self._project(folder)
+    def remove(self, project: Project) -> None:
+        """Remove a project with all of its files. Raises BadInput for a request on disk, which is not the desk's."""
+        if project.name == GIVEN:
+            raise BadInput(
+                "a request on disk is not removed here",
+                where=project.path.name,
+                expected="a request whose files were handed in",
+                got="a file that was named on the command line",
+                fix="remove it yourself",
+            )
+        shutil.rmtree(project.path.parent)
 
     def _folder(self, owner: str) -> Path:
         """Folder of an owner, whose login may be no file name."""

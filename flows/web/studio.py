@@ -5,6 +5,7 @@ hands out as it is. Values of the data appear in two places alone, distributions
 own file, and there only those of as many records as the policy's smallest cell.
 """
 
+import shutil
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,7 +15,7 @@ from fastapi.responses import Response
 
 from flows.drafting import drafted
 from flows.studio.columns import attributes_of, known_changes, role_changes
-from flows.studio.desk import titles
+from flows.studio.desk import GIVEN, titles
 from flows.studio.project import ReadRequest
 from flows.studio.quick import DesignSearch, changed, possible_designs
 from flows.studio.studio import Studio
@@ -49,16 +50,14 @@ def hand_in(visitor: CurrentVisitor, studio: CurrentStudio, upload: CurrentUploa
     site.limit((site.limits.actions, visitor.account.login))
     folder = studio.desk.new_folder(visitor.account.login)
     try:
-        data = upload.keep("data", folder, frozenset({REQUEST_FILE}))
-        if data is None:
+        data = upload.keep("data", folder, {REQUEST_FILE})
+        if not data:
             raise BadInput("no file was chosen", expected="a data file", got="none", fix="choose one")
-        people = upload.keep("population", folder, frozenset({REQUEST_FILE, data.name}))
+        people = upload.keep("population", folder, {REQUEST_FILE, *(one.name for one in data)})
         stated = dict(one.split("=", 1) for one in upload.form.text("form").split() if "=" in one)
-        drafted([data], folder, population=people, stated=stated)
+        drafted(data, folder, population=people[0] if people else None, stated=stated)
     except ReleasegateError as error:
-        for path in folder.iterdir():
-            path.unlink()
-        folder.rmdir()
+        shutil.rmtree(folder)
         return _requests(visitor, studio, error)
     visitor.session.notice = "The request is drafted. Look at every column: its role decides what happens to it."
     return see_other(f"/requests/{folder.name}/columns")
@@ -305,7 +304,15 @@ def _document(shown: ShownProject, text: str, error: ReleasegateError | None) ->
     whole = None if failed is None or shown.read.problems else problem_of(failed)
     # Where the file lies is for the person at the machine alone.
     place = str(shown.project.path) if shown.visitor.site.door else ""
-    return shown.page("document.html", "document", error=error, text=text, whole=whole, place=place)
+    return shown.page(
+        "document.html",
+        "document",
+        error=error,
+        text=text,
+        whole=whole,
+        place=place,
+        may_remove=shown.project.name != GIVEN,
+    )
 
 
 @router.get("/requests/{name}/request.yaml")
@@ -313,3 +320,19 @@ def download(shown: CurrentProject) -> Response:
     """The request as YAML, byte for byte."""
     headers = {"Content-Disposition": f'attachment; filename="{REQUEST_FILE}"'}
     return Response(shown.read.text.encode(), media_type="application/yaml", headers=headers)
+
+
+@router.post("/requests/{name}/remove")
+def remove(shown: CurrentProject, form: StudioForm) -> Response:
+    """Remove a request with the files that were handed in with it; what was decided stays."""
+    try:
+        state = shown.studio.runs.state(shown.project)
+        if form.text("sure") != "yes":
+            raise BadInput("the removal is not confirmed", expected="a tick in its box", got="no tick")
+        if state is not None and state.is_running:
+            raise BadInput("a run is under way", expected="a run that has ended", got="one that reads these files")
+        shown.studio.desk.remove(shown.project)
+    except ReleasegateError as error:
+        return _document(shown, shown.read.text, error)
+    shown.visitor.session.notice = "The request is removed with its files."
+    return see_other("/requests")

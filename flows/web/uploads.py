@@ -1,6 +1,7 @@
 """Files that are handed to the page: of bounded size, into a private folder, and never in memory as a whole."""
 
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -18,7 +19,7 @@ from flows.workspace import Workspace
 
 LARGEST_UPLOAD = 512 * 1024 * 1024
 """Bytes of all files of a form together."""
-_MOST_FIELDS = 10
+_MOST_FIELDS, _MOST_FILES = 10, 50
 _FOR_FIELDS = 64 * 1024
 _AT_ONCE = 1024 * 1024
 
@@ -35,17 +36,21 @@ class Upload:
     form: SubmittedForm
     sent: FormData
 
-    def keep(self, field: str, folder: Path, taken: frozenset[str] = frozenset()) -> Path | None:
-        """Write a file to a folder, under a plain name that is not taken; None where none was sent."""
-        file = self.sent.get(field)
-        if not isinstance(file, UploadFile) or not file.filename:
-            return None
-        name = plain_name(file.filename)
-        path = folder / (name if name not in taken else f"2-{name}")
-        file.file.seek(0)
-        with path.open("xb") as stream:
-            shutil.copyfileobj(file.file, stream, _AT_ONCE)
-        return path
+    def keep(self, field: str, folder: Path, taken: Collection[str]) -> list[Path]:
+        """Write the files of a field to a folder, each under a plain name of its own that is not taken."""
+        kept: list[Path] = []
+        for file in self.sent.getlist(field):
+            if not isinstance(file, UploadFile) or not file.filename:
+                continue
+            name, number = plain_name(file.filename), 1
+            used = {*taken, *(one.name for one in kept)}
+            while (own := name if number == 1 else f"{number}-{name}") in used:
+                number += 1
+            kept.append(folder / own)
+            file.file.seek(0)
+            with kept[-1].open("xb") as stream:
+                shutil.copyfileobj(file.file, stream, _AT_ONCE)
+        return kept
 
 
 async def uploaded(request: Request, visitor: CurrentVisitor) -> Upload:
@@ -64,7 +69,7 @@ async def uploaded(request: Request, visitor: CurrentVisitor) -> Upload:
         raise too_large
     try:
         content = bounded(request, LARGEST_UPLOAD + _FOR_FIELDS, too_large)
-        sent = await content.form(max_files=2, max_fields=_MOST_FIELDS, max_part_size=_FOR_FIELDS)
+        sent = await content.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=_FOR_FIELDS)
     except (HTTPException, UnicodeDecodeError, ValueError):
         raise Refused(
             HTTPStatus.BAD_REQUEST, "The form cannot be read", "Nothing was kept. Go back and send it again."

@@ -72,7 +72,7 @@ def test_a_file_that_is_none_leaves_nothing_behind(
 
 
 def test_a_form_of_another_session_does_nothing(studio: StudioVisitor, place: str) -> None:
-    for address in ("columns", "terms", "designs", "document", "run", "check", "columns/2", "figures"):
+    for address in ("columns", "terms", "designs", "document", "run", "check", "columns/2", "figures", "remove"):
         answer = studio.visitor.post(f"{place}/{address}", {"csrf": "x"})
         assert answer.status_code == 403, address
     answer = studio.visitor.post("/requests", {"csrf": "x"}, files={"data": ("a.csv", b"a\n1\n")})
@@ -224,6 +224,39 @@ def test_an_incomplete_request_does_not_run(studio: StudioVisitor, place: str) -
     refused = studio.post(f"{place}/run")
     assert refused.status_code == 422
     assert "mistakes" in words(refused)
+
+
+def test_several_tables_become_one_request(studio: StudioVisitor) -> None:
+    people = "\n".join(["patient_id,sex", *(f"P{number},{'FM'[number % 2]}" for number in range(60))])
+    visits = "\n".join(
+        ["visit_id,patient_id,diagnosis", *(f"V{one},P{one // 2},{'ab'[one % 2]}" for one in range(120))]
+    )
+    sent = [("data", ("patients.csv", people.encode())), ("data", ("visits.csv", visits.encode()))]
+    place = str(studio.visitor.post("/requests", {"csrf": studio.csrf}, files=sent).headers["location"])
+    place = place.removesuffix("/columns")
+    assert "tables:" in document(studio, place)
+    page = words(studio.get(f"{place}/columns"))
+    assert "visits.diagnosis" in page
+    assert "a 60 b 60" in page
+    assert "The roles are saved." in words(studio.post(f"{place}/columns", {"role.4": "direct identifier"}))
+
+
+def test_a_request_is_removed_with_its_files(studio: StudioVisitor, place: str, tmp_path: Path) -> None:
+    folders = tmp_path / "workspace" / ".releasegate" / "studio"
+    assert studio.post(f"{place}/remove").status_code == 422
+    assert list(folders.glob("*/*/visits.csv"))
+    assert "removed with its files" in words(studio.post(f"{place}/remove", {"sure": "yes"}))
+    assert list(folders.glob("*/*")) == []
+    assert studio.get(f"{place}/columns").status_code == 404
+
+
+def test_a_request_on_disk_is_not_removed(tmp_path: Path) -> None:
+    request = tmp_path / "request.yaml"
+    request.write_text("title: Old\n")
+    studio = StudioVisitor.at(tmp_path / "workspace", request)
+    assert "Remove the request" not in words(studio.get("/requests/given/document"))
+    assert studio.post("/requests/given/remove", {"sure": "yes"}).status_code == 422
+    assert request.exists()
 
 
 def test_a_request_on_disk_is_changed_where_it_lies(tmp_path: Path) -> None:
