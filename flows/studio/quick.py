@@ -9,7 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,8 @@ class _Counted:
         terms = request.policy.generalization.k_anonymity
         demands = "" if terms is None else terms.model_dump_json(exclude={"k"})
         if demands not in self.games:
-            self.games[demands] = Candidates(game_table(request, self.prepared).briefly(), self.prepared)
+            index = replace(game_table(request, self.prepared).briefly(), proven=False)
+            self.games[demands] = Candidates(index, self.prepared)
         return self.games[demands]
 
 

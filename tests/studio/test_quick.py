@@ -59,6 +59,22 @@ def test_figures_are_those_of_the_assessment(quick: Quick, loaded: LoadedRequest
     assert "Records whose class discloses a sensitive value" in found.later
 
 
+def test_remainder_classes_are_found_quickly_and_keep_the_budget(
+    quick: Quick, project: Project, read: ReadRequest
+) -> None:
+    """Classes of at least 12 records, as the gate on the prosecutor risk asks for; never more is kept than by a run."""
+    trial = project.trial(changed(read.data, {("recipients", 0, "method"): "no-attack-remainder"}))
+    assert trial is not None
+    frame = read_data(trial)
+    source = CandidateSource(trial.request, prepare(trial, frame), frame, lambda _: np.random.default_rng(0))
+    full = IDENTITY.measures(source.candidate(trial.request.recipients[0]))
+    found = quick.figures(trial, "registry").figures
+    assert found[Measure.SMALLEST_CLASS] >= 12
+    assert found[Measure.TRANSPARENT_ATTACKED] == 0
+    assert 0.9 * full[Measure.INFORMATION_KEPT] <= found[Measure.INFORMATION_KEPT]
+    assert found[Measure.INFORMATION_KEPT] <= full[Measure.INFORMATION_KEPT] + 1e-9
+
+
 def test_a_change_of_terms_changes_the_figures(quick: Quick, project: Project, read: ReadRequest) -> None:
     kept = []
     for k in (2, 13, 60):
