@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tasks.draft.draft import Draft, write_draft
+from tasks.draft.draft import Draft, Source, write_draft
 from tasks.draft.file_form import take_in_all
-from tasks.draft.folder import Source, draft_folder
+from tasks.draft.folder import draft_folder
 from tasks.microdata.read import read_text
 
 

@@ -37,7 +37,7 @@ from reports.sections.method import masking
 from reports.smallcell import SmallCellRule
 from tasks.assessments.assessment import Assessment, Finding
 from tasks.assessments.combined.assessment import COLLECTED, riskiest
-from tasks.assessments.events.levels import level_choices
+from tasks.assessments.events.levels import best_levels, level_choices
 from tasks.assessments.identity.policies import Comparison
 from tasks.assessments.identity.record_game import record_game
 from tasks.assessments.linkage.facts import LinkageFact
@@ -56,6 +56,7 @@ from tasks.generalization.setting import payoffs_of, weights_of
 from tasks.microdata.event_levels import as_collected, every_level
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
+from tasks.request.levels import state_levels
 from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Recipient
 
@@ -129,6 +130,10 @@ def assess(
             help="With events: what every choice of levels of known attributes of rows keeps.",
         ),
     ] = False,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="With --levels: state the choice in the request that pays most over all copies."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Assess one method alone and release nothing.
@@ -160,7 +165,7 @@ def assess(
 
     ``events``, of a file with several rows a person, counts the people who match rows that others know, and shows what
     classes disclose of rows. With ``--levels`` it compares the levels at which these attributes could be released, by
-    what is then kept of them and how many rows are withheld.
+    what is then kept of them and how many rows are withheld; with ``--write`` the request then states the best.
 
     ``utility`` measures what the file is still good for: losses of generalization, changes of masked numbers,
     associations, clusters, classifiers, and risk against utility of each masking.
@@ -189,8 +194,8 @@ def assess(
             got="another name",
             fix="name one of these, or leave the option out",
         )
-    if levels and method is not AssessedMethod.EVENTS:
-        raise _no_levels(f"with {method.value}")
+    if (levels and method is not AssessedMethod.EVENTS) or (write and not levels):
+        raise _no_levels(f"with {method.value}" if levels else "--write without --levels")
     loaded = load_request(request, root or [], PolicyShelf(workspace))
     frame = read_data(loaded)
     source = CandidateSource(loaded.request, prepare(loaded, frame), frame, generator_of_its_own)
@@ -207,6 +212,8 @@ def assess(
         if record is not None:
             assessed = partial(_of_record, source, _row(source, method, record), top)
         found = {one.id: assessed(one) for one in chosen}
+        if write:
+            state_levels(loaded, best_levels([figures for figures, _ in found.values()]))
         document = {"recipients": {who: figures for who, (figures, _) in found.items()}}
         blocks = [block for _, shown in found.values() for block in shown]
         if method is AssessedMethod.GAME and algorithm is None and record is None:

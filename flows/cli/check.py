@@ -10,6 +10,7 @@ import pandas as pd
 import typer
 
 from flows.cli.defaults import explained_defaults
+from flows.cli.levels import levels_document, shown_levels
 from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, WorkspaceOption
 from flows.cli.output import ExitCode, JsonOption, answer, table
 from flows.cli.randomness import generator_of_its_own
@@ -28,6 +29,7 @@ from tasks.masking.facts import MaskingFact
 from tasks.masking.masked_columns import NOTHING_MASKED, mask_columns
 from tasks.microdata.coded import Prepared, absent_values
 from tasks.microdata.fit import misfits
+from tasks.microdata.level_sizes import prepared_levels
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.microdata.repeated_people import repeated_people
@@ -73,7 +75,10 @@ def check(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     *,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show also every default that the request leaves unsaid.")
+        bool,
+        typer.Option(
+            "--explain", help="Show also group sizes by level, and every default that the request leaves unsaid."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -112,10 +117,14 @@ def check(
         "notes": list(checked.notes),
     }
     defaults = unsaid(loaded) if explain else []
+    levels: list[Block] = []
     if explain:
+        sizes, few = prepared_levels(prepared, loaded.attributes), loaded.policy.small_cell
         document["defaults"] = [asdict(one) for one in defaults]
+        document["levels"] = levels_document(sizes, few)
+        levels = shown_levels(sizes, few, of_people=bool(loaded.population.path or loaded.dataset.person))
     code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
-    shown = chain(_shown(checked), explained_defaults(defaults))
+    shown = chain(_shown(checked), levels, explained_defaults(defaults))
     return answer(document, shown, as_json=as_json, code=code, notes=checked.notes)
 
 

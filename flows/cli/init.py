@@ -1,16 +1,29 @@
 """``releasegate init``: draft a request from a data file or a folder of them, with the reason for every choice."""
 
-from collections.abc import Iterable
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
-from flows.cli.output import JsonOption, answer, table
-from flows.drafting import drafted
+from flows.cli.asking import Asking
+from flows.cli.drafting import SMALL_CELL, Dialogue
+from flows.cli.levels import levels_document, shown_levels
+from flows.cli.output import JsonOption, answer, console, notices, table
+from reports.document import Block
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
+from tasks.draft.draft import REQUEST_FILE, Source, check_absent, write_draft
+from tasks.draft.file_form import take_in_all
+from tasks.draft.folder import ProfiledFolder
 from tasks.draft.roles import Suggestion
+from tasks.microdata.read import read_text
+from tasks.request.file_form import FileForm
 
 
 @guarded("init")
@@ -38,10 +51,13 @@ def init(
         ),
     ] = None,
     *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: leave blanks with their reasons.")] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Draft a request: suggest a role and a hierarchy for every column, and say why.
 
+    In a terminal it asks for what only people can know. With --yes or --json, or without a terminal, this is left
+    blank.
     The form of the files (encoding, delimiter, decimal mark, dates) is told by their bytes and stated in the draft;
     --form settles what they leave open. Writes request.yaml and the hierarchies it names. Of a folder, all tables come
     into one request: the column of the person and the keys are found by their values, and tables of OMOP CDM 5.4 by
@@ -50,7 +66,30 @@ def init(
     """
     folder = output or (data if data.is_dir() else data.parent)
     files = data_files(data, population)
-    draft, written = drafted(files, folder, population=population, stated=_terms(form or []))
+    people = None if population is None else Source(_relative(population, folder), read_text(population))
+    asking = None if yes or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()) else Asking(console)
+    named_files = [*files, *([population] if population else [])]
+
+    def read(path: str) -> Source:
+        found = _existing(Path(path).expanduser())
+        source = Source(_relative(found, folder), read_text(found))
+        named_files.append(found)
+        return source
+
+    with _stoppable():
+        taken = _taken({_relative(one, folder): one for one in files}, _terms(form or []), asking)
+        profiled = ProfiledFolder.of(Source(path, *one) for path, one in taken.items())
+        if asking is None:
+            draft, copy = profiled.draft(people), None
+        else:
+            draft, copy = Dialogue(
+                profiled,
+                people,
+                read,
+                lambda made: check_absent(made, folder, REQUEST_FILE),
+                asking,
+            ).held()
+    written = write_draft(draft, folder, copy=copy)
     tables = draft.further.tables
     rows = [
         (f"{table}{one.profile.name}", one.role.value, "; ".join(one.reasons))
@@ -59,6 +98,14 @@ def init(
             *((f"{one.place.table}.", one.suggestions) for one in tables),
         )
         for one in suggestions
+    ]
+    named = " ".join([str(written[0]), *_roots(named_files, folder)])
+    of_people = people is not None or draft.person is not None
+    shown: list[Block] = [
+        *table("", ("column", "role", "why"), rows),
+        *(f"{one.place.table}: {'; '.join(one.place.reasons)}" for one in tables if one.place.reasons),
+        *(f"left out: {one}" for one in draft.further.left_out),
+        *shown_levels(draft.levels, SMALL_CELL, of_people=of_people),
     ]
     return answer(
         {
@@ -77,20 +124,50 @@ def init(
                 for one in tables
             },
             "left_out": list(draft.further.left_out),
+            "levels": levels_document(draft.levels, SMALL_CELL),
+            "blanks": list(draft.blanks),
         },
         [
-            *table("", ("column", "role", "why"), rows),
-            *(f"{one.place.table}: {'; '.join(one.place.reasons)}" for one in tables if one.place.reasons),
-            *(f"left out: {one}" for one in draft.further.left_out),
+            *(shown if asking is None else ()),
             "\nwritten:",
             *(f"  {path}" for path in written),
-            *(_question(draft.person) if not tables else ()),
-            f"\nNext: fill in {written[0].name}, then run `releasegate check {written[0]}`. "
+            *(_question(draft.person) if not tables and asking is None else ()),
+            f"\nNext: {f'fill in {written[0].name}, then ' if draft.blanks else ''}run "
+            f"`releasegate check {named}`. "
             "Policy and population must be enrolled: the first release of a workspace does so with "
-            f"`releasegate release {written[0]} --enrol`.",
+            f"`releasegate release {named} --enrol`.",
         ],
         as_json=as_json,
     )
+
+
+def _taken(
+    files: Mapping[str, Path], terms: dict[str, str], asking: Asking | None
+) -> dict[str, tuple[pd.DataFrame, FileForm]]:
+    """The files as their bytes show, or as a person says where these leave it open."""
+    while True:
+        try:
+            return take_in_all(files, terms)
+        except DataError as error:
+            if asking is None or "--form" not in error.fix:
+                raise
+            asking.say(str(error))
+        stated = asking.text(
+            "the form, as TERM=VALUE; Enter stops", wrong=lambda one: "" if "=" in one else "no “=” in it"
+        )
+        if not stated:
+            raise KeyboardInterrupt
+        terms = {**terms, **_terms([stated])}
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """A dialogue, which may be broken off at any time."""
+    try:
+        yield
+    except (KeyboardInterrupt, EOFError):
+        notices.print("\nstopped; nothing was written")
+        raise KeyboardInterrupt from None
 
 
 def _roles(suggestions: Iterable[Suggestion]) -> dict[str, dict[str, object]]:
@@ -156,3 +233,13 @@ def _existing(path: Path) -> Path:
             "there is no such file", where=str(path), expected="a data file, or a folder of them", fix="check the path"
         )
     return path
+
+
+def _roots(files: Iterable[Path], folder: Path) -> list[str]:
+    """Options that name the folders of files outside the request's own."""
+    outside = {one.parent for one in files if not one.resolve().is_relative_to(folder.resolve())}
+    return [f"--root {shlex.quote(str(one))}" for one in sorted(outside)]
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()

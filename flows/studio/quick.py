@@ -1,6 +1,6 @@
 """Quick figures of a request on trial: risk and information kept of a recipient's copy, group sizes, and other designs.
 
-They are those of a release, with two differences: a search that goes on for a better generalization ends early, so that
+They are those of a release, with two differences: the search for remainder classes ends after its first pass, so that
 information kept may be a little less; and attacks, and what released columns reveal, are left to the run.
 """
 
@@ -60,7 +60,7 @@ class QuickFigures:
 
 
 @dataclass(frozen=True)
-class LevelSize:
+class LevelGroups:
     """Groups of one level of a hierarchy, by the records of the file in them."""
 
     level: int
@@ -150,7 +150,9 @@ class Quick:
         with self._lock, guarded("quick figures"):
             return self._of(loaded).prepared.hierarchies[name]
 
-    def levels(self, loaded: LoadedRequest, name: str, fewest: int, other: Hierarchy | None = None) -> list[LevelSize]:
+    def levels(
+        self, loaded: LoadedRequest, name: str, fewest: int, other: Hierarchy | None = None
+    ) -> list[LevelGroups]:
         """Groups of each level of a quasi-identifier's hierarchy, or of another one in its place, the values first.
 
         Of another one missing values are left out. Errors are those of ``figures``.
@@ -161,11 +163,11 @@ class Quick:
         tree, leaves = own, data.codes[:, loaded.request.quasi_identifiers.index(name)]
         if other is not None:
             tree, leaves = other, other.encode(own.labels[0])[leaves]
-        known, found = leaves >= 0, list[LevelSize]()
+        known, found = leaves >= 0, list[LevelGroups]()
         for level in range(tree.n_levels):
             held = np.bincount(tree.groups[leaves[known], level], weights=data.counts[known]).astype(np.int64)
             held = held[held > 0]
-            found.append(LevelSize(level, len(held), int(held.min()), int(held[held < fewest].sum())))
+            found.append(LevelGroups(level, len(held), int(held.min()), int(held[held < fewest].sum())))
         return found
 
     def designs(self, project: Project, read: ReadRequest, recipient: int, seconds: float) -> DesignSearch:

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from flows.studio.columns import ShownColumn
 from flows.studio.grouping import Grouping, grouped, grouping, source_changes
-from flows.studio.quick import LevelSize, changed
+from flows.studio.quick import LevelGroups, changed
 from flows.web.authentication import SubmittedForm
 from flows.web.site import not_found
 from flows.web.studio_project import CurrentProject, ShownProject, StudioForm, problem_of
@@ -98,7 +98,7 @@ def _hierarchy(
     """Levels with group sizes; with a form, those that it asks for, and its fields as they were sent."""
     column = _quasi(shown, position)
     source, quick = _source(shown, column), shown.studio.quick
-    levels, values, unseen = list[LevelSize](), None, error
+    levels, values, unseen = list[LevelGroups](), None, error
     asks_for_groups = form is not None and form.text("kind") == "groups"
     by_value = "file" in source or "groups" in source
     try:

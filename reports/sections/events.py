@@ -93,13 +93,14 @@ def withheld_rows(view: FileView, fact: EventsFact) -> str | None:
     count = view.cells.count(fact.withheld_rows)
     if not fact.withheld_rows:
         return None
+    reasons = ["too few people match"] * fact.too_few
+    if fact.most_rows is not None:
+        reasons.append(f"a person has more than {fact.most_rows:,}")
+    why = f"Because {' or '.join(reasons)}"
     if fact.tables:
-        return (
-            f"Because too few people match, {count} rows are withheld: those of further tables are left out, with the "
-            "rows within them."
-        )
+        return f"{why}, {count} rows are withheld: those of further tables are left out, with the rows within them."
     known = listed(fact.known.attributes) if fact.known else "what may be known"
-    return f"Because too few people match, the values of {known} are withheld in {count} rows."
+    return f"{why}, the values of {known} are withheld in {count} rows."
 
 
 def _row(view: FileView, one: EventColumnFact, total: int) -> Row:

@@ -16,7 +16,7 @@ from tasks.core.fact import Fact
 from tasks.dates.released_dates import NO_DATES, ReleasedDates, released_dates
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.game import Floats, Follower
-from tasks.generalization.known_rows import WithheldTables, event_numbers, withheld_rows
+from tasks.generalization.known_rows import WithheldTables, beyond_most, event_numbers, withheld_rows
 from tasks.generalization.setting import follower_of, game_table, generalized_against, own_follower, weights_of
 from tasks.generalization.suppression import class_sizes
 from tasks.generalization.transparency import cell_numbers
@@ -157,9 +157,9 @@ class Candidate:
 
     @cached_property
     def withheld_rows(self) -> Flags | None:
-        """Rows of the file whose known attributes are withheld; None where the policy asks for no people who match."""
+        """Rows of the file whose known attributes are withheld; None where the policy withholds none."""
         events, terms, names = self.prepared.events, self.request.policy.events, self.request.known_events
-        if events is None or terms.people is None or terms.known == "all" or not names:
+        if events is None or not terms.withholds or not names:
             return None
         record = np.full(len(self.prepared.tuple_of_record), -1, dtype=np.int64)
         record[self.rows] = np.arange(len(self.rows))
@@ -171,16 +171,23 @@ class Candidate:
         of_table = [] if tables is None else [np.append(tables.of_row, 0)]
         number = event_numbers([*(np.append(one.codes[rows], one.missing) for one in columns), *of_table])
         classes, persons = event_numbers([cells, *known]), record[events.of_row[rows]]
-        withheld = np.zeros(len(events.of_row), dtype=np.bool_)
-        withheld[rows] = withheld_rows(
-            classes,
-            persons,
-            number[:-1],
-            known=terms.known,
-            least=terms.people,
-            nothing=int(number[-1]),
-            tables=None if tables is None else WithheldTables(tables, tables.known(self.request)),
-        )
+        gone, withheld = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(events.of_row), dtype=np.bool_)
+        knowable = np.flatnonzero(~gone if tables is None else tables.known(self.request))
+        if terms.most_rows is not None:
+            gone[knowable] = beyond_most(persons[knowable], number[knowable], terms.most_rows)
+            gone = gone if tables is None else tables.with_inner(gone)
+        if terms.people is not None and terms.known != "all":
+            gone = withheld_rows(
+                classes,
+                persons,
+                number[:-1],
+                known=terms.known,
+                least=terms.people,
+                nothing=int(number[-1]),
+                tables=None if tables is None else WithheldTables(tables, tables.known(self.request)),
+                already=gone,
+            )
+        withheld[rows] = gone
         return withheld
 
     @cached_property

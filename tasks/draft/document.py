@@ -1,13 +1,13 @@
 """The drafted request as YAML: what only people know comes first, empty; then a line for each column, with reasons.
 
 Terms that are as by default are left out. No value of the data is written: counts, shares and forms only.
-``templates/draft/request.yaml`` has the words.
+``templates/draft/request.yaml`` has the words, ``tasks.draft.questions`` those of the blanks.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,21 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 
 from tasks.draft.hierarchies import DraftedHierarchy
-from tasks.draft.roles import LACKING, Suggestion, percent
+from tasks.draft.lines import folded
+from tasks.draft.questions import Answer, Answers, Question, words_of
+from tasks.draft.roles import COUNTED, IN_NAME, LACKING, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.structure import Place
+from tasks.request.document import Location
 from tasks.request.form import printable
 from tasks.request.model import HierarchySource, Policy, Role, SafeHarborRule, ValueType
 
 _TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "draft"
 _SETS_SHOWN = (2, 3)
 _UNQUOTED = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z_][a-z0-9_./-]*", re.IGNORECASE)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_QUOTED, _PLAIN = re.compile(r'"([^"\\]*)"'), re.compile(f"{_UNQUOTED.pattern}|{_DAY.pattern}", re.IGNORECASE)
+_IN_SHORT = {COUNTED: "counted", LACKING: "not counted"}
 _KNOWN = "known_probability"
 _ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
 
@@ -56,23 +62,63 @@ NO_FURTHER = DraftedTables()
 """Those of a draft for one file."""
 
 
+@dataclass(frozen=True)
+class Given:
+    """What people have answered."""
+
+    answers: Answers = field(default_factory=dict)
+    """Beside those to questions, ``population.size`` where the file is a sample and ``policy.presence``."""
+    recipients: int = 1
+
+
+NOTHING_GIVEN = Given()
+"""No answer, and one recipient."""
+
+
+@dataclass
+class _Blanks:
+    """The questions of a draft, in the order in which the draft has them, and their answers."""
+
+    answers: Answers
+    questions: list[Question] = field(default_factory=list)
+
+    def answer(self, place: Location, hint: str = "") -> Answer | None:
+        """The answer at a place; the question is noted, and None is that nobody has answered it."""
+        words = words_of(place)
+        self.questions.append(Question(place, replace(words, hint=hint) if hint else words))
+        return self.answers.get(place)
+
+    def blank(self, *place: str | int, hint: str = "") -> str:
+        """A term that the request needs: with its answer, or with the hint, or else that of its question."""
+        answer = self.answer(place, hint)
+        return f"{place[-1]}: " + (f"# fill in: {hint or words_of(place).hint}" if answer is None else _written(answer))
+
+    def optional(self, *place: str | int, indent: int = 0) -> str:
+        """A line of a term that the request may do without, with the indentation of the next; empty unanswered."""
+        answer = self.answer(place)
+        return "" if answer is None else f"{place[-1]}: {_written(answer)}\n{' ' * indent}"
+
+
 def compose(
     data: Mapping[str, Any],
-    population: Mapping[str, str | None] | None,
+    population: Mapping[str, Any] | None,
     suggestions: Sequence[Suggestion],
     hierarchies: Mapping[str, DraftedHierarchy],
     sets: Sequence[Separation],
     *,
     further: DraftedTables = NO_FURTHER,
-) -> str:
-    """Write the draft.
+    given: Given = NOTHING_GIVEN,
+) -> tuple[str, tuple[Question, ...]]:
+    """Write the draft, and list its questions in order, answered or not.
 
     `data` are facts of the data file: path, form (terms that say how it is read), missing (a tuple of texts); record_id
     and person, each None where no column is one.
-    `population` has the path of the population table, and count, its column of counts, None where that is not clear.
+    `population` has the path of the population table; count, its column of counts, None where that is not clear; and
+    lacks, the quasi-identifiers that it does not have.
     `suggestions` are in the order of the file; `hierarchies` has one for each suggested quasi-identifier; `sets` are
     measured sets of quasi-identifiers, the best of each size first; `further` are the other tables of a folder.
     """
+    blanks = _Blanks(given.answers)
     environment = Environment(  # noqa: S701  YAML, whose texts are quoted by ``scalar``
         loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
@@ -83,34 +129,63 @@ def compose(
         "printable": printable,
     }
     twins = _twins(sets)
-    everywhere = (("", suggestions), *((f"{one.place.table}.", one.suggestions) for one in further.tables))
     largest = (next((one for one in sets if len(one.columns) == size), None) for size in _SETS_SHOWN)
-    return environment.get_template("request.yaml").render(
-        data=data,
-        population=population,
-        further=further,
-        lines=[
-            _line(one, hierarchies.get(one.profile.name), twins.get(one.profile.name, ()), of_row=one.of_row)
-            for one in suggestions
+    everywhere: list[tuple[Location, str, Suggestion]] = [(("attributes",), "", one) for one in suggestions]
+    for further_table in further.tables:
+        name = further_table.place.table
+        everywhere += [(("tables", name, "attributes"), f"{name}.", one) for one in further_table.suggestions]
+    terms: Mapping[str, object] = {
+        "data": data,
+        "population": population,
+        "size": given.answers.get(("population", "size")),
+        "unknown": given.answers.get(("policy", "presence")) == "unknown",
+        "recipients": given.recipients,
+        "lacks": [] if population is None else population.get("lacks", ()),
+        "further": further,
+        "asked": [
+            f"{table}{one.profile.name}"
+            for path, table, one in everywhere
+            if _is_asked(one) and (*path, one.profile.name, _KNOWN) not in given.answers
         ],
-        lines_of={one.place.table: [_line(each, None, ()) for each in one.suggestions] for one in further.tables},
-        asked=[f"{table}{one.profile.name}" for table, held in everywhere for one in held if _is_asked(one)],
-        lacking=any(LACKING in one.reasons for one in suggestions),
-        known=any(one.role is Role.SENSITIVE and one.sensitivity < 1 for _, held in everywhere for one in held),
-        gaps=any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
-        sets=[one for one in largest if one is not None],
-        in_part=suggestions[0].profile.records > MAXIMUM_RECORDS,
-        numbers=[one.profile.name for one in suggestions if _can_be_masked(one)],
-        gates=Policy(id="default", version="1").gates,
+        "lacking": any(LACKING in one.reasons for one in suggestions),
+        "known": any(one.role is Role.SENSITIVE and one.sensitivity < 1 for _, _, one in everywhere),
+        "gaps": any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
+        "sets": [one for one in largest if one is not None],
+        "in_part": suggestions[0].profile.records > MAXIMUM_RECORDS,
+        "numbers": [one.profile.name for one in suggestions if _can_be_masked(one)],
+        "gates": Policy(id="default", version="1").gates,
+        "blank": blanks.blank,
+        "optional": blanks.optional,
+    }
+    head, columns = (environment.get_template(f"{name}.yaml") for name in ("request", "columns"))
+    text = head.render(terms)
+    lines_of: dict[str, list[str]] = {"": []}
+    for path, table, one in everywhere:
+        name = one.profile.name
+        beside = (hierarchies.get(name), twins.get(name, ())) if not table else (None, ())
+        of_row = one.of_row and not table
+        lines_of.setdefault(table, []).append(_line(one, *beside, (*path, name), blanks, of_row=of_row))
+    text += columns.render(terms, lines_of=lines_of)
+    return "".join(f"{one}\n" for line in text.rstrip("\n").split("\n") for one in folded(line)), tuple(
+        blanks.questions
     )
 
 
-def _line(one: Suggestion, hierarchy: DraftedHierarchy | None, twins: Sequence[str], *, of_row: bool = False) -> str:
+def _line(
+    one: Suggestion,
+    hierarchy: DraftedHierarchy | None,
+    twins: Sequence[str],
+    place: Location,
+    blanks: _Blanks,
+    *,
+    of_row: bool = False,
+) -> str:
     """A column with its terms, those by default left out, and why, in one line.
 
-    `twins` are quasi-identifiers that distinguish the same records; `of_row` says whether “of: row” is to be stated.
+    `twins` are quasi-identifiers that distinguish the same records; `place` is that of the column in the request;
+    `of_row` says whether “of: row” is to be stated.
     """
-    column, reasons = one.profile, [*one.reasons]
+    column, reasons = one.profile, [_IN_SHORT.get(reason, reason.removesuffix(IN_NAME)) for reason in one.reasons]
     terms = {"role": one.role.value}
     kind = (hierarchy or column).type
     if kind is not ValueType.TEXT:
@@ -119,17 +194,19 @@ def _line(one: Suggestion, hierarchy: DraftedHierarchy | None, twins: Sequence[s
         terms["of"] = "row"
     terms |= one.terms
     if _is_asked(one):
-        terms[_KNOWN] = '"?"'
-        reasons.append(_ASKED)
-    if hierarchy is not None:
-        terms["hierarchy"] = _source(hierarchy.source)
-        if hierarchy.safe_harbor is not SafeHarborRule.NONE:
-            terms["safe_harbor"] = hierarchy.safe_harbor.value
-        reasons += [hierarchy.note] if hierarchy.note else []
+        known = blanks.answer((*place, _KNOWN))
+        terms[_KNOWN] = '"?"' if known is None else _written(known)
+        reasons += [_ASKED] if known is None else []
+    described = blanks.answer((*place, "description"))
+    if described is not None:
+        terms["description"] = json.dumps(described, ensure_ascii=False)
     if one.role is Role.SENSITIVE and one.sensitivity < 1:
         terms["sensitivity"] = f"{{attribute: {one.sensitivity:g}}}"
-    if not one.role.withheld:
-        terms["maximum_missing_rate"] = f"{column.missing_rate:g}"
+    if hierarchy is not None:
+        if hierarchy.safe_harbor is not SafeHarborRule.NONE:
+            terms["safe_harbor"] = hierarchy.safe_harbor.value
+        terms["hierarchy"] = _source(hierarchy.source)
+        reasons += [hierarchy.note] if hierarchy.note else []
     if twins:
         reasons.append(f"it tells the same records apart as {', '.join(map(printable, twins))}")
     reasons.append(f"{column.distinct:,} value{'s' * (column.distinct != 1)}")
@@ -139,6 +216,15 @@ def _line(one: Suggestion, hierarchy: DraftedHierarchy | None, twins: Sequence[s
     return f"{_scalar(column.name)}: {{{stated}}} # {'; '.join(reasons)}"
 
 
+def _written(answer: Answer) -> str:
+    """An answer as YAML; a day is quoted by nobody, and a text wherever it could be read as anything else."""
+    if isinstance(answer, tuple):
+        return f"[{', '.join(json.dumps(one, ensure_ascii=False) for one in answer)}]"
+    if isinstance(answer, str):
+        return answer if _DAY.fullmatch(answer) else _scalar(answer)
+    return json.dumps(answer)
+
+
 def _scalar(text: str) -> str:
     return text if _UNQUOTED.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
@@ -146,7 +232,7 @@ def _scalar(text: str) -> str:
 def _source(source: HierarchySource) -> str:
     """Terms of a source as a mapping in one line."""
     written = json.dumps(source.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
-    return re.sub(r'"(\w+)":', r"\1:", written)
+    return _QUOTED.sub(lambda found: found[1] if _PLAIN.fullmatch(found[1]) else found[0], written)
 
 
 def _is_asked(one: Suggestion) -> bool:

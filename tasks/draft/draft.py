@@ -2,26 +2,31 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
-from tasks.draft.document import NO_FURTHER, DraftedTables, compose
+from tasks.draft.document import NO_FURTHER, NOTHING_GIVEN, DraftedTables, Given, compose
 from tasks.draft.file_form import MISSING_MARKS
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
 from tasks.draft.people import person_column, with_rows
 from tasks.draft.places import with_places
-from tasks.draft.roles import GENERIC_NAMES, Suggestion, profile, suggest
+from tasks.draft.preview import previewed
+from tasks.draft.questions import Question
+from tasks.draft.roles import GENERIC_NAMES, ColumnProfile, Suggestion, profile, suggest
 from tasks.draft.separation import Separation, separations
+from tasks.draft.stated import NOTHING_STATED, Stated
 from tasks.microdata.build import write_arx
 from tasks.microdata.hierarchy import Hierarchy
+from tasks.microdata.level_sizes import LevelSize
 from tasks.microdata.read import no_records
 from tasks.request.file_form import FileForm
-from tasks.request.model import Role
+from tasks.request.load import REQUEST
+from tasks.request.model import Role, SafeHarborRule
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
 from tasks.validation.values import EncodedColumn, encode, matches
 
@@ -31,11 +36,35 @@ LONGEST_NAME = 120
 
 
 @dataclass(frozen=True)
+class Source:
+    """A file that a request is drafted for."""
+
+    path: str
+    """Relative to the folder that the request will lie in."""
+    frame: pd.DataFrame
+    """Every column of string dtype; missing cells are NA or empty."""
+    form: FileForm | None = None
+    """How the file is read, where that is not as by default."""
+
+
+@dataclass(frozen=True)
+class ProfiledFile:
+    """A file whose columns are encoded and profiled, so that it can be drafted for again and again."""
+
+    path: str
+    form: FileForm | None
+    missing: tuple[str, ...]
+    """Marks of missing values that occur in it."""
+    columns: Mapping[str, EncodedColumn]
+    profiles: Mapping[str, ColumnProfile]
+
+
+@dataclass(frozen=True)
 class Draft:
     """A drafted request and what it rests on."""
 
-    text: str
-    """The request, YAML with comments; not valid until people have filled it in."""
+    write: Callable[[Given], tuple[str, tuple[Question, ...]]]
+    """The request for some answers, YAML with comments, and its questions."""
     hierarchies: Mapping[str, Hierarchy]
     """Tables that the request names as files, by file name. They list values of the data."""
     suggestions: tuple[Suggestion, ...]
@@ -50,6 +79,30 @@ class Draft:
     """Further tables of a folder, and files that the request does not name."""
     form: Mapping[str, object] = field(default_factory=dict)
     """Terms of the files' form that are not as by default."""
+    levels: Mapping[str, tuple[LevelSize, ...]] = field(default_factory=dict)
+    """Levels of each quasi-identifier, the values themselves first."""
+    given: Given = NOTHING_GIVEN
+    """What people have answered."""
+
+    @property
+    def text(self) -> str:
+        """The request; not valid until people have answered all that it needs."""
+        return self.write(self.given)[0]
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What the request asks people, answered or not, in its order."""
+        return self.write(self.given)[1]
+
+    @property
+    def blanks(self) -> tuple[str, ...]:
+        """Terms of the request that it needs and that nobody has filled in, by their paths."""
+        left = (one.place for one in self.questions if not one.words.optional and one.place not in self.given.answers)
+        return tuple(REQUEST.written_path(place, {}) for place in left)
+
+    def answered(self, given: Given) -> "Draft":
+        """The draft with what people have answered."""
+        return replace(self, given=given)
 
 
 def draft_request(
@@ -69,39 +122,71 @@ def draft_request(
     Raises DataError if the table has no records, or its header looks like data; PopulationError if the population
     shares no column with the data.
     """
+    people = None if population is None else Source(population_path, population)
+    return draft_file(profiled(Source(data_path, frame, form)), people)
+
+
+def profiled(source: Source) -> ProfiledFile:
+    """Encode and profile the columns of a file; DataError if it has no records, or its header looks like data."""
+    frame = source.frame
     names = [str(name) for name in frame.columns]
-    check_header(names, len(frame), data_path)
+    check_header(names, len(frame), source.path)
     given = {name: frame.iloc[:, position] for position, name in enumerate(names)}
     marks = missing_marks(given.values())
     columns = {name: encoded(column, marks) for name, column in given.items()}
-    shared = shared_columns(names, population)
-    suggestions = tuple(
-        suggest(profile(name, column), None if population is None else name in shared)
-        for name, column in columns.items()
+    profiles = {name: profile(name, column) for name, column in columns.items()}
+    return ProfiledFile(source.path, source.form, marks, columns, profiles)
+
+
+def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = NOTHING_STATED) -> Draft:
+    """Draft a request for one file, as `draft_request` does, with the choices that people have stated.
+
+    Raises PopulationError if the population shares no column with the data.
+    """
+    columns, names = file.columns, list(file.columns)
+    counts = None if population is None else population.frame
+    shared = shared_columns(names, counts)
+    suggestions = stated.roles_of(
+        suggest(one, None if counts is None else name in shared) for name, one in file.profiles.items()
     )
-    counted = None if population is None else count_column(population, names)
-    people = None if population is None else population.drop(columns=[counted] if counted else [])
-    person = person_column(suggestions, columns)
-    suggestions = with_places(with_rows(suggestions, columns, person), columns, people)
+    counted = None if counts is None else count_column(counts, names)
+    people = None if counts is None else counts.drop(columns=[counted] if counted else [])
+    person = stated.person if stated.persons else person_column(suggestions, columns)
+    with_their_rows = with_rows(suggestions, columns, person)
+    suggestions = stated.excused_of(with_their_rows, with_places(with_their_rows, columns, people))
     quasi = [suggestion for suggestion in suggestions if suggestion.role is Role.QUASI]
-    hierarchies = hierarchies_of(quasi, columns, population)
+    hierarchies = hierarchies_of(quasi, columns, counts)
     record_id = record_id_of(suggestions) or person
-    measured = separations({one.profile.name: columns[one.profile.name].codes for one in quasi})
-    terms = {} if form is None else form_terms(form)
-    text = compose(
-        {
-            "path": data_path,
-            "form": terms,
-            "missing": ("", *marks),
-            "record_id": record_id,
-            "person": person,
-        },
-        None if population is None else {"path": population_path, "count": counted},
+    measured = tuple(separations({one.profile.name: columns[one.profile.name].codes for one in quasi}))
+    terms = {} if file.form is None else form_terms(file.form)
+    data = {
+        "path": file.path,
+        "form": terms,
+        "missing": ("", *file.missing),
+        "record_id": record_id,
+        "person": person,
+    }
+    shown = None if population is None else population_terms(population, counted, quasi)
+    return Draft(
+        lambda given: compose(data, shown, suggestions, hierarchies, measured, given=given),
+        tables_of(hierarchies),
         suggestions,
-        hierarchies,
+        record_id,
         measured,
+        person,
+        form=terms,
+        levels=previewed(hierarchies, columns, counts, counted),
     )
-    return Draft(text, tables_of(hierarchies), suggestions, record_id, tuple(measured), person, form=terms)
+
+
+def population_terms(population: Source, counted: str | None, quasi: Iterable[Suggestion]) -> dict[str, object]:
+    """Terms of a table of counts: its path, its column of counts, and the quasi-identifiers that it lacks."""
+    names = [one.profile.name for one in quasi]
+    return {
+        "path": population.path,
+        "count": counted,
+        "lacks": [name for name in names if name not in population.frame.columns],
+    }
 
 
 def form_terms(form: FileForm) -> dict[str, object]:
@@ -181,12 +266,15 @@ def hierarchies_of(
         name = suggestion.profile.name
         held = np.bincount(columns[name].codes + 1, minlength=len(columns[name].values) + 1)[1:]
         domain = dict(zip(map(str, columns[name].values), held.tolist(), strict=True))
-        if population is not None:
+        listed = population is not None and name in population.columns
+        if population is not None and listed:
             domain = {str(value): 0 for value in population[name].dropna().unique() if value != ""} | domain
         stem = "hierarchy-" + (re.sub(r"[^a-z0-9]+", "-", name.lower())[:64].strip("-") or "column")
         candidates = [f"{stem}.csv", *(f"{stem}-{number}.csv" for number in range(2, len(files) + 3))]
         file_name = next(candidate for candidate in candidates if candidate not in files)
-        result[name] = draft_hierarchy(suggestion, domain, file_name)
+        made = draft_hierarchy(suggestion, domain, file_name)
+        # A rule of Safe Harbor is of what the population table has.
+        result[name] = made if population is None or listed else replace(made, safe_harbor=SafeHarborRule.NONE)
         files.add(file_name)
     return result
 
@@ -198,15 +286,9 @@ def record_id_of(suggestions: Sequence[Suggestion]) -> str | None:
     return keys[0].name if keys else None
 
 
-def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Path]:
-    """Write the request and its hierarchies, all of them or none, and return their paths, the request first.
-
-    The folder is made where it is missing. Raises WorkspaceError if one of the files is there already, or the folder
-    cannot be written.
-    """
-    request = folder / name
-    tables = {folder / file_name: table for file_name, table in draft.hierarchies.items()}
-    present = [path.name for path in (request, *tables) if os.path.lexists(path)]
+def check_absent(draft: Draft, folder: Path, *names: str) -> None:
+    """Refuse (WorkspaceError) a folder that has one of a draft's files already, or one of these names."""
+    present = [one for one in (*names, *draft.hierarchies) if os.path.lexists(folder / one)]
     if present:
         raise WorkspaceError(
             "a draft never replaces a file",
@@ -215,18 +297,33 @@ def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Pa
             got=", ".join(present),
             fix="move them away, or draft into another folder",
         )
-    written: list[Path] = []
+
+
+def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE, copy: Source | None = None) -> list[Path]:
+    """Write the request, its hierarchies and perhaps a copy of the data, all of them or none.
+
+    Returns their paths, the request first. The folder is made where it is missing. Raises WorkspaceError if one of the
+    files is there already, or the folder cannot be written.
+    """
+    copies = {} if copy is None else {copy.path: copy.frame}
+    check_absent(draft, folder, name, *copies)
+    request, written = folder / name, list[Path]()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, table in tables.items():
-            written.append(path)
-            write_arx(table, path)
+        for file_name, table in draft.hierarchies.items():
+            written.append(folder / file_name)
+            write_arx(table, written[-1])
+        for file_name, frame in copies.items():
+            written.append(folder / file_name)
+            frame.to_csv(written[-1], index=False, mode="x")
         written.append(request)
         with request.open("x", encoding="utf-8") as stream:
             stream.write(draft.text)
-    except OSError as error:
+    except BaseException as error:
         for path in written:
             path.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise WorkspaceError(
             "the draft cannot be written",
             where=str(folder),
@@ -234,4 +331,4 @@ def write_draft(draft: Draft, folder: Path, name: str = REQUEST_FILE) -> list[Pa
             got=type(error).__name__,
             fix="choose another folder",
         ) from None
-    return [request, *tables]
+    return [request, *written[:-1]]

@@ -12,22 +12,27 @@ from tasks.draft import omop
 from tasks.draft.document import DraftedTable, DraftedTables, compose
 from tasks.draft.draft import (
     Draft,
+    ProfiledFile,
+    Source,
     check_header,
     count_column,
-    draft_request,
+    draft_file,
     encoded,
     form_terms,
     hierarchies_of,
     missing_marks,
+    population_terms,
+    profiled,
     shared_columns,
     tables_of,
 )
 from tasks.draft.people import of_rows
 from tasks.draft.places import with_places
+from tasks.draft.preview import previewed
 from tasks.draft.roles import ColumnProfile, Suggestion, profile, suggest
 from tasks.draft.separation import separations
+from tasks.draft.stated import NOTHING_STATED, Stated
 from tasks.draft.structure import Columns, Place, Profiles, Structure, rows_of, structure_of
-from tasks.request.file_form import FileForm
 from tasks.request.model import Role
 from tasks.request.tables import TABLE_NAME, qualified
 from tasks.validation.values import EncodedColumn
@@ -36,23 +41,7 @@ _JOINS = "it joins the tables"
 _NO_KEY = "it refers to rows of another table, some of which are not there or are a different person's"
 
 
-@dataclass(frozen=True)
-class Source:
-    """A file of a folder."""
-
-    path: str
-    """Relative to the folder that the request will lie in."""
-    frame: pd.DataFrame
-    """Every column of string dtype; missing cells are NA or empty."""
-    form: FileForm | None = None
-    """How the file is read, where that is not as by default."""
-
-
-def draft_folder(
-    files: Iterable[Source],
-    *,
-    population: Source | None = None,
-) -> Draft:
+def draft_folder(files: Iterable[Source], *, population: Source | None = None) -> Draft:
     """Draft one request for the tables of a folder, whose files have one form, with the reasons for every choice.
 
     A table is named as its file. Tables of the OMOP Common Data Model are recognized by their names. A file without
@@ -66,36 +55,68 @@ def draft_folder(
     PopulationError
         If the population shares no column with the table of people.
     """
-    sources = _named(files)
-    empty = tuple(f"{name}: the file has no rows" for name, one in sources.items() if one.frame.empty)
-    full = {name: one for name, one in sources.items() if not one.frame.empty or len(sources) == 1}
-    model = omop.recognized(full)
-    if model is not None:
-        full = {name: full[name] for name in model.tables.values()}
-    for one in full.values():
-        check_header([str(name) for name in one.frame.columns], len(one.frame), one.path)
-    if len(full) < 2:
-        return replace(_of_one(full, population), further=DraftedTables(left_out=empty))
-    marks = missing_marks(one.frame.iloc[:, place] for one in full.values() for place in range(one.frame.shape[1]))
-    columns = {
-        table: {str(name): encoded(one.frame[name], marks) for name in one.frame.columns} for table, one in full.items()
-    }
-    profiles = {table: {name: profile(name, one) for name, one in held.items()} for table, held in columns.items()}
-    structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
-    languages = None if model is None else omop.languages(columns)
-    further = DraftedTables(
-        tuple(DraftedTable(place, full[place.table].path) for place in structure.others),
-        (*(model.left_out if model else ()), *empty),
-        model is not None,
-    )
-    data = {
-        "path": full[structure.first].path,
-        "form": _form(full, structure.first),
-        "missing": ("", *marks),
-        "record_id": structure.person,
-        "person": structure.person,
-    }
-    return _composed(data, _Folder(columns, profiles, structure, languages), population, further)
+    return ProfiledFolder.of(files).draft(population)
+
+
+@dataclass(frozen=True)
+class ProfiledFolder:
+    """The files of a folder, profiled once, so that drafts can be made as people state more of them."""
+
+    sources: Mapping[str, Source]
+    """Files that a request is drafted for, by the name of their table."""
+    left_out: tuple[str, ...]
+    model: omop.Recognized | None
+    """Tables of OMOP; None where they are not of it."""
+    file: ProfiledFile | None
+    """The only file; None where there are several."""
+    folder: "_Folder | None"
+    """The tables, where there are several."""
+    missing: tuple[str, ...]
+
+    @classmethod
+    def of(cls, files: Iterable[Source]) -> "ProfiledFolder":
+        """Profile files; raises DataError as `draft_folder` does."""
+        sources = _named(files)
+        empty = tuple(f"{name}: the file has no rows" for name, one in sources.items() if one.frame.empty)
+        full = {name: one for name, one in sources.items() if not one.frame.empty or len(sources) == 1}
+        model = omop.recognized(full)
+        if model is not None:
+            full = {name: full[name] for name in model.tables.values()}
+        for one in full.values():
+            check_header([str(name) for name in one.frame.columns], len(one.frame), one.path)
+        if len(full) < 2:
+            file = profiled(_only(full))
+            return cls(full, empty, None, file, None, file.missing)
+        marks = missing_marks(one.frame.iloc[:, place] for one in full.values() for place in range(one.frame.shape[1]))
+        columns = {
+            table: {str(name): encoded(one.frame[name], marks) for name in one.frame.columns}
+            for table, one in full.items()
+        }
+        profiles = {table: {name: profile(name, one) for name, one in held.items()} for table, held in columns.items()}
+        structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
+        languages = None if model is None else omop.languages(columns)
+        left_out = (*(model.left_out if model else ()), *empty)
+        return cls(full, left_out, model, None, _Folder(columns, profiles, structure, languages), marks)
+
+    def draft(self, population: Source | None = None, stated: Stated = NOTHING_STATED) -> Draft:
+        """The draft of a request, with the choices that people have stated; PopulationError as `draft_folder`."""
+        if self.folder is None or self.file is not None:
+            made = draft_file(self.file or profiled(_only(self.sources)), population, stated)
+            return replace(made, further=DraftedTables(left_out=self.left_out))
+        structure = self.folder.structure
+        further = DraftedTables(
+            tuple(DraftedTable(place, self.sources[place.table].path) for place in structure.others),
+            self.left_out,
+            self.model is not None,
+        )
+        data = {
+            "path": self.sources[structure.first].path,
+            "form": _form(self.sources, structure.first),
+            "missing": ("", *self.missing),
+            "record_id": structure.person,
+            "person": structure.person,
+        }
+        return _composed(data, self.folder, population, further, stated)
 
 
 def _form(full: Mapping[str, Source], first: str) -> dict[str, object]:
@@ -137,8 +158,8 @@ def table_name(path: str) -> str:
     return name if re.fullmatch(TABLE_NAME, name) else f"t{name}"
 
 
-def _of_one(full: Mapping[str, Source], population: Source | None) -> Draft:
-    """The draft of the only file with rows."""
+def _only(full: Mapping[str, Source]) -> Source:
+    """The only file with rows."""
     if not full:
         raise DataError(
             "no file of the folder has rows",
@@ -147,13 +168,7 @@ def _of_one(full: Mapping[str, Source], population: Source | None) -> Draft:
             fix="name the folder that has the files of the dataset",
         )
     ((_, one),) = full.items()
-    return draft_request(
-        one.frame,
-        one.path,
-        population=None if population is None else population.frame,
-        population_path="" if population is None else population.path,
-        form=one.form,
-    )
+    return one
 
 
 @dataclass(frozen=True)
@@ -166,22 +181,23 @@ class _Folder:
     languages: frozenset[str] | None
     """Concepts of the languages of notes; None where the tables are not of OMOP."""
 
-    def of_people(self, population: pd.DataFrame | None) -> tuple[Suggestion, ...]:
+    def of_people(self, population: pd.DataFrame | None, stated: Stated) -> tuple[Suggestion, ...]:
         """Roles of the columns of the first table."""
         profiles = self.profiles[self.structure.first]
         shared = shared_columns(list(profiles), population)
-        made = [
+        made = stated.roles_of(
             self._suggested(one, None if population is None else name in shared)
             for name, one in profiles.items()
             if name != self.structure.person
-        ]
+        )
         counted = None if population is None else count_column(population, list(profiles))
         counts = None if population is None else population.drop(columns=[counted] if counted else [])
-        placed = {one.profile.name: one for one in with_places(made, self.columns[self.structure.first], counts)}
+        found = stated.excused_of(made, with_places(made, self.columns[self.structure.first], counts))
+        placed = {one.profile.name: one for one in found}
         placed[self.structure.person] = self._joined(profiles[self.structure.person])
         return tuple(placed[name] for name in profiles)
 
-    def of_rows(self, place: Place, quasi: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
+    def of_rows(self, place: Place, quasi: Sequence[Suggestion], stated: Stated) -> tuple[Suggestion, ...]:
         """Roles of the columns that a further table declares, judged beside the quasi-identifiers of its people."""
         structure, columns = self.structure, self.columns[place.table]
         whose = rows_of(columns[structure.person], self.columns[structure.first][structure.person])
@@ -192,15 +208,19 @@ class _Folder:
             held = self.columns[structure.first][one.profile.name]
             beside[name] = EncodedColumn(held.values, held.codes[whose])
             renamed.append(replace(one, profile=replace(one.profile, name=name)))
-        made = {
-            name: self._of_row(one, place)
-            for name, one in self.profiles[place.table].items()
-            if name not in (structure.person, place.link)
-        }
+        own = stated.roles_of(
+            (
+                self._of_row(one, place)
+                for name, one in self.profiles[place.table].items()
+                if name not in (structure.person, place.link)
+            ),
+            f"{place.table}.",
+        )
+        made = {one.profile.name: one for one in own}
         judged = [one for one in made.values() if "date" not in one.terms]
         placed = with_places([*judged, *renamed], {**columns, **beside}, None)
         made |= {one.profile.name: one for one in placed if one.profile.name in made}
-        return tuple(made.values())
+        return stated.excused_of(own, made.values(), f"{place.table}.")
 
     def _of_row(self, column: ColumnProfile, place: Place) -> Suggestion:
         parents = {other.within for other in self.structure.others}
@@ -219,20 +239,30 @@ class _Folder:
         return Suggestion(column, Role.PSEUDONYM, (_JOINS,), terms=terms)
 
 
-def _composed(data: Mapping[str, Any], folder: _Folder, population: Source | None, further: DraftedTables) -> Draft:
+def _composed(
+    data: Mapping[str, Any], folder: _Folder, population: Source | None, further: DraftedTables, stated: Stated
+) -> Draft:
     """The draft of a folder."""
     counts = None if population is None else population.frame
     people = folder.columns[folder.structure.first]
-    suggestions = folder.of_people(counts)
+    suggestions = folder.of_people(counts, stated)
     quasi = [one for one in suggestions if one.role is Role.QUASI]
     further = replace(
         further,
-        tables=tuple(replace(one, suggestions=folder.of_rows(one.place, quasi)) for one in further.tables),
+        tables=tuple(replace(one, suggestions=folder.of_rows(one.place, quasi, stated)) for one in further.tables),
     )
     hierarchies = hierarchies_of(quasi, people, counts)
-    measured = separations({one.profile.name: people[one.profile.name].codes for one in quasi})
+    measured = tuple(separations({one.profile.name: people[one.profile.name].codes for one in quasi}))
     counted = None if population is None else count_column(population.frame, list(people))
-    shown = None if population is None else {"path": population.path, "count": counted}
-    text = compose(data, shown, suggestions, hierarchies, measured, further=further)
-    person = folder.structure.person
-    return Draft(text, tables_of(hierarchies), suggestions, person, tuple(measured), person, further, data["form"])
+    shown = None if population is None else population_terms(population, counted, quasi)
+    return Draft(
+        lambda given: compose(data, shown, suggestions, hierarchies, measured, further=further, given=given),
+        tables_of(hierarchies),
+        suggestions,
+        folder.structure.person,
+        measured,
+        folder.structure.person,
+        further,
+        data["form"],
+        previewed(hierarchies, people, counts, counted),
+    )

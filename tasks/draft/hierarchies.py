@@ -31,6 +31,7 @@ _FEWEST_FOR_INTERVALS = 10
 """Different whole numbers below which they are taken for codes, of which neighbours need not be alike."""
 _RARE, _POOL = 0.01, "other"
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
+_LONGEST_POSTCODE = 10
 _DAY_LENGTH = 10
 _DRAFTED_PERIODS = (DatePeriod.MONTH, DatePeriod.QUARTER, DatePeriod.YEAR)
 
@@ -56,9 +57,13 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
     if suggestion.groups is not None:
         return _of_codes(column.name, suggestion.groups, domain, file_name)
     lengths = set(map(len, domain))
-    if suggestion.theme is Theme.ZIP and len(lengths) == 1 and lengths <= _ZIP_KEPT.keys():
-        source = HierarchySource(prefixes=PrefixLevels(keep=_ZIP_KEPT[min(lengths)]))
-        return DraftedHierarchy(source, ValueType.TEXT, SafeHarborRule.ZIP)
+    if suggestion.theme is Theme.ZIP and len(lengths) == 1 and 1 < min(lengths) <= _LONGEST_POSTCODE:
+        (length,) = lengths
+        us = length in _ZIP_KEPT
+        source = HierarchySource(
+            prefixes=PrefixLevels(keep=_ZIP_KEPT[length] if us else tuple(range(length - 1, 0, -1)))
+        )
+        return DraftedHierarchy(source, ValueType.TEXT, SafeHarborRule.ZIP if us else SafeHarborRule.NONE)
     if column.type is ValueType.DATE and (dates := date_levels(list(domain))) is not None:
         return DraftedHierarchy(HierarchySource(dates=dates), ValueType.DATE)
     codes = len(domain) < _FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
@@ -74,8 +79,6 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
         return DraftedHierarchy(source, column.type, table=table)
     rows, pooled = _of_values(domain, column.records)
     note = "pooled where rare" if pooled else ""
-    if suggestion.theme is Theme.ZIP:
-        note = "codes of one length could be cut digit by digit"
     return DraftedHierarchy(source, column.type, table=hierarchy_from_rows(column.name, rows, file_name), note=note)
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from tasks.assessments.columns.facts import ColumnFinding
+from tasks.assessments.columns.facts import ColumnFinding, Sign
 from tasks.assessments.columns.places import ColumnTable, places
-from tasks.draft.roles import Suggestion
+from tasks.draft.roles import OCCUR_ONCE, Suggestion
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.presence import presences
 from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
@@ -43,7 +43,7 @@ def with_places(
         replace(
             one,
             role=Role.UNREVIEWED,
-            reasons=(*one.reasons, *_in_words(found[one.profile.name])),
+            reasons=(*one.reasons, *_in_words(found[one.profile.name], one.reasons)),
         )
         if found.get(one.profile.name)
         else one
@@ -51,9 +51,10 @@ def with_places(
     )
 
 
-def _in_words(findings: Sequence[ColumnFinding]) -> Iterator[str]:
+def _in_words(findings: Sequence[ColumnFinding], said: Sequence[str]) -> Iterator[str]:
     first, *more = findings
-    yield first.sentence
+    if first.sign is not Sign.UNIQUE or OCCUR_ONCE not in said:
+        yield first.sentence
     if more:
         yield f"{len(more)} more such finding{'s' * (len(more) > 1)}"
 

@@ -23,6 +23,8 @@ PLAIN_INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})\Z"
 ZIP_CODE = r"^[0-9]{5}(?:-[0-9]{4})?\Z"
 YEAR = r"^(?:18|19|20)[0-9]{2}\Z"
 _FREE_TEXT_LENGTH = 40
+_HUMPS = re.compile(r"(?<=[a-zà-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-ZÀ-ÖØ-Þ])(?=[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ])")
+"""Where a word begins inside a name, as in raceGroup and ICDCode."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,6 @@ class ColumnProfile:
         return self.distinct / present if present else 0.0
 
     @property
-    def missing_rate(self) -> float:
-        """Share of the records without a value, up to the next twentieth."""
-        return -(-self.missing * 20 // self.records) / 20
-
-    @property
     def is_key(self) -> bool:
         """Whether the column names each record once."""
         return self.records > 0 and self.distinct == self.records
@@ -82,7 +79,8 @@ class ColumnProfile:
     @property
     def words(self) -> tuple[str, ...]:
         """Words of the column's name, in small letters."""
-        return tuple(word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", self.name))
+        parts = re.findall(r"[^\W\d_]+|[0-9]+", self.name)
+        return tuple(word.lower() for part in parts for word in _HUMPS.split(part))
 
 
 def profile(name: str, column: EncodedColumn) -> ColumnProfile:
@@ -133,7 +131,10 @@ KNOWN_ANYWAY = 0.4
 """Sensitivity of what neighbours know; below one half a class that shares a value discloses no secret."""
 
 NO_VALUE = "it holds no value"
+IN_NAME = " in its name"
+COUNTED = "the population table has it"
 LACKING = "the population table lacks it"
+OCCUR_ONCE = "most values occur once: round or withhold it"
 
 _MOSTLY = 0.95
 _FEW = 0.1
@@ -182,44 +183,60 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "surname forename firstname lastname fullname initials ssn sin nin nhs mrn email mail phone telephone "
         "tel mobile fax address addr street url website ip passport licence license plate vin account iban "
         "card beneficiary photo fingerprint username login uuid guid serial device latitude longitude lat lon "
-        "geocode"
+        "geocode nachname vorname telefon adresse straße strasse anschrift prénom prenom nombre apellido "
+        "apellidos teléfono "
+        "telefono adresse dirección direccion"
     ),
-    Theme.AGE: _words("age ages"),
-    Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz"),
+    Theme.AGE: _words("age ages alter lebensalter âge edad"),
+    Theme.ZIP: _words("zip zipcode zcta postcode postal postalcode plz postleitzahl"),
     Theme.PLACE: _words(
         "city town village county municipality district region place location residence fips tract hospital "
-        "clinic facility site ward provider"
+        "clinic facility site ward provider ort wohnort stadt gemeinde kreis landkreis bundesland krankenhaus klinik "
+        "ville commune département departement région hôpital hopital ciudad municipio provincia"
     ),
     Theme.DATE: _words(
         "birth birthday birthdate born dob yob yrbth yrdth date day month year time timestamp admission "
-        "admitted discharge discharged visit death dod deceased days weeks months"
+        "admitted discharge discharged visit death dod deceased days weeks months geburtsdatum geburtstag geburtsjahr "
+        "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha"
     ),
     Theme.PERSON: _words(
         "sex gender race ethnicity ethnic nationality nation country continent state citizenship citizen native origin "
         "language birthplace black white hispanic male female tribe religion faith marital married spouse "
         "children kids relationship household family education educ degree school occupation job profession "
-        "employer employment work workclass industry veteran military height"
+        "employer employment work workclass industry veteran military height geschlecht nationalität "
+        "staatsangehörigkeit familienstand konfession sprache schulabschluss bildung beruf kinder größe sexe "
+        "nationalité profession langue "
+        "sexo nacionalidad profesión idioma"
     ),
     Theme.PRIVATE: _words(
         "diagnosis diagnoses diag dx icd disease condition disorder symptom symptoms drug drugs medication "
         "medicine treatment procedure therapy lab test result results hiv cancer gene genotype mutation "
         "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
         "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
-        "orientation crime arrest conviction grade score followup futime survival"
+        "orientation crime arrest conviction grade score followup futime survival diagnose erkrankung krankheit "
+        "medikament behandlung einkommen gehalt diagnostic maladie traitement revenu salaire diagnóstico "
+        "enfermedad tratamiento "
+        "ingresos"
     ),
 }
 """Words of a column's name that say what it is about."""
 
-_OF_CALENDAR = _words("birth birthday birthdate born dob yob yrbth yrdth date day month year")
+_OF_CALENDAR = _words(
+    "birth birthday birthdate born dob yob yrbth yrdth date day month year geburtsdatum geburtstag geburtsjahr "
+    "datum jahr aufnahmedatum entlassungsdatum sterbedatum naissance année nacimiento fecha"
+)
 """Words of dates whose parts are numbers as well."""
 
-_SPECIAL = _words("race ethnicity ethnic nationality nation citizenship citizen native origin tribe religion faith")
+_SPECIAL = _words(
+    "race ethnicity ethnic nationality nation citizenship citizen native origin tribe religion faith nationalität "
+    "staatsangehörigkeit konfession nationalité nacionalidad"
+)
 """Words of the kinds of personal data that GDPR, article 9, names, or that tell them."""
 
-GENERIC_NAMES = _words("name names id ids identifier key code number no nr num")
+GENERIC_NAMES = _words("name names id ids identifier key code number no nr num nummer kennung nom")
 """Words that name anything: what else is in the column's name goes first."""
 
-_OF_NAMES = frozenset({"name", "names"})
+_OF_NAMES = frozenset({"name", "names", "nom"})
 """Those of them that are of people's names, not of numbers."""
 
 _NUMBERS = (GENERIC_NAMES - _OF_NAMES) | _words("mrn ssn nhs account uuid guid")
@@ -239,7 +256,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     if column.distinct == 0:
         reasons = [NO_VALUE]
     elif in_population:
-        role, reasons = Role.QUASI, ["the population table has it"]
+        role, reasons = Role.QUASI, [COUNTED]
     elif column.patterns:
         found = ", ".join(f"{name.value} ({percent(share)} of its cells)" for name, share in column.patterns.items())
         reasons = [f"it seems to hold {found}"]
@@ -253,7 +270,7 @@ def suggest(column: ColumnProfile, in_population: bool | None) -> Suggestion:
     elif theme is Theme.PRIVATE:
         role = Role.SENSITIVE
         if column.distinct_ratio >= NEARLY_A_NAME:
-            reasons.append("most of its values occur once: round or withhold it")
+            reasons.append(OCCUR_ONCE)
     elif theme is not Theme.IDENTITY:
         role, reasons = _unsure(column)
     if role is Role.DIRECT and _can_be_replaced(column):
@@ -276,7 +293,7 @@ def theme_of(column: ColumnProfile) -> tuple[Theme | None, str]:
     themes = [theme for theme, hints in HINTS.items() if words & hints]
     if generic and (not themes or column.is_key):
         # A number or code that many records share is that of a site or a group.
-        shared = not words & {"name", "names"} and column.distinct_ratio < _FEW
+        shared = not words & _OF_NAMES and column.distinct_ratio < _FEW
         return (Theme.PLACE if shared else Theme.IDENTITY), _in_name(column, generic)
     if themes[:1] == [Theme.DATE] and _tells_an_event(column):
         return Theme.PRIVATE, _in_name(column, HINTS[Theme.DATE])
@@ -296,7 +313,7 @@ def _tells_an_event(column: ColumnProfile) -> bool:
 
 
 def _in_name(column: ColumnProfile, hints: Set[str]) -> str:
-    return f"“{next(word for word in column.words if word in hints)}” in its name"
+    return f"“{next(word for word in column.words if word in hints)}”{IN_NAME}"
 
 
 def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:

@@ -203,6 +203,21 @@ class WithheldTables:
         return self.rows.of_row > 0
 
 
+def beyond_most(persons: Ints, events: Ints, most: int) -> Flags:
+    """Rows of a person beyond ``most``: those of the events that fewest people have, and of equal ones the last.
+
+    ``persons`` and ``events`` have the person and the event of each row, from 0, shape (n_rows,). El Emam et
+    al. (2012, J. Med. Internet Res. 14:e33) truncate long histories of claims as well.
+    """
+    many = int(events.max(initial=0)) + 1
+    held = np.bincount(np.unique(persons.astype(np.int64) * many + events) % many, minlength=many)
+    order = np.lexsort((-held[events], persons))
+    _, first, sizes = np.unique(persons[order], return_index=True, return_counts=True)
+    beyond = np.zeros(len(events), dtype=np.bool_)
+    beyond[order] = np.arange(len(events)) - np.repeat(first, sizes) >= most
+    return beyond
+
+
 def withheld_rows(
     classes: NDArray[np.integer],
     persons: Ints,
@@ -212,6 +227,7 @@ def withheld_rows(
     least: int,
     nothing: int,
     tables: WithheldTables | None = None,
+    already: Flags | None = None,
 ) -> Flags:
     """Rows whose events are withheld, so that ``least`` people of the class match any known rows of a person.
 
@@ -230,10 +246,13 @@ def withheld_rows(
         Number of an event of which nothing is stated.
     tables : WithheldTables, optional
         Where rows are of several tables.
+    already : ndarray of bool, optional
+        Rows that are withheld for another reason, with those within them.
     """
-    withheld, rows = np.zeros(len(events), dtype=np.bool_), np.arange(len(events))
+    withheld = np.zeros(len(events), dtype=np.bool_) if already is None else already.copy()
+    rows = np.arange(len(events))
     if tables is not None:
-        rows = rows[tables.known]
+        rows = rows[tables.known & ~(withheld & tables.leaving)]
     while len(rows):
         inside, place = np.unique(persons[rows], return_inverse=True)
         shown = np.where(withheld[rows], nothing, events[rows])

@@ -1,6 +1,7 @@
 """Changes to the text of a request that keep its comments, its order and its style."""
 
 import io
+import re
 from collections.abc import Mapping, MutableMapping, MutableSequence
 from typing import Any
 
@@ -9,9 +10,11 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
 from tasks.core.errors import RequestError
-from tasks.request.document import Location
+from tasks.request.document import Location, NotYaml, read_document
 
 _BLANK = "# fill in"
+_WITHIN = re.compile(r"^( +[^\s#][^#\n]*: \{[^#\n]*,) (# [^\n]*)\n +([^#\n]*\})$", re.MULTILINE)
+"""A mapping in braces on two lines, with a comment behind the first, as drafts have it."""
 _WIDEST = 1_000_000
 
 
@@ -41,7 +44,7 @@ def edited(text: str, changes: Mapping[Location, Any]) -> str:
     yaml.width, yaml.preserve_quotes = _WIDEST, True
     yaml.indent(mapping=2, sequence=4, offset=2)
     try:
-        root = yaml.load(text)
+        root = yaml.load(_reasons_last(text))
         for location, value in changes.items():
             _set(root, location, value)
         written = io.StringIO()
@@ -60,12 +63,21 @@ def edited(text: str, changes: Mapping[Location, Any]) -> str:
 def reasons(text: str) -> dict[str, str]:
     """The comment beside each attribute of the dataset, as ``releasegate init`` writes it; none where it has none."""
     try:
-        attributes = YAML().load(text)["attributes"]
+        attributes = YAML().load(_reasons_last(text))["attributes"]
     except (YAMLError, TypeError, LookupError):
         return {}
     if not isinstance(attributes, CommentedMap):
         return {}
     return {str(name): words for name in attributes if (words := _comment(attributes, name))}
+
+
+def _reasons_last(text: str) -> str:
+    """The same document in which reasons within a mapping in braces stand behind it: ruamel would lose them there."""
+    moved = _WITHIN.sub(r"\1 \3 \2", text)
+    try:
+        return moved if moved != text and read_document(moved).data == read_document(text).data else text
+    except NotYaml:
+        return text
 
 
 def _comment(mapping: CommentedMap, key: object) -> str:

@@ -103,6 +103,16 @@ class EventsPolicy(RequestPart):
         description="People of a class who are to match any known rows: what may be known of rows that fewer match is "
         "withheld. Nothing is withheld where not given.",
     )
+    most_rows: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None,
+        description="Rows of a person that keep what may be known of them: of further rows, those that fewest people "
+        "have, it is withheld. All keep it where not given.",
+    )
+
+    @property
+    def withholds(self) -> bool:
+        """Whether what may be known of some rows is withheld."""
+        return self.people is not None or self.most_rows is not None
 
     rules: ClassVar[tuple[Rule["EventsPolicy"], ...]] = (
         Rule(

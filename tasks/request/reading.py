@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 from tasks.core.collector import collector_paused
 from tasks.core.errors import RequestError, RequestProblem
 from tasks.core.opening import open_regular
+from tasks.core.people import PERSON_ID
 from tasks.request.document import (
     MAXIMUM_BYTES,
     NOTHING,
@@ -50,6 +51,7 @@ _BOUNDS = {
 _PATTERNS = {
     IDENTIFIER: "1 to 64 small letters, digits, dots, hyphens or underscores, a letter or digit first",
     RELEASE_ID: "a release id: 64 digits or letters from a to f",
+    PERSON_ID: "1 to 64 small letters, digits or marks of “._@+-”, a letter or digit first",
 }
 _KEY = "[key]"
 """Step that pydantic adds to the place of a key that cannot be used."""

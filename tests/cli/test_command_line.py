@@ -9,7 +9,8 @@ import pytest
 import typer
 
 from flows.cli.app import app, main
-from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document
+from flows.cli.output import console
+from tests.support.tiny import DATA, POPULATION, ZIP_HIERARCHY, tiny_document, tiny_request
 
 
 def left(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -95,3 +96,25 @@ def test_the_help_imports_no_command() -> None:
         "sys.exit(any(name in sys.modules for name in ('numpy', 'pandas', 'prefect', 'pydantic')))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_check_explains_the_sizes_of_groups_within_eighty_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """37010 has 7 people, 37011 five and 37201 fifteen; 10 are F and 17 M. Counts below 11 are hidden."""
+    path = str(tiny_request(tmp_path).path)
+    Path(path).write_text(json.dumps(tiny_document()), encoding="utf-8")
+    monkeypatch.setattr(console, "width", 80)
+    assert left(monkeypatch, "check", path, "--explain") == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("Levels, each attribute by itself:")
+    shown = [line.split() for line in lines[start + 1 : lines.index("", start)]]
+    assert shown[0] == ["quasi-identifier", "level", "groups", "people", "in", "the", "smallest"]
+    assert shown[1:4] == [["zip", "values", "3", "<11"], ["level", "1", "2", "12"], ["all", "1", "27"]]
+    assert shown[-2:] == [["sex", "values", "2", "<11"], ["all", "1", "27"]]
+    assert max(map(len, lines)) <= 80
+    assert left(monkeypatch, "check", path, "--explain", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["levels"]
+    assert found["zip"][1] == {"level": "level 1", "groups": 2, "smallest": "12"}
+    assert left(monkeypatch, "check", path, "--json") == 0
+    assert "levels" not in json.loads(capsys.readouterr().out)

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyreadstat
 
+from tests.damaged.sas import written_by_readstat
+
 CANARY = "Zq7"
 """Stands in every text of the data, and nowhere else."""
 ROWS = 60
@@ -118,6 +120,12 @@ def _by_pyreadstat(write: Callable[..., None], suffix: str, folder: Path) -> byt
     return path.read_bytes()
 
 
+def _data_set(folder: Path) -> bytes:
+    path = folder / "written.sas7bdat"
+    written_by_readstat(path, NAMES, rows())
+    return path.read_bytes()
+
+
 def files(folder: Path) -> dict[str, bytes]:
     """The file in every form, by file name; the folder is for writers that need one."""
     german, english = as_text(";", ",", "%d.%m.%Y"), as_text(",", ".", "%m/%d/%Y")
@@ -133,6 +141,7 @@ def files(folder: Path) -> dict[str, bytes]:
         "people.sav": _by_pyreadstat(pyreadstat.write_sav, "sav", folder),
         "people.dta": _by_pyreadstat(pyreadstat.write_dta, "dta", folder),
         "people.xpt": _by_pyreadstat(pyreadstat.write_xport, "xpt", folder),
+        "people.sas7bdat": _data_set(folder),
     }
 
 

@@ -11,13 +11,14 @@ import pytest
 
 from flows.cli.app import main
 from flows.cli.output import ExitCode, console
+from tests.support.terminal import in_terminal
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 SHOWN = re.compile(r"^```text\n\$ (.+)\n((?:.*\n)*?)```", re.MULTILINE)
 REQUEST, CORRECTION = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 LEFT_OUT = "…"
-MAXIMUM_LINES = 250
+MAXIMUM_LINES = 260
 
 
 def missing(shown: list[str], printed: list[str]) -> list[str]:
@@ -37,6 +38,9 @@ def missing(shown: list[str], printed: list[str]) -> list[str]:
             return shown[place:]
         at, free = found + 1, False
     return [] if free or at == len(printed) else printed[at:]
+
+
+DIALOGUE = re.search(r"^```text\n(A decision never.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 class Reader:
@@ -105,6 +109,19 @@ def test_drafting_and_checking(reader: Reader) -> None:
     for _ in range(2):
         next(reader.shown)
     reader.follow("releasegate check")
+
+
+@pytest.mark.slow
+def test_the_dialogue_shown_is_held(reader: Reader) -> None:
+    """The prompts up to the agreement are left open; the day is answered as the page shows, then as it should be."""
+    answers = [*[""] * 13, "31.12.2038", "2038-12-31", *[""] * 12]
+    arguments = ["init", "first/visits.csv", "--population", "first/population.csv", "--output", "asked"]
+    session = in_terminal(arguments, answers, reader.folder)
+    assert session.code == 0, session.shown
+    assert DIALOGUE is not None
+    printed = [line.rstrip() for line in session.shown.splitlines()]
+    assert missing([LEFT_OUT, *DIALOGUE[1].splitlines(), LEFT_OUT], printed) == []
+    assert "expires: 2038-12-31" in (reader.folder / "asked" / "request.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from tasks.decision.record import DecisionRecord, Verdict
 from tasks.microdata.counting import Counting
 from tasks.microdata.prepared import prepare_file
 from tasks.reassessment.record import TodaysVerdict
+from tasks.request.document import read_document
 from tasks.request.load import load_request
 from tests.flows.test_last_check import assert_nothing_left, exchange_before_hashing, exchanged
 from tests.support.examples import quick_and_slow
@@ -320,9 +321,10 @@ def test_the_draft_names_the_person_and_the_rows(tmp_path: Path, releasegate: An
     assert told.document["person"] == "patient"
     text = world.request.read_text()
     assert "  person: patient #" in text
-    lines = dict(line.strip().split(": {", 1) for line in text.partition("\nattributes:\n")[2].splitlines())
-    assert {name for name, line in lines.items() if "of: row" in line} == {"record_id", "diagnosis", "visits", "note"}
-    assert lines.keys() >= {"patient", "age", "sex", "zip", "blood"}
+    declared = read_document(text).data["attributes"]
+    of_rows = {name for name, terms in declared.items() if terms.get("of") == "row"}
+    assert of_rows == {"record_id", "diagnosis", "visits", "note"}
+    assert declared.keys() >= {"patient", "age", "sex", "zip", "blood"}
 
 
 def test_a_file_with_one_row_a_person_is_asked_nothing(world: World, releasegate: Any) -> None:

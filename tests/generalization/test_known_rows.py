@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tasks.generalization import known_rows
-from tasks.generalization.known_rows import KnownEvents, known_events, withheld_rows
+from tasks.generalization.known_rows import KnownEvents, beyond_most, known_events, withheld_rows
 
 Rows = list[tuple[int, int]]
 
@@ -112,6 +112,22 @@ def test_a_rare_event_takes_the_next_with_it_where_it_would_be_alone() -> None:
 def test_nothing_is_withheld_from_classes_in_which_enough_people_match() -> None:
     rows = [(0, 1), (1, 1), (2, 1), (3, 2), (4, 3), (5, 3)]
     assert withheld([0, 0, 1, 1, 2, 2], rows, known=2, least=2) == [False, False, True, True, False, False]
+
+
+def test_rows_beyond_the_most_are_those_of_the_rarest_events() -> None:
+    """Event 5 has three people, 6 two, 7 and 8 one; of equal rows the last goes."""
+    persons, events = np.array([0, 0, 0, 1, 1, 2, 2, 2]), np.array([7, 5, 6, 5, 6, 8, 5, 5])
+    assert beyond_most(persons, events, 2).tolist() == [True, False, False, False, False, True, False, False]
+    assert beyond_most(persons, events, 1).tolist() == [True, False, True, False, True, True, False, True]
+    assert not beyond_most(persons, events, 3).any()
+
+
+def test_rows_withheld_for_another_reason_are_as_if_nothing_were_stated() -> None:
+    """Without the rare ward of the first person's row, nobody else's needs to be withheld but those without a match."""
+    persons, events = np.array([0, 1, 2]), np.array([1, 2, 2])
+    terms = {"known": 1, "least": 2, "nothing": NOTHING}
+    found = withheld_rows(np.zeros(3, dtype=np.int64), persons, events, **terms, already=np.array([True, False, False]))
+    assert found.tolist() == [True, True, True]
 
 
 @given(

@@ -14,9 +14,16 @@ from tasks.microdata.foreign_file import format_of
 from tasks.microdata.read import read_text
 from tasks.request.file_form import FileForm, FileFormat
 from tests.damaged.files import NAMES, files, rows, workbook, zipped
+from tests.damaged.sas import written_by_sas
 from tests.support.silence import CANARY, assert_silent
 
-FORMATS = {"people.xlsx": "excel", "people.sav": "spss", "people.dta": "stata", "people.xpt": "sas-transport"}
+FORMATS = {
+    "people.xlsx": "excel",
+    "people.sav": "spss",
+    "people.dta": "stata",
+    "people.xpt": "sas-transport",
+    "people.sas7bdat": "sas",
+}
 
 
 def read(path: Path, kind: str, **terms: object) -> list[list[object]]:
@@ -46,6 +53,31 @@ def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
     header, *records = read(path, FORMATS[name])
     assert [one.lower() for one in header] == list(NAMES)
     assert records == [[str(cell).removesuffix(".0") for cell in row] for row in rows()]
+
+
+def test_a_data_set_that_sas_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "people.sas7bdat"
+    path.write_bytes(written_by_sas())
+    assert format_of(path) is FileFormat.SAS
+    assert read(path, "sas") == [
+        ["id", "name", "age"],
+        ["1", "Alice", "30"],
+        ["2", "Bob", "35"],
+        ["3", "Charlie", "40"],
+    ]
+    assert read(path, "sas", encoding="latin1")[2] == ["2", "Bob", "35"]
+    assert refused(path, "sas-transport").what == "the file is not of the stated format"
+
+
+def test_an_independent_reader_reads_the_data_sets_of_these_tests_alike(tmp_path: Path) -> None:
+    for name, content in (("own", files(tmp_path)["people.sas7bdat"]), ("sas", written_by_sas())):
+        path = tmp_path / f"{name}.sas7bdat"
+        path.write_bytes(content)
+        frame = pd.read_sas(path, encoding="latin1" if name == "sas" else "utf-8")
+        for column in frame.select_dtypes("datetime"):
+            frame[column] = frame[column].dt.strftime("%Y-%m-%d")
+        cells = [[str(cell).removesuffix(".0") for cell in row] for row in frame.to_numpy(dtype=object).tolist()]
+        assert read(path, "sas") == [list(frame.columns), *cells]
 
 
 def test_cells_of_a_workbook_as_text(tmp_path: Path) -> None:

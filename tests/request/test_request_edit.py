@@ -70,6 +70,27 @@ def test_a_place_within_a_single_value_is_refused() -> None:
         edited("title: Visits\n", {("title", "words"): "x"})
 
 
+TWO_LINES = """\
+attributes:
+  age: {role: quasi-identifier, safe_harbor: age, # “age”; 77 values
+      hierarchy: {intervals: {minimum: 0, maximum: 99, widths: [5, 10]}}}
+  text: |
+    a: {b, # no comment
+      c}
+"""
+
+
+def test_a_reason_within_a_column_stays_with_it() -> None:
+    assert reasons(TWO_LINES) == reasons(edited(TWO_LINES, {("attributes", "age", "role"): "sensitive"}))
+    one_line = TWO_LINES.split("  text:", maxsplit=1)[0]
+    assert reasons(one_line) == {"age": "“age”; 77 values"}
+    assert edited(one_line, {("attributes", "age", "hierarchy"): None}) == (
+        "attributes:\n  age: {role: quasi-identifier, safe_harbor: age} # “age”; 77 values\n"
+    )
+    kept = read_document(edited(TWO_LINES, {("title",): "x"})).data["attributes"]["text"]
+    assert kept == "a: {b, # no comment\n  c}\n", "text is no comment"
+
+
 def test_the_reason_of_each_column_is_its_comment() -> None:
     assert reasons(TEXT) == {"age": "“age” in its name"}
     assert reasons("attributes: 7") == reasons("[") == {}

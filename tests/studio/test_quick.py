@@ -8,7 +8,7 @@ import pytest
 
 from flows.drafting import drafted
 from flows.studio.project import Project, ReadRequest
-from flows.studio.quick import LevelSize, Quick, changed, possible_designs
+from flows.studio.quick import LevelGroups, Quick, changed, possible_designs
 from tasks.assessments.registry import IDENTITY
 from tasks.candidate.candidate import CandidateSource
 from tasks.microdata.build import from_groups
@@ -97,14 +97,14 @@ def test_what_gives_no_file_says_why(quick: Quick, project: Project, read: ReadR
 
 def test_groups_are_counted_by_level(quick: Quick, loaded: LoadedRequest) -> None:
     """72 of each sex."""
-    assert quick.levels(loaded, "sex", 73) == [LevelSize(0, 2, 72, 144), LevelSize(1, 1, 144, 0)]
+    assert quick.levels(loaded, "sex", 73) == [LevelGroups(0, 2, 72, 144), LevelGroups(1, 1, 144, 0)]
 
 
 def test_groups_of_another_hierarchy_are_counted_before_it_is_saved(quick: Quick, loaded: LoadedRequest) -> None:
     """48 of each town: two of three together are 96."""
     other = from_groups("town", GroupLevels(levels=({"a": ("north", "south"), "b": ("west",)}, {"*": ("a", "b")})))
     sizes = quick.levels(loaded, "town", 49, other)
-    assert sizes == [LevelSize(0, 3, 48, 144), LevelSize(1, 2, 48, 48), LevelSize(2, 1, 144, 0)]
+    assert sizes == [LevelGroups(0, 3, 48, 144), LevelGroups(1, 2, 48, 48), LevelGroups(2, 1, 144, 0)]
 
 
 def test_designs_are_tried_a_few_at_a_time_and_the_best_are_marked(

@@ -88,7 +88,7 @@ def test_a_form_from_another_site_does_nothing(studio: StudioVisitor, place: str
 
 def test_columns_are_shown_with_role_reason_and_counts(studio: StudioVisitor, place: str) -> None:
     page = words(studio.get(f"{place}/columns"))
-    assert "age “age” in its name; 6 values" in page
+    assert "age “age”; 6 values" in page
     assert "asthma 36" in page
     assert "V0001" not in page, "no value of an identifier"
     assert "not shown" in page
@@ -99,7 +99,7 @@ def test_a_role_is_changed_with_its_hierarchy(studio: StudioVisitor, place: str)
     assert "The roles are saved." in words(page)
     text = document(studio, place)
     assert "hierarchy: {file: hierarchy-diagnosis.csv}" in text
-    assert re.search(r"  age: \{role: direct identifier, type: integer[^}]*\} # “age” in its name", text)
+    assert re.search(r"  age: \{role: direct identifier, type: integer[^}]*\} # “age”; 6 values", text)
     assert "No role was changed." in words(studio.post(f"{place}/columns", {"role.5": "quasi-identifier"}))
     refused = studio.post(f"{place}/columns", {"role.5": "king"})
     assert refused.status_code == 422

@@ -77,7 +77,7 @@ class EventValues:
             request.policy.missing.sensitive,
             MissingReading.OWN_GROUP,
         )
-        withheld = names if request.policy.events.people is not None and known != "all" else ()
+        withheld = names if request.policy.events.withholds else ()
         return cls(
             classes,
             persons[rows],
@@ -219,6 +219,8 @@ class EventsAssessment(Assessment[EventsFact]):
             levels={name: one.level for name in request.events if (one := request.attributes[name]).level is not None},
             known=known_rows(request, found),
             withheld_rows=int(candidate.withheld_rows.sum()) if candidate.withheld_rows is not None else 0,
+            too_few=request.policy.events.people is not None,
+            most_rows=request.policy.events.most_rows,
             columns=tuple(_column(request, name, found, presence) for name in found.columns),
             disclosed_people=int(found.disclosed.sum()),
             figures={measure.value: figure for measure, figure in figures.items()},

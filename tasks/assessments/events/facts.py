@@ -63,6 +63,8 @@ class EventsFact(Fact):
     withheld_rows: int = Field(
         description="Rows of released people whose known attributes are withheld; of further tables, that are left out."
     )
+    too_few: bool = Field(default=False, description="Whether rows are withheld that too few people match.")
+    most_rows: int | None = Field(default=None, description="Rows of a person beyond which they are withheld.")
     known: KnownRowsFact | None = Field(description="None where nobody outside knows a value of a row.")
     columns: tuple[EventColumnFact, ...] = Field(description="The sensitive ones of them.")
     disclosed_people: int = Field(description="People whose class discloses a value of any of these.")

@@ -66,6 +66,16 @@ def level_choices(candidate: Candidate, levels: Mapping[str, Sequence[RowLevel]]
     return tuple(sorted(choices, key=lambda one: -one.payoff))
 
 
+def best_levels(copies: Sequence[Sequence[Mapping[str, Any]]]) -> Mapping[str, int]:
+    """Levels that pay most over all copies, given the choices of each as JSON."""
+    payoff = dict[tuple[tuple[str, int], ...], float]()
+    for one in (one for choices in copies for one in choices):
+        levels = tuple(one["levels"].items())
+        payoff[levels] = payoff.get(levels, 0.0) + one["payoff"]
+    best, _ = max(payoff.items(), key=lambda one: one[1])
+    return dict(best)
+
+
 def _check(choices: int) -> None:
     if not 0 < choices <= MOST_CHOICES:
         raise BadInput(

@@ -143,8 +143,8 @@ class CellSearch:
     ) -> Iterator[Cells]:
         """Finer cells of rows made one; what these lose at most is what those made one do."""
         (number, members), problem = alike, self.problem
-        rows, most = inside.rows[members], np.zeros(len(members))
-        np.maximum.at(most, number, known[inside.rows])
+        rows, most, before = inside.rows[members], np.zeros(len(members)), known[inside.rows]
+        np.maximum.at(most, number, before)
         merged = replace(
             problem,
             codes=problem.codes[rows],
@@ -155,7 +155,7 @@ class CellSearch:
         cells = Cells(inside.strategy, np.arange(len(members)), inside.cell[members], inside.lost[members])
         yield from search._finer(levels, place, cells)
         self.work += search.work
-        known[inside.rows] = np.minimum(known[inside.rows], most[number])
+        known[inside.rows] = np.minimum(before, most[number])
 
     def _below(self, axis: int, level: int) -> range:
         """Levels next to be tried: the one below, or any below the uppermost where levels cross."""

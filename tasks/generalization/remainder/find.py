@@ -21,6 +21,8 @@ _SAMPLED_ROWS, _SAMPLED_PAIRS = 2**14, 2**24
 """Rows, and rows times strategies, of that sample; with fewer rows, classes need as many fewer people."""
 _SAMPLED_LEAST = 3
 """People that a class of the sample needs at least."""
+_SCREENED_LEAST = (6, 12)
+"""People that a class of each larger sample needs at least."""
 _REFINED = 3
 _MOST_PAIRS = 2**24
 """Rows times strategies up to which all strategies with cells of enough people are tried."""
@@ -137,20 +139,37 @@ def _tried(problem: RemainderProblem) -> Ints:
 
 
 def _used(problem: RemainderProblem) -> Ints:
-    """Strategies of the classes of a sample of rows and strategies, refined by their neighbours."""
-    every, rng = problem.strategies, np.random.default_rng(0)
-    sampled = max(len(problem.codes) * _SAMPLED_LEAST // problem.least, _SAMPLED_ROWS)
-    if len(problem.codes) > sampled:
-        rows = np.sort(rng.choice(len(problem.codes), sampled, replace=False))
-        least = round(problem.least * sampled / len(problem.codes))
-        problem = replace(problem, codes=problem.codes[rows], counts=problem.counts[rows], least=least, admissible=None)
-    sample = min(max(_SAMPLED_PAIRS // len(problem.codes), _ALL_STRATEGIES // 2), len(every))
-    strategies = rng.choice(every, sample, replace=False)
+    """Strategies of the classes of a sample of rows and strategies, refined by their neighbours.
+
+    Those that classes of larger samples do without are left out again: a class of few people is easily found.
+    """
+    every, rng, rows = problem.strategies, np.random.default_rng(0), len(problem.codes)
+    sampled = min(max(rows * _SAMPLED_LEAST // problem.least, _SAMPLED_ROWS), rows)
+    sample = _sample(problem, sampled, rng)
+    tried = min(max(_SAMPLED_PAIRS // sampled, _ALL_STRATEGIES // 2), len(every))
+    strategies = rng.choice(every, tried, replace=False)
     for _ in range(_REFINED):
-        used = np.unique(released(problem, by_mean_loss(problem, np.union1d(strategies, [problem.top]))))
-        used = used[used != UNPLACED]
+        used = _used_of(sample, strategies)
         strategies = _with_neighbours(problem, used)
-    return np.union1d(used, [problem.top])
+    for least in _SCREENED_LEAST:
+        if sampled < rows * least // problem.least <= rows // 2:
+            used = _used_of(_sample(problem, rows * least // problem.least, rng), used)
+    return used
+
+
+def _sample(problem: RemainderProblem, number: int, rng: np.random.Generator) -> RemainderProblem:
+    """Some rows, whose classes need as many fewer people."""
+    if number >= len(problem.codes):
+        return problem
+    rows = np.sort(rng.choice(len(problem.codes), number, replace=False))
+    least, codes, counts = round(problem.least * number / len(problem.codes)), problem.codes[rows], problem.counts[rows]
+    return replace(problem, codes=codes, counts=counts, least=least, records=None, admissible=None)
+
+
+def _used_of(problem: RemainderProblem, strategies: Ints) -> Ints:
+    """Strategies, of these, of the classes of a first pass."""
+    node = released(problem, by_mean_loss(problem, np.union1d(strategies, [problem.top])))
+    return np.union1d(node[node != UNPLACED], [problem.top])
 
 
 def _with_neighbours(problem: RemainderProblem, strategies: Ints) -> Ints:

@@ -27,7 +27,12 @@ def divided(problem: RemainderProblem, node: Ints) -> Ints:
             undivided = (np.bincount(whole[~allowed[part]], minlength=n_whole) > 0)[whole]
             if not undivided.all():
                 node[rows[~undivided]] = finer[~undivided]
-                classes[placed], n_whole = problem.classes(node, placed)
+                # A part joins the class of its label, if there is one: only classes of these strategies change.
+                changed = np.zeros(len(problem.lattice), dtype=np.bool_)
+                changed[finer[~undivided]] = True
+                again = placed[changed[node[placed]]]
+                number, many = problem.classes(node, again)
+                classes[again], n_whole = n_whole + number, n_whole + many
     return node
 
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from tasks.assessments.events.levels import LevelChoice, level_choices
+from tasks.assessments.events.levels import LevelChoice, best_levels, level_choices
 from tasks.candidate.candidate import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.microdata.event_levels import as_collected, every_level
@@ -85,3 +85,35 @@ def test_the_command_shows_the_best_first_and_takes_no_other_method(request_file
         refused = CliRunner().invoke(app, ["assess", method, str(request_file), "--levels", *workspace])
         assert isinstance(refused.exception, BadInput)
         assert refused.exception.expected.startswith("with events")
+
+
+def test_the_command_states_the_best_level_and_changes_nothing_else(request_file: Path, tmp_path: Path) -> None:
+    before = REQUEST.replace("level: 0}", "level: 0}  # by day")
+    request_file.write_text(before)
+    command = ["assess", "events", str(request_file), "--write", "--workspace", str(tmp_path / "workspace")]
+    refused = CliRunner().invoke(app, command)
+    assert isinstance(refused.exception, BadInput)
+    assert CliRunner().invoke(app, [*command, "--levels"]).exit_code == 0
+    assert request_file.read_text() == before.replace("level: 0}", "level: 1}")
+
+
+def test_the_best_levels_pay_most_over_all_copies() -> None:
+    """Days pay one recipient 8 and the other nothing, months both 5."""
+    copies = [[{"levels": {"day": 0}, "payoff": 8.0}, {"levels": {"day": 1}, "payoff": 5.0}]]
+    copies.append([{"levels": {"day": 1}, "payoff": 5.0}, {"levels": {"day": 0}, "payoff": 0.0}])
+    assert best_levels(copies) == {"day": 1}
+
+
+def test_rows_beyond_the_most_are_withheld_the_rarest_first(request_file: Path, tmp_path: Path) -> None:
+    """A person with three days keeps the two that the twelve others have too."""
+    days = [(f"p{place}", day) for place in range(13) for day in ("2024-01-01", "2024-01-02")]
+    days.insert(1, ("p0", "2024-03-09"))
+    rows = (f"v{place},{who},F,{day}\n" for place, (who, day) in enumerate(days))
+    (tmp_path / "data.csv").write_text("visit,patient,sex,day\n" + "".join(rows))
+    request_file.write_text(REQUEST.replace("people: 6", "most_rows: 2"))
+    loaded = load_request(request_file)
+    frame = read_data(loaded)
+    source = CandidateSource(loaded.request, prepare(loaded, frame), frame, lambda _: np.random.default_rng(3))
+    withheld = source.candidate(loaded.request.recipients[0]).withheld_rows
+    assert withheld is not None
+    assert np.flatnonzero(withheld).tolist() == [1]

@@ -1,0 +1,336 @@
+"""The dialogue of ``releasegate init``: what only people know, in the order in which the draft needs it.
+
+Choices that change what is drafted come first: rows, people, roles. Nothing is written here.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pandas as pd
+
+from flows.cli.asking import LEFT, Asking
+from flows.cli.levels import shown_levels
+from flows.cli.output import table
+from reports.terminal import show
+from tasks.core.errors import ReleasegateError
+from tasks.draft.document import Given
+from tasks.draft.draft import Draft, Source, shared_columns
+from tasks.draft.folder import ProfiledFolder
+from tasks.draft.questions import Answer, Question, problem_of, read_answer
+from tasks.draft.roles import Suggestion
+from tasks.draft.stated import STATED, Stated
+from tasks.request.document import Location
+from tasks.request.model import Policy, Role
+
+_INTRODUCTION = (
+    "Questions follow, each with its reason. Enter takes the default that is shown, or leaves a blank to fill in "
+    "later; Ctrl-C stops, and nothing is written."
+)
+_ROLES: Mapping[str, tuple[Role, str]] = {
+    "1": (Role.DIRECT, "names a person: withheld"),
+    "2": (Role.QUASI, "others may know it: leaves generalized"),
+    "3": (Role.SENSITIVE, "an attacker would like to learn it: leaves as it is"),
+    "4": (Role.INSENSITIVE, "neither: leaves as it is"),
+    "5": (Role.UNREVIEWED, "not judged yet: withheld"),
+}
+_FEW, _MOST_ASKED = 3, 30
+"""Columns without a role past which one is offered for all of them, and past which none is asked for."""
+_SIZE, _PRESENCE = ("population", "size"), ("policy", "presence")
+SMALL_CELL = Policy(id="default", version="1").small_cell
+"""Smallest count of people that is shown before a policy says otherwise."""
+NUMBER = "record_number"
+"""Column that a numbered copy has more."""
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A draft in the making, and the questions to a person about it."""
+
+    folder: ProfiledFolder
+    population: Source | None
+    read: Callable[[str], Source]
+    """Reads a table that a person names by its path; raises ReleasegateError."""
+    check: Callable[[Draft], None]
+    """Refuses a draft whose files are there already, before a person answers in vain."""
+    asking: Asking
+    stated: Stated = field(default_factory=Stated)
+    answers: Mapping[Location, Answer] = field(default_factory=dict)
+    numbered: Source | None = None
+    """A copy of the file whose records are numbered, where a person has asked for one."""
+
+    def held(self) -> tuple[Draft, Source | None]:
+        """Ask everything; the draft with the answers, and the numbered copy that it is of, None for none."""
+        self.check(self.draft)
+        self.asking.say(_INTRODUCTION)
+        settled = self._rows()._numbers()._people()._presence()._roles()
+        draft = settled.draft
+        self.check(draft)
+        people = settled.population is not None or draft.person is not None
+        show(shown_levels(draft.levels, SMALL_CELL, of_people=people), self.asking.console)
+        return settled._terms(draft), settled.numbered
+
+    @cached_property
+    def draft(self) -> Draft:
+        """The draft by what is stated so far."""
+        return self.folder.draft(self.population, self.stated)
+
+    def _rows(self) -> "Dialogue":
+        if self.folder.file is None:
+            return self  # the tables tell
+        found, columns = self.draft.person, self.folder.file.profiles
+        chosen = self.asking.choice(
+            "a row is",
+            {"1": "one person, who has no other row", "2": "one of several rows that a person may have"},
+            default="1" if found is None else "2",
+            why="Risks are of people: rows of one person must not pass for a crowd to hide in."
+            + (f" Rows that share {found} share quasi-identifiers." if found else ""),
+        )
+        if chosen == "1":
+            return replace(self, stated=replace(self.stated, persons=True))
+
+        def wrong(name: str) -> str:
+            if name not in columns:
+                return f"no such column; the file has {', '.join(columns)}"
+            one = columns[name]
+            lacking = (
+                "cells without a value" if one.missing else "a value of its own in every row" if one.is_key else ""
+            )
+            return f"{name} has {lacking}, so that it cannot name the person of several rows" if lacking else ""
+
+        named = self.asking.text("column that names the person of each row", default=found or LEFT, wrong=wrong)
+        return replace(self, stated=replace(self.stated, persons=named != LEFT, person=named or None))
+
+    def _numbers(self) -> "Dialogue":
+        """Offer a copy with numbered records where no column names each record."""
+        file = self.folder.file
+        if file is None or self.draft.record_id is not None or NUMBER in file.columns:
+            return self
+        (source,) = self.folder.sources.values()
+        stem = re.sub(r"(\.[ct]sv)?(\.gz|\.zip)?\Z|\.\w+\Z", "", source.path.rsplit("/", 1)[-1])
+        copy = f"{stem}-numbered.csv"
+        wanted = self.asking.confirmed(
+            f"write {copy} beside the draft, with a column {NUMBER}",
+            "Records are told apart by a column that never leaves, and no column of this file names each of them once. "
+            "A copy with numbers can take its place; keep it as safe as the file, and give the same person the same "
+            "number in later versions.",
+            default=True,
+        )
+        if not wanted:
+            return self
+        frame = source.frame.copy()
+        frame.insert(0, NUMBER, pd.Series(range(1, len(frame) + 1), index=frame.index).astype("string[pyarrow]"))
+        made = Source(copy, frame)
+        return replace(self, folder=ProfiledFolder.of([made]), numbered=made)
+
+    def _people(self) -> "Dialogue":
+        if self.population is not None:
+            return self
+        chosen = self.asking.choice(
+            "the people that the data are drawn from",
+            {
+                "1": "everybody of them is in the file",
+                "2": "the file is a random sample of more people",
+                "3": "a table counts them, by age, sex, place or the like",
+            },
+            default="1",
+            why="A record hides among the people who look like it. These are counted in a table, or else in the file.",
+        )
+        if chosen == "2":
+            person = next((one for name, one in _columns(self.draft) if name == self.draft.person), None)
+            records = self.draft.suggestions[0].profile.records if person is None else person.profile.distinct
+
+            def wrong(text: str) -> str:
+                number = read_answer(_SIZE, text)
+                found = problem_of(_SIZE, number)
+                few = isinstance(number, int) and number < records
+                return found or (f"too few: the file has {records:,} people" if few else "")
+
+            size = self.asking.text("how many people there are", wrong=wrong)
+            return self if size == LEFT else replace(self, answers={**self.answers, _SIZE: read_answer(_SIZE, size)})
+        if chosen == "3":
+            found: list[Source] = []
+            names = [one.profile.name for one in self.draft.suggestions]
+
+            def unusable(path: str) -> str:
+                try:
+                    read = self.read(path)
+                    shared_columns(names, read.frame)
+                except ReleasegateError as error:
+                    return str(error)
+                found.append(read)
+                return ""
+
+            if self.asking.text("path of the table", wrong=unusable) != LEFT:
+                return replace(self, population=found[-1])
+        return self
+
+    def _presence(self) -> "Dialogue":
+        if self.population is None and _SIZE not in self.answers:
+            return self  # the file is the population, so that others know who is in it
+        known = self.asking.confirmed(
+            "can others know that a person is in the file",
+            "As a neighbour knows of a patient. Who knows it looks among the records of the file alone, and the gate "
+            "judges that risk too.",
+            default=True,
+        )
+        return self if known else replace(self, answers={**self.answers, _PRESENCE: "unknown"})
+
+    def _roles(self) -> "Dialogue":
+        """Ask for the role of columns that nothing tells, then for what is to change."""
+        held, now, asked = dict(_columns(self.draft)), self, self.asking
+        rows = [(name, one.role.value, "; ".join(one.reasons)) for name, one in held.items()]
+        asked.say("Roles of the columns:")
+        show(table("", ("column", "role", "why"), rows), asked.console)
+        unsure = [name for name, one in held.items() if one.role is Role.UNREVIEWED]
+        if 0 < len(unsure) <= _MOST_ASKED:
+            asked.say("Nothing tells the role of these columns for certain. They are withheld until they have one:")
+            asked.options(_words_of(_ROLES))
+            now = now._together(unsure) if len(unsure) > _FEW else now
+            for name in unsure if now is self else ():
+                now = now._role(name, held[name], listed=False)
+        while True:
+            reason = "Correct what you know better. Enter goes on."
+            if all(one.role is not Role.QUASI for _, one in _columns(now.draft)):
+                reason = "A request needs a quasi-identifier: a column that others may know of a person. There is none."
+            name = asked.text(
+                "name of a column whose role is to change",
+                reason,
+                wrong=lambda text: "" if text in held else f"no such column; there are {', '.join(held)}",
+            )
+            if name == LEFT:
+                return now
+            now = now._role(name, dict(_columns(now.draft))[name])
+
+    def _together(self, names: Sequence[str]) -> "Dialogue":
+        """Give columns one role, as measurements of one kind may have."""
+        offered = [key for key, (role, _) in _ROLES.items() if role is not Role.QUASI]
+        key = self.asking.choice(
+            "one role for all of them, or 0 for one after the other",
+            {"0": "", **dict.fromkeys(offered, "")},
+            default="0",
+            why=", ".join(names),
+            listed=False,
+        )
+        if key == "0":
+            return self
+        role = _ROLES[key][0]
+        now = replace(self, stated=replace(self.stated, roles={**self.stated.roles, **dict.fromkeys(names, role)}))
+        for name in names:
+            now = now._excused(name, role)
+        return now
+
+    def _role(self, name: str, one: Suggestion, *, listed: bool = True) -> "Dialogue":
+        """Ask for the role of a column; one of rows is no quasi-identifier."""
+        offered = {key: role for key, role in _ROLES.items() if not (one.of_row and role[0] is Role.QUASI)}
+        default = next((key for key, (role, _) in offered.items() if role is one.role), "5")
+        values = f"{one.profile.distinct:,} value{'s' * (one.profile.distinct != 1)}"
+        why = f"{name}: {'; '.join([*one.reasons, values])}"
+        chosen = self.asking.choice(f"role of {name}", _words_of(offered), default=default, why=why, listed=listed)
+        role = offered[chosen][0]
+        if role is one.role:
+            return self
+        roles = {**self.stated.roles, name: role}
+        return replace(self, stated=replace(self.stated, roles=roles))._excused(name, role)
+
+    def _excused(self, name: str, role: Role) -> "Dialogue":
+        """Ask who lets a column leave that tells of people all the same."""
+        found = dict(_columns(self.draft))[name]
+        if role.withheld or found.role is not Role.UNREVIEWED:
+            return self
+        told = "; ".join(reason for reason in found.reasons if reason != STATED)
+        because = self.asking.text(
+            "why it may leave all the same",
+            f"{told}. The gate withholds such a column, unless somebody states why it may leave. Enter withholds it.",
+            wrong=lambda text: problem_of((*_ANY, "excused", "because"), text),
+        )
+        by = (
+            LEFT
+            if because == LEFT
+            else self.asking.text("who decides that", wrong=lambda text: problem_of((*_ANY, "excused", "by"), text))
+        )
+        if LEFT in (because, by):
+            return self
+        excuse = json.dumps({"by": by, "because": because}, ensure_ascii=False)
+        return replace(self, stated=replace(self.stated, excused={**self.stated.excused, name: excuse}))
+
+    def _terms(self, draft: Draft) -> Draft:
+        """Ask the questions of the draft, then for further recipients and for descriptions of columns."""
+        given = Given(self.answers)
+        given = self._answered(given, _of_request(draft, given))
+        while self.asking.confirmed("does anybody else receive a copy", default=False):
+            more = replace(given, recipients=given.recipients + 1)
+            place = ("recipients", given.recipients)
+            given = self._answered(more, [one for one in _of_request(draft, more) if one.place[:2] == place])
+        columns = [one for one in draft.answered(given).questions if one.place[-1] == "description"]
+        why = "The recipient's data dictionary has a line for each column."
+        if self.asking.confirmed("describe the columns", why, default=False):
+            given = self._answered(given, columns)
+        return draft.answered(given)
+
+    def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
+        answers = dict(given.answers)
+        for one in questions:
+            if one.place[-1] == "detection_rate" and (*one.place[:-1], "penalty") not in answers:
+                continue  # it deters nobody without a penalty
+            answer = self._answer(one, answers)
+            if answer is not None:
+                answers[one.place] = answer
+            elif one.place[-1] == "detection_rate":
+                del answers[(*one.place[:-1], "penalty")]
+        return replace(given, answers=answers)
+
+    def _answer(self, one: Question, answers: Mapping[Location, Answer]) -> Answer | None:
+        """The answer to a question; None where it is left open."""
+
+        def wrong(text: str) -> str:
+            answer = read_answer(one.place, text)
+            again = one.place[-1] == "id" and len(one.place) == 3 and answer in _ids(answers)
+            return "another recipient has this id" if again else problem_of(one.place, answer)
+
+        question = one.words.hint + (f" ({_column(one.place)})" if "attributes" in one.place else "")
+        why = one.words.why + (" Enter for none." if one.words.optional else "")
+        text = self.asking.text(question, why, default=_default(one, answers), wrong=wrong)
+        return None if text == LEFT else read_answer(one.place, text)
+
+
+_ANY: Location = ("attributes", "any")
+
+
+def _words_of(roles: Mapping[str, tuple[Role, str]]) -> dict[str, str]:
+    return {key: f"{role.value}: {meaning}" for key, (role, meaning) in roles.items()}
+
+
+def _columns(draft: Draft) -> Iterator[tuple[str, Suggestion]]:
+    """The columns of all files, those of further tables after the table's name and a dot."""
+    yield from ((one.profile.name, one) for one in draft.suggestions)
+    for held in draft.further.tables:
+        yield from ((f"{held.place.table}.{one.profile.name}", one) for one in held.suggestions)
+
+
+def _of_request(draft: Draft, given: Given) -> list[Question]:
+    """The questions of a draft but those of descriptions; no column of the file can be made up for a record's name."""
+    left = {"description", "record_id"}
+    return [one for one in draft.answered(given).questions if one.place[-1] not in left]
+
+
+def _column(place: Location) -> str:
+    """Name of a column, that of a further table after the table's."""
+    return ".".join(str(step) for step in place[1:-1] if step != "attributes")
+
+
+def _ids(answers: Mapping[Location, Answer]) -> set[Answer]:
+    return {answer for place, answer in answers.items() if place[0] == "recipients" and place[2:] == ("id",)}
+
+
+def _default(one: Question, answers: Mapping[Location, Answer]) -> str:
+    """What an earlier answer suggests."""
+    if one.place == ("dataset", "title"):
+        return str(answers.get(("title",), LEFT))
+    if one.place[0] == "recipients" and one.place[2:] == ("id",):
+        name = str(answers.get((*one.place[:2], "organisation"), LEFT))
+        short = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
+        return LEFT if short in _ids(answers) else short
+    return LEFT

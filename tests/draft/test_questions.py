@@ -1,0 +1,95 @@
+"""Answers are judged by the request's models, and every question of a draft has its words."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tasks.draft.document import Given
+from tasks.draft.draft import Draft, write_draft
+from tasks.draft.questions import Answers, problem_of, read_answer, words_of
+from tasks.request.document import Location
+from tasks.request.load import load_request
+from tests.draft.test_draft import draft_request, wide
+
+BENEFIT: Location = ("recipients", 3, "stakes", "benefit")
+KNOWN: Location = ("tables", "labs", "attributes", "value", "known_probability")
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "answer", "problem"),
+    [
+        (BENEFIT, "1200", 1200, ""),
+        (BENEFIT, "0.5", 0.5, ""),
+        (BENEFIT, "0", 0, "out of range; expected a number greater than 0"),
+        (BENEFIT, "1,200", "1,200", "not a number; expected a number"),
+        (BENEFIT, "true", "true", "not a number; expected a number"),
+        (KNOWN, "1", 1, ""),
+        (KNOWN, "1.5", 1.5, "out of range; expected a number at most 1"),
+        (("population", "size"), "12.5", 12.5, "not a whole number"),
+        (("requested_by",), "dana.whitfield", "dana.whitfield", ""),
+        (("requested_by",), "Dana", "Dana", "not of the right form; expected 1 to 64 small letters, digits or marks"),
+        (("recipients", 0, "id"), "12", "12", ""),
+        (("recipients", 0, "id"), "Uni A", "Uni A", "not of the right form; expected 1 to 64 small letters, digits"),
+        (("recipients", 0, "agreement", "expires"), "2040-12-31", "2040-12-31", ""),
+        (("recipients", 0, "agreement", "expires"), "31.12.2040", "31.12.2040", "not a date; expected a date"),
+        (("recipients", 1, "agreement", "detection_rate"), "1", 1, "out of range; expected a number less than 1"),
+        (("recipients", 0, "controls"), "a b;  c ;", ("a b", "c"), ""),
+        (("title",), "two   spaces", "two spaces", ""),
+        (("title",), "x" * 2001, "x" * 2001, "too long; expected at most 2000 characters"),
+    ],
+)
+def test_answers_are_values_that_the_request_takes_or_refuses(
+    place: Location, text: str, answer: object, problem: str
+) -> None:
+    read = read_answer(place, text)
+    assert (read, type(read)) == (answer, type(answer))
+    found = problem_of(place, read)
+    assert found.startswith(problem) if problem else found == ""
+
+
+def answers_of(draft: Draft) -> Answers:
+    """An answer to each question; every text is one that YAML could read as something else."""
+    known: dict[object, str] = {
+        "requested_by": "a.steward",
+        "id": "007",
+        "expires": "2040-01-01",
+        "controls": "null; a: b # c",
+        "prior_release_ids": "1; 2",
+        "detection_rate": "0.25",
+    }
+    numbers = dict.fromkeys(("penalty", "benefit", "loss", "cost", "known_probability"), "1e2")
+    texts = known | numbers
+    return {one.place: read_answer(one.place, texts.get(one.place[-1], 'yes: "#, {x}" ')) for one in draft.questions}
+
+
+def test_answers_are_in_the_request_as_they_were_given(tmp_path: Path) -> None:
+    draft = draft_request(wide().drop(columns="age"), "data.csv")
+    two = draft.answered(Given(recipients=2))
+    answers = dict(answers_of(two)) | {("recipients", 1, "id"): "true"}
+    answered = two.answered(Given(answers, 2))
+    assert answered.blanks == ()
+    assert max(map(len, answered.text.splitlines())) <= 120
+    request = load_request(write_draft(answered, tmp_path)[0]).request
+    document = json.loads(request.model_dump_json())
+    for place, answer in answers.items():
+        held = document
+        for step in place:
+            held = held[step]
+        assert held == (list(answer) if isinstance(answer, tuple) else answer), place
+
+
+def test_blanks_are_those_that_a_request_needs() -> None:
+    draft = draft_request(wide(), "data.csv")
+    assert len(draft.blanks) == draft.text.count("# fill in: ") == 13
+    assert draft.blanks[:3] == ("title", "requested_by", "recipients[0].organisation")
+    answered = draft.answered(Given({("title",): "x"}))
+    assert answered.blanks == draft.blanks[1:]
+
+
+def test_words_end_and_begin_as_prompts_and_sentences_do() -> None:
+    for one in draft_request(wide(), "data.csv").questions:
+        words = words_of(one.place)
+        assert words.why[0].isupper()
+        assert words.why.endswith(".")
+        assert not words.hint.endswith(".")
