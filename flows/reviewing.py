@@ -140,6 +140,14 @@ def _awaiting(release: OpenRelease, recipient: str | None) -> ReleaseCase:
             got=case.standing.why,
             fix="a new request is a new release",
         )
+    if case.standing.awaits_signature:
+        raise StageFailed(
+            "the release takes no votes before the expert has signed its determination",
+            where=f"release to {case.recipient}",
+            expected="a determination with the expert's signature, as the policy asks",
+            got="none",
+            fix=f"sign it: releasegate sign {release.release_id[:12]} --recipient {case.recipient} --pkcs12 FILE",
+        )
     if today < case.record.valid_from:
         raise StageFailed(
             "the vote would be dated before the decision that it rests on",

@@ -6,6 +6,7 @@ from reports import numbers
 from reports.document import VerdictBox, kept
 from tasks.assessments.dates.facts import STAGE
 from tasks.decision.record import DecisionRecord, NotAssessed, Verdict
+from tasks.decision.standing import AWAITING_SIGNATURE
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.request.model import Role
 
@@ -22,6 +23,13 @@ def verdict_box(record: DecisionRecord) -> VerdictBox:
     if record.decision is Verdict.AWAITING_REVIEW:
         need = record.reviews_required
         voters = "the required reviewer has" if need == 1 else f"all {need} required reviewers have"
+        if record.expert_signs:
+            meaning = (
+                f"The gates have passed; that is no determination yet. Nothing may be delivered to {who} before the "
+                f"expert has signed and {voters} voted to approve."
+            )
+            passed = AWAITING_SIGNATURE[0].upper() + AWAITING_SIGNATURE[1:]
+            return VerdictBox("◔", f"{passed}{exception}", "awaiting", meaning)
         meaning = f"The measurements are complete. Nothing may be delivered to {who} before {voters} voted to approve."
         return VerdictBox("◔", f"Awaiting review{exception}", "awaiting", meaning)
     return VerdictBox("✗", "Blocked", "blocked", f"Nothing may be delivered to {who} under this request.")

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from flows.beside import beside
 from flows.cli.explained import Explained, beyond, closing_attacks, is_reversed, rendered
 from flows.cli.explained_records import documents
 from flows.cli.options import DEFAULT_WORKSPACE, RecipientOption, ReleaseArgument, WorkspaceOption, check_recipient
@@ -36,7 +36,7 @@ from tasks.microdata.read import read_data
 from tasks.redaction.recall import redacted
 from tasks.request.model import Masking, Recipient, ReleaseRequest
 
-_SEARCH_WORK, _FEWEST_GAMES = 2**25, 8
+_SEARCH_WORK, _FEWEST_GAMES = 2**25, 6
 """Games solved for one recipient after which no further lever is searched, times distinct tuples of the population and
 strategies."""
 
@@ -138,8 +138,7 @@ def _explained(
         redacted=cache(partial(redacted, frame, request)),
     )
 
-    strategies = prod(tree.n_levels for tree in index.hierarchies)
-    games = max(_SEARCH_WORK // (len(index.population) * strategies), _FEWEST_GAMES)
+    games = max(_SEARCH_WORK // candidates.game_size, _FEWEST_GAMES)
 
     def explained(record: DecisionRecord) -> Explained:
         who = record.recipient.id
@@ -151,6 +150,7 @@ def _explained(
             decided,
             lambda step: say(f"{who}: {step}"),
             is_over=_over_after(candidates, games),
+            beside=beside if candidates.is_large else cache,
         )
         return Explained(record, found, request.policy.gates)
 

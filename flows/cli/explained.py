@@ -25,6 +25,10 @@ _ESTIMATED = (
     "≈ estimated: record linkage was tried anew, on other people than a release would draw and without learned "
     "distances; a release decides."
 )
+_CUT_SHORT = (
+    "≈ estimated: the generalization was searched more briefly than a release would, and the figures follow from it; a "
+    "release decides."
+)
 _DRAWN = (
     "≈ estimated: uncertain terms were drawn anew, others than a release would draw and fewer of them; a release "
     "decides."
@@ -81,7 +85,8 @@ def rendered(one: Explained) -> Iterator[Block]:
         _methods(one) if explanation.switches else [],
         _unchanged(unchanged) if unchanged else [],
         noted(_ESTIMATED if estimated & LINKAGE.gate_measures else ""),
-        noted(_DRAWN if estimated - LINKAGE.gate_measures else ""),
+        noted(_DRAWN if Measure.PASSING_PROBABILITY in estimated else ""),
+        noted(_CUT_SHORT if estimated - LINKAGE.gate_measures - {Measure.PASSING_PROBABILITY} else ""),
         noted(explanation.note),
     ]
     who, organisation = f"  {record.recipient.id}", f"  {record.recipient.organisation}"
@@ -206,13 +211,12 @@ _CHOICES = {
 
 def _levers(one: Explained, flips: Sequence[Flip]) -> Iterator[Block]:
     """Changes that reverse the verdict: of a blocked release by whose they are to make."""
-    if one.explanation.verdict is not Verdict.BLOCKED:
-        yield from _lever_table(one, flips, "what would change the verdict")
-        return
-    for choice, heading in _CHOICES.items():
-        if found := [flip for flip in flips if flip.choice is choice]:
-            rows = (row for flip in found for row in _lever_rows(one, flip))
-            yield from table("", (">change", heading), rows)
+    tables = {"what would change the verdict": flips}
+    if _is_blocked(one):
+        tables = {heading: [flip for flip in flips if flip.choice is choice] for choice, heading in _CHOICES.items()}
+    for heading, found in tables.items():
+        if found:
+            yield from table("", (">change", heading), (row for flip in found for row in _lever_rows(one, flip)))
             yield ""
 
 
@@ -223,16 +227,6 @@ def _lever_rows(one: Explained, flip: Flip) -> Iterator[Sequence[str]]:
     yield size, f"{flip.lever} {_step(flip.changes[0])}" if alone else flip.lever
     yield from (("", f"  {change.where} {_step(change)}") for change in flip.changes if not alone)
     yield "", f"  then: {_then(one, flip).replace(chr(10), '; ')}"
-
-
-def _lever_table(one: Explained, flips: Sequence[Flip], heading: str) -> list[Block]:
-    rows: list[Sequence[str]] = []
-    for flip in flips:
-        size = "" if flip.relative_change is None else _percent(flip.relative_change)
-        alone = len(flip.changes) == 1
-        rows.append((size, flip.lever, _step(flip.changes[0]) if alone else "", _then(one, flip)))
-        rows += [("", change.where, _step(change), "") for change in flip.changes if not alone]
-    return table("", (">change", heading, "now → needed", "then"), rows)
 
 
 def _then(one: Explained, flip: Flip) -> str:
@@ -251,7 +245,7 @@ def _then(one: Explained, flip: Flip) -> str:
 def _methods(one: Explained) -> list[Block]:
     return table(
         "",
-        ("other methods", "decision", ">kept", "gates that would be closed" if _is_blocked(one) else "figures"),
+        ("other methods", "decision", ">kept", "gates that would be closed, or figures"),
         [_method(one, switch) for switch in one.explanation.switches],
     )
 
@@ -261,7 +255,7 @@ def _is_blocked(one: Explained) -> bool:
 
 
 def _method(one: Explained, switch: Switch) -> Sequence[str]:
-    """A method with the information kept and, of a blocked release, the gates found closed; else with all figures."""
+    """A method with the information kept and the gates found closed; with all figures where the release would pass."""
     figures, verdict = one.figures(switch.after.figures, switch.after.estimated), switch.after.verdict
     decision = text(f'<span class="{_STYLES[verdict]}">{{}}</span>', verdict.value)
     kept = switch.after.figures.get(Measure.INFORMATION_KEPT)
@@ -269,7 +263,7 @@ def _method(one: Explained, switch: Switch) -> Sequence[str]:
     shown = [
         f"{one.short(gate)} {figure}"
         for gate, figure in figures.items()
-        if figure != "–" and (gate in closed or not _is_blocked(one)) and gate != Measure.INFORMATION_KEPT.value
+        if figure != "–" and (gate in closed or switch.after.passes) and gate != Measure.INFORMATION_KEPT.value
     ]
     said = switch.after.failure or ", ".join(shown)
     return switch.method.value, decision, "–" if kept is None else f"{kept:.1%}", said

@@ -11,6 +11,7 @@ from reports.document import Block, Paragraph, text
 from tasks.core.canonical import digest
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.standing import AWAITING_SIGNATURE, Standing
 from tasks.decision.states import State
 from tasks.request.model import Role
 
@@ -58,6 +59,7 @@ def summary(record: DecisionRecord, made: Outcome) -> dict[str, Any]:
         "decision": record.decision.value,
         "reasons": list(record.reasons),
         "state": standing.state.value,
+        "awaits_signature": standing.awaits_signature,
         "since": standing.since.isoformat(),
         "why": standing.why,
         "valid_until": record.valid_until.isoformat(),
@@ -88,7 +90,7 @@ def _bundle_of(record: DecisionRecord, made: Outcome) -> Path:
 def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
     who = record.recipient.id
     lapsed, standing = made.lapsed.get(who), made.standings[who]
-    verdict = _shown(record, standing.state, lapsed=bool(lapsed))
+    verdict = _shown(record, standing, lapsed=bool(lapsed))
     waits = standing.state is State.AWAITING_REVIEW and not lapsed
     style = "awaiting" if waits else "blocked" if lapsed or standing.state not in _LETS_LEAVE else "approved"
     yield outcome(verdict.upper(), f"  {who}", style, f"  {record.recipient.organisation}")
@@ -96,7 +98,7 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
         yield Paragraph(f"  {lapsed} {_RENEW}", "lead")
     elif standing.why != " ".join(record.reasons):
         yield Paragraph(f"  {standing.why}", "lead")
-    if lapsed or verdict != record.decision.value:
+    if lapsed or verdict not in {record.decision.value, AWAITING_SIGNATURE}:
         yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
     yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
     rule = {"records": record.dataset.rows_in, "small_cell": record.policy.small_cell}  # as the reasons above
@@ -109,7 +111,9 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
         f"  withheld: nobody has reviewed them: {', '.join(unreviewed)}": unreviewed,
         f"  decided as  {record.release_id}": record.release_id != made.release_id,
         f"  {len(standing.commitments)} of {record.reviews_required} votes cast; releasegate review "
-        f"{record.release_id[:12]} --recipient {who} takes the others": waits,
+        f"{record.release_id[:12]} --recipient {who} takes the others": waits and not standing.awaits_signature,
+        f"  votes wait for the expert's signature: releasegate sign {record.release_id[:12]} --recipient {who} "
+        "--pkcs12 FILE": waits and standing.awaits_signature,
     }
     yield from (fact for fact, applies in facts.items() if applies)
     yield from (f"  {kind:11} {path}" for kind, path in _files(record, _bundle_of(record, made)))
@@ -125,13 +129,14 @@ def _mark(gate: GateResult) -> str:
     return text('<span class="passed">✓</span>' if gate.passed else '<span class="failed">✗</span>')
 
 
-def _shown(record: DecisionRecord, state: State, *, lapsed: bool) -> str:
-    """One word for where a release stands; a copy that was released is “approved”, as its decision was."""
+def _shown(record: DecisionRecord, standing: Standing, *, lapsed: bool) -> str:
+    """Where a release stands; a copy that was released is “approved”, as its decision was."""
+    state = standing.state
     if state in _ENDED:
         return state.value
     if lapsed:
         return _LAPSED
-    return record.decision.value if state is State.RELEASED and record.decision is Verdict.APPROVED else state.value
+    return record.decision.value if state is State.RELEASED and record.decision is Verdict.APPROVED else standing.words
 
 
 def _files(record: DecisionRecord, bundle: Path) -> list[tuple[str, Path]]:

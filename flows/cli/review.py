@@ -99,7 +99,7 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
         record, standing = one.case.record, one.case.standing
         if place:
             yield ""
-        yield outcome(standing.state.value.upper(), f"  {one.case.recipient}", "strong")
+        yield outcome(standing.words.upper(), f"  {one.case.recipient}", "strong")
         required, voted = record.reviews_required, sorted(standing.commitments)
         supersedes = [f"supersedes {record.supersedes}"] if record.supersedes else []
         overridden = (
@@ -130,6 +130,7 @@ def _document(one: Overview) -> dict[str, Any]:
     return {
         "recipient": one.case.recipient,
         "state": standing.state.value,
+        "awaits_signature": standing.awaits_signature,
         "why": standing.why,
         "since": standing.since.isoformat(),
         "record_sha256": one.case.record_sha256,

@@ -207,7 +207,7 @@ def _state(case: ReleaseCase) -> str:
     """State of a release: the reason if it has ended, what it supersedes, and the officers whose overrides it has."""
     standing, record = case.standing, case.record
     ended = standing.state in {State.REVOKED, State.SUPERSEDED, State.EXPIRED}
-    facts = [f"{standing.state.value}. {standing.why}" if ended else standing.state.value]
+    facts = [f"{standing.state.value}. {standing.why}" if ended else standing.words]
     if record.supersedes:
         facts.append(f"supersedes {record.supersedes}")
     if record.answering:

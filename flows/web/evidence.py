@@ -28,7 +28,7 @@ from tasks.core.people import may_be_same_person, same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
-from tasks.decision.standing import Standing
+from tasks.decision.standing import AWAITING_SIGNATURE, Standing
 from tasks.decision.states import State
 from tasks.delivery.additions import recorded_files, since_publication
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
@@ -71,7 +71,7 @@ class IndexedRelease:
     @property
     def awaits(self) -> bool:
         """Whether votes are missing."""
-        return self.state == State.AWAITING_REVIEW
+        return self.state in {State.AWAITING_REVIEW.value, AWAITING_SIGNATURE}
 
     def is_by(self, name: str) -> bool:
         """Whether somebody is its requester."""
@@ -84,7 +84,7 @@ class IndexedRelease:
 
     def needs_vote_of(self, name: str) -> bool:
         """Whether somebody's vote is missing: a reviewer of its policy, not its requester, who has not voted."""
-        if not self.awaits or may_be_same_person(self.requested_by, name):
+        if self.state != State.AWAITING_REVIEW or may_be_same_person(self.requested_by, name):
             return False
         named = any(same_person(name, one) for one in self.case.kept.reviewers)
         return named and not any(same_person(name, one) for one in self.voted)

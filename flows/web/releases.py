@@ -60,6 +60,8 @@ class ShownRelease:
         """Why the visitor has no vote on it; empty if they have one."""
         if self.found.standing.state is not State.AWAITING_REVIEW:
             return "It does not await votes."
+        if self.found.standing.awaits_signature:
+            return "Votes wait for the expert's signature on the determination."
         if not self.visitor.has(Duty.REVIEWER):
             return "Your account has no reviewer role."
         try:
@@ -218,7 +220,8 @@ def show(release: CurrentRelease) -> Response:
         record=record,
         verdict=verdict_box(record),
         blocked=record.decision is Verdict.BLOCKED,
-        moved_on=found.standing.state.value not in _UNCHANGED[record.decision],
+        moved_on=found.standing.state.value not in _UNCHANGED[record.decision]
+        or (record.expert_signs and not found.standing.unsigned),
         gates=RecordView(record).gates,
         overridden=[gate for gate in record.gates if gate.overridden],
         missing=not_assessed(record),

@@ -20,7 +20,9 @@ def answer(view: RecordView) -> Paragraph:
         )
     leave = {
         Verdict.APPROVED: "leave",
-        Verdict.AWAITING_REVIEW: "may leave once all votes are cast",
+        Verdict.AWAITING_REVIEW: "may leave once the expert has signed and all votes are cast"
+        if record.expert_signs
+        else "may leave once all votes are cast",
         Verdict.BLOCKED: "were measured, and do not leave",
     }
     agreement = f"agreement {recipient.agreement.id}"

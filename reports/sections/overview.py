@@ -123,6 +123,8 @@ def statement(view: RecordView) -> Iterator[Block]:
         signs = "With this verdict there is no determination to sign."
     elif record.expert:
         signs = f"The determination is that of {record.expert} and takes effect with the signature on the first page."
+        if record.decision is Verdict.APPROVED:
+            signs += " “Approved” is the result of the gates; the policy lets the file leave before the expert signs."
     yield (
         "This document and its evidence are the record required by (ii). The program that wrote them measures and "
         f"compares; it does not determine. {signs} Where the Privacy Rule does not apply to the data, the statement is "

@@ -409,6 +409,7 @@ def history(view: RecordView) -> Iterator[Block]:
             ("Requested", f"{numbers.minute(record.requested_at)}, by {record.requester}"),
             ("Decided by the gate", numbers.minute(record.decided_at)),
             ("Expert", record.expert or "not named in the request"),
+            ("Expert's signature", "must come before the votes") if record.expert_signs else None,
             ("Supersedes", supersedes) if record.supersedes else None,
             ("Blocked before as", before) if record.inputs_id else None,
             ("Reviews", votes if record.reviews_required else "none required"),

@@ -94,7 +94,7 @@ def _outcome(
     if stands.state is State.EXPIRED:
         at = datetime.combine(facts.valid_until + timedelta(days=1), datetime.min.time(), UTC)
     reasons = decision.reasons if stands.why == " ".join(decision.reasons) else (stands.why,)
-    return CaseOutcome(stands.state.value, at, reasons), None
+    return CaseOutcome(stands.words, at, reasons), None
 
 
 def _decision(decided: Entry, facts: KeptDecision, verdict: Verdict) -> DecisionRecord:
@@ -110,5 +110,6 @@ def _decision(decided: Entry, facts: KeptDecision, verdict: Verdict) -> Decision
         "decision": verdict,
         "reasons": texts(decided, "reasons"),
         "decided_at": decided.at,
+        "expert_signs": bool(facts.expert_signs),
     }
     return DecisionRecord.model_construct(**terms)

@@ -172,20 +172,19 @@ class Candidate:
         number = event_numbers([*(np.append(one.codes[rows], one.missing) for one in columns), *of_table])
         classes, persons = event_numbers([cells, *known]), record[events.of_row[rows]]
         gone, withheld = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(events.of_row), dtype=np.bool_)
-        knowable = np.flatnonzero(~gone if tables is None else tables.known(self.request))
+        knowable = ~gone if tables is None else tables.known(self.request)
         if terms.most_rows is not None:
-            gone[knowable] = beyond_most(persons[knowable], number[knowable], terms.most_rows)
+            gone[knowable] = beyond_most(persons[knowable], number[:-1][knowable], terms.most_rows)
             gone = gone if tables is None else tables.with_inner(gone)
         if terms.people is not None and terms.known != "all":
-            gone = withheld_rows(
+            gone |= withheld_rows(
                 classes,
                 persons,
-                number[:-1],
+                np.where(gone, number[-1], number[:-1]),
                 known=terms.known,
                 least=terms.people,
                 nothing=int(number[-1]),
-                tables=None if tables is None else WithheldTables(tables, tables.known(self.request)),
-                already=gone,
+                tables=None if tables is None else WithheldTables(tables, knowable & ~(gone & (tables.of_row > 0))),
             )
         withheld[rows] = gone
         return withheld

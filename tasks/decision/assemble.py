@@ -231,6 +231,7 @@ def assemble(
     verdict, reasons = decide(
         gates,
         request.policy.review.required,
+        expert_signs=request.policy.review.expert_signs,
         records=output.records_out if output else findings.prepared.data.total,
         small_cell=request.policy.small_cell,
     )
@@ -308,6 +309,7 @@ def assemble(
         decided_at=circumstances.decided_at,
         expert=request.expert,
         reviews_required=request.policy.review.required,
+        expert_signs=request.policy.review.expert_signs,
         overridable=tuple(measure.value for measure in request.policy.review.overridable),
         override_days=request.policy.review.override_days,
         valid_from=valid_from,

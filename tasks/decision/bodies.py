@@ -138,6 +138,9 @@ class KeptDecision(Fact):
     valid_from: date
     valid_until: date
     reviews_required: int
+    expert_signs: bool | None = Field(
+        default=None, description="Whether votes wait for the expert's signature; left out where not."
+    )
     reviewers: tuple[str, ...]
     officers: tuple[str, ...]
     gates: tuple[KeptGate, ...]
@@ -272,6 +275,7 @@ def kept_decision(record: DecisionRecord) -> KeptDecision:
         valid_from=record.valid_from,
         valid_until=record.valid_until,
         reviews_required=record.reviews_required,
+        expert_signs=record.expert_signs or None,
         reviewers=record.reviewers,
         officers=record.officers,
         gates=tuple(

@@ -346,6 +346,11 @@ class DecisionRecord(Fact):
     decided_at: datetime
     expert: str | None = None
     reviews_required: int
+    expert_signs: bool = Field(
+        default=False,
+        exclude_if=lambda signs: not signs,
+        description="Whether the expert must sign the determination before any reviewer votes; left out where not.",
+    )
     reviewers: tuple[str, ...] = Field(default=(), description="Who may review, as the policy names them.")
     officers: tuple[str, ...] = Field(default=(), description="Who answers for overrides and revocations.")
     overridable: tuple[str, ...] = Field(default=(), description="Gates that an officer may override.")

@@ -20,6 +20,8 @@ from tasks.ledger.entry import Entry, Event
 
 REVIEWER = "reviewer"
 """Role of a reviewer in a review."""
+AWAITING_SIGNATURE = "technically passed, awaiting the expert's signature"
+"""Words for a release that awaits review and takes no votes yet."""
 
 _LAST_CHANGE = {
     Verdict.BLOCKED: StateChange.BLOCK,
@@ -57,6 +59,18 @@ class Standing:
     """Whether an entry records the expiry; it expires by the calendar with or without one."""
     superseded_by: str | None = None
     """Later release that supersedes it."""
+    unsigned: bool = False
+    """Whether the policy asks for the expert's signature, and there is none yet."""
+
+    @property
+    def words(self) -> str:
+        """The state as people read it."""
+        return AWAITING_SIGNATURE if self.awaits_signature else self.state.value
+
+    @property
+    def awaits_signature(self) -> bool:
+        """Whether votes wait for the expert's signature."""
+        return self.unsigned and self.state is State.AWAITING_REVIEW
 
 
 def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: str, day: date) -> Standing:
@@ -142,6 +156,12 @@ class _Fold:
         for change in (StateChange.VALIDATE, StateChange.ASSESS, _LAST_CHANGE[decision]):
             self._change(change, WorkflowRole.GATE, entry, " ".join(self._record.reasons))
         self._in_review = decision is Verdict.AWAITING_REVIEW
+        self._set(unsigned=self._record.expert_signs)
+
+    def _signed(self, entry: Entry) -> None:
+        same = entry.body["record_sha256"] == self._record_sha256
+        _expect(same, "a signature of a different decision", "a signature of the determination that was decided")
+        self._set(unsigned=False)
 
     def _voted(self, entry: Entry) -> None:
         self._awaiting()
@@ -239,13 +259,13 @@ class _Fold:
         self._set(expiry_recorded=True)
 
     def _awaiting(self) -> None:
-        state = self.now.state
-        waits = state is State.AWAITING_REVIEW
-        _expect(waits, f"a vote on a release that is {state.value}", "a release that awaits review")
+        waits = self.now.state is State.AWAITING_REVIEW and not self.now.unsigned
+        _expect(waits, f"a vote on a release that is {self.now.words}", "a release that awaits review")
 
 
 _READERS: Mapping[Event, Callable[[_Fold, Entry], None]] = {
     Event.DECIDED: _Fold._decided,
+    Event.SIGNED: _Fold._signed,
     Event.VOTED: _Fold._voted,
     Event.REVIEWED: _Fold._reviewed,
     Event.APPROVED: _Fold._approved,

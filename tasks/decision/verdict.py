@@ -10,7 +10,12 @@ from tasks.decision.record import DecisionRecord, GateResult, Verdict
 
 
 def decide(
-    gate_results: Sequence[GateResult], reviews_required: int, *, records: int | None = None, small_cell: int = 11
+    gate_results: Sequence[GateResult],
+    reviews_required: int,
+    *,
+    expert_signs: bool = False,
+    records: int | None = None,
+    small_cell: int = 11,
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict on one recipient's release, and its reasons: a sentence for each closed gate, or that all passed.
 
@@ -19,7 +24,8 @@ def decide(
     2. Where nothing failed, a missing one of the gates that every approval needs blocks.
     3. Otherwise the release awaits the reviews that the policy asks for, or is approved where it asks for none.
 
-    ``records`` and ``small_cell`` as of ``write_result``: reasons are printed.
+    ``expert_signs`` says whether votes wait for the expert's signature. ``records`` and ``small_cell`` as of
+    ``write_result``: reasons are printed.
     """
     excused = [result for result in gate_results if is_excused(result)]
     failed = [result for result in gate_results if not (result.passed and _holds(result)) and result not in excused]
@@ -41,7 +47,10 @@ def decide(
     ]
     if reviews_required:
         noun = "review is" if reviews_required == 1 else "reviews are"
-        return Verdict.AWAITING_REVIEW, (f"{passed}; {reviews_required} {noun} still needed.", *exceptions)
+        needed = f"{reviews_required} {noun}"
+        if expert_signs:
+            needed = f"the expert's signature and {reviews_required} {noun.split(maxsplit=1)[0]} are"
+        return Verdict.AWAITING_REVIEW, (f"{passed}; {needed} still needed.", *exceptions)
     return Verdict.APPROVED, (f"{passed}.", *exceptions)
 
 

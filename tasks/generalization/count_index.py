@@ -65,8 +65,8 @@ class CountIndex:
     brief: bool = False
     """Whether searches are short and prove no bound, for figures beside those of a decision."""
     proven: bool = True
-    """Whether the gap to an upper bound is proven where searches are not exact; the cells are the same, but those of
-    remainder classes within a budget, which are as ``brief`` says only where nothing is proven."""
+    """Whether the gap to an upper bound is proven where searches are not exact; the cells are the same, but that brief
+    searches without proofs compare remainder classes with no partition, and within a budget take a first pass."""
     outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
     """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)

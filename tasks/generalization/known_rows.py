@@ -195,7 +195,7 @@ class WithheldTables:
 
     rows: RowTables
     known: Flags
-    """Rows that others may know."""
+    """Rows that leave and that others may know."""
 
     @property
     def leaving(self) -> Flags:
@@ -227,7 +227,6 @@ def withheld_rows(
     least: int,
     nothing: int,
     tables: WithheldTables | None = None,
-    already: Flags | None = None,
 ) -> Flags:
     """Rows whose events are withheld, so that ``least`` people of the class match any known rows of a person.
 
@@ -246,13 +245,10 @@ def withheld_rows(
         Number of an event of which nothing is stated.
     tables : WithheldTables, optional
         Where rows are of several tables.
-    already : ndarray of bool, optional
-        Rows that are withheld for another reason, with those within them.
     """
-    withheld = np.zeros(len(events), dtype=np.bool_) if already is None else already.copy()
-    rows = np.arange(len(events))
+    withheld, rows = np.zeros(len(events), dtype=np.bool_), np.arange(len(events))
     if tables is not None:
-        rows = rows[tables.known & ~(withheld & tables.leaving)]
+        rows = rows[tables.known]
     while len(rows):
         inside, place = np.unique(persons[rows], return_inverse=True)
         shown = np.where(withheld[rows], nothing, events[rows])

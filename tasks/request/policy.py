@@ -202,6 +202,9 @@ class ReviewPolicy(RequestPart):
     required: Annotated[int, Field(ge=0, le=10)] = Field(
         default=0, description="Reviewers who must approve a release before it leaves."
     )
+    expert_signs: bool = Field(
+        default=False, description="Whether the expert must sign the determination before any reviewer votes."
+    )
     reviewers: tuple[PersonName, ...] = Field(
         default=(), description="Ids or names of people who may review; the requester may not, even if named here."
     )
@@ -229,6 +232,12 @@ class ReviewPolicy(RequestPart):
             ),
             got="two names that may be one person's",
             fix="name each person once; write names in full where two people have similar ones",
+        ),
+        Rule(
+            "a determination that the expert must sign is voted on once it is signed",
+            lambda one: one.expert_signs and one.required == 0,
+            "required",
+            fix="require at least one reviewer, or leave out “expert_signs”",
         ),
         Rule(
             "gates that may be overridden need an officer who answers for it",

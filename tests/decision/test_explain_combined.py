@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from tasks.assessments.combined.assessment import combine, gate_figures, score_collected
+from tasks.assessments.combined.disclosure import mean_contributions
 from tasks.candidate.groups import released_tuples
 from tasks.core.errors import StageFailed
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.explain import explain
 from tasks.decision.explain.levers import apply
-from tasks.decision.explain.result import Explanation
+from tasks.decision.explain.result import Explanation, TermChange
 from tasks.decision.record import Verdict
 from tasks.request.model import Measure, Method, ReleaseRequest
 from tests.support.examples import examples
@@ -104,6 +106,35 @@ def test_a_release_that_other_gates_close_is_not_scored_while_it_is_searched() -
     quick = plays().judge(request, "institute", TODAY, exact=False)
     assert quick.verdict is Verdict.BLOCKED
     assert set(quick.figures).isdisjoint({Measure.COMBINED_MAXIMUM})
+
+
+@pytest.mark.parametrize(("limit", "passes"), [(0.276, True), (0.274, False)])
+def test_a_search_judges_the_score_by_bounds_and_where_these_are_not_enough_by_itself(
+    limit: float, passes: bool
+) -> None:
+    """Of a: 0.9 · 1/4 for whoever knows nothing, and 0.1 · 1/2 for whoever knows the quasi-identifier."""
+    known = TermChange("attributes.q0.known_probability", "none", 0.1)
+    request = apply(asked(gates=highest(limit), combined=EXPECTATION), [known])
+    quick = plays().judge(request, "institute", TODAY, exact=False)
+    assert quick.passes is passes
+    assert quick.figures[Measure.COMBINED_MAXIMUM] == pytest.approx(0.275)
+
+
+@given(
+    arrays(np.int64, st.tuples(st.integers(1, 12), st.just(4)), elements=st.integers(0, 2)),
+    st.lists(st.sampled_from([0.05, 0.3, 0.6, 1.0]), min_size=4, max_size=4),
+    st.booleans(),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_bounds_by_few_known_sets_are_never_below_the_score(codes: Any, chances: list[float], exclusive: bool) -> None:
+    weights = [np.array([0.2, 0.5, 1.0])] * 4
+
+    def scored(epsilon: float) -> Any:
+        found = mean_contributions(codes, chances, weights, 1.0, epsilon, exclusive=exclusive)
+        return found.risks + found.left_out
+
+    assert (scored(0.2) >= scored(0.02) - 1e-12).all()
+    assert (scored(0.02) >= scored(0.0) - 1e-12).all()
 
 
 @given(worlds(max_attributes=2), st.sampled_from(WITHOUT_TERMS), st.booleans(), st.sampled_from([1, 2]), st.data())

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.decision.explain.levers import FACTORS, Lever
-from tasks.decision.explain.trial import WIDTH, nearest_flip, outwards
+from tasks.decision.explain.levers import FACTORS, WIDER, WIDTH, Lever
+from tasks.decision.explain.trial import OutOfGames, nearest_flip, outwards
 from tests.support.examples import examples
 
 COST = Lever("cost", "recipients[0].stakes.cost", 4.0, 0.0, 1e12)
@@ -61,6 +63,29 @@ def test_down_to_nothing(at: float) -> None:
     assert found is not None
     assert at / (1 + WIDTH) <= found <= at
     assert nearest_flip(FEE, lambda value: value == 0, up=False) == 0
+
+
+def test_few_values_are_tried_where_each_takes_long() -> None:
+    few = replace(COST, few=True)
+    assert list(outwards(few, up=True)) == [6.0, 12.0, 40.0, 400.0]
+    found = nearest_flip(few, lambda value: value >= 59, up=True)
+    assert found is not None
+    assert 59 <= found <= 59 * (1 + WIDER)
+
+
+def test_where_no_more_games_may_be_solved_the_nearest_so_far_is_given() -> None:
+    tried = list[float]()
+
+    def flips(value: float) -> bool:
+        if len(tried) == 6:
+            raise OutOfGames
+        tried.append(value)
+        return value >= 59
+
+    assert nearest_flip(replace(COST, few=True), flips, up=True) == 71.13
+    assert tried == [6.0, 12.0, 40.0, 400.0, 126.5, 71.13]
+    with pytest.raises(OutOfGames):
+        nearest_flip(COST, flips, up=True)
 
 
 def test_nothing_beyond_the_grid_is_found() -> None:

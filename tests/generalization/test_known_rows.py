@@ -122,14 +122,6 @@ def test_rows_beyond_the_most_are_those_of_the_rarest_events() -> None:
     assert not beyond_most(persons, events, 3).any()
 
 
-def test_rows_withheld_for_another_reason_are_as_if_nothing_were_stated() -> None:
-    """Without the rare ward of the first person's row, nobody else's needs to be withheld but those without a match."""
-    persons, events = np.array([0, 1, 2]), np.array([1, 2, 2])
-    terms = {"known": 1, "least": 2, "nothing": NOTHING}
-    found = withheld_rows(np.zeros(3, dtype=np.int64), persons, events, **terms, already=np.array([True, False, False]))
-    assert found.tolist() == [True, True, True]
-
-
 @given(
     st.lists(st.integers(0, 1), min_size=6, max_size=6),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=24),

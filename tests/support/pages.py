@@ -179,13 +179,13 @@ def _made() -> Path:
     for name, (login, duties) in LOGINS.items():
         accounts.add(login, holder(name, *duties), duties, PASSWORD, clock=lambda: NOW)
     earlier = records.changed(records.approved(), title="Income of adults, first half of the year")
-    _publish(workspace, EARLIER, earlier, NOW - timedelta(days=40))
+    publish_release(workspace, EARLIER, earlier, NOW - timedelta(days=40))
     blocked = records.blocked()
     broker = blocked.recipient.model_copy(update={"id": "broker", "organisation": "Cumberland Data Brokers"})
-    _publish(workspace, BLOCKED, records.changed(blocked, recipient=broker), NOW - timedelta(days=3))
+    publish_release(workspace, BLOCKED, records.changed(blocked, recipient=broker), NOW - timedelta(days=3))
     before = EarlierCopy(release_id=EARLIER, recipient="university", shares_people=False)
     waiting = records.changed(records.awaiting_review(), earlier=EarlierFact(copies=(before,), hand=("university",)))
-    _publish(workspace, WAITING, waiting, NOW - timedelta(days=1))
+    publish_release(workspace, WAITING, waiting, NOW - timedelta(days=1))
     with open_ledger(workspace) as ledger:
         ledger.append(
             Event.TRACED,
@@ -207,7 +207,7 @@ def _empty_page(title: str) -> bytes:
     return buffer.getvalue()
 
 
-def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: datetime) -> None:
+def publish_release(workspace: Workspace, name: str, record: DecisionRecord, at: datetime) -> None:
     """Bundle, entries and sealed delivery of one recipient's release."""
     made = record.dataset.output_sha256 is not None
     delivered = record.decision is Verdict.APPROVED
@@ -253,7 +253,7 @@ def _publish(workspace: Workspace, name: str, record: DecisionRecord, at: dateti
         elif decided.decision is Verdict.AWAITING_REVIEW:
             kept = workspace.private / "kept-delivery"
             (staged / "delivery").mkdir()
-            kept.mkdir()
+            kept.mkdir(exist_ok=True)
             write_delivery(kept)
             seal_folder(kept, workspace.pending(name, who), pending_key(workspace, name))
         manifest = seal(staged)

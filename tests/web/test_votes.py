@@ -12,12 +12,15 @@ from flows.ledger import open_ledger
 from flows.reviewing import overview
 from flows.signing import PASSPHRASE as VARIABLE
 from tasks.core.people import WorkflowRole
+from tasks.decision import bodies
 from tasks.decision.states import State
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Event
+from tests.support import records
 from tests.support.pages import (
     DESK,
     FIRST,
+    NOW,
     OFFICER,
     PASSPHRASE,
     PASSWORD,
@@ -29,12 +32,32 @@ from tests.support.pages import (
     Visitor,
     hidden,
     holder,
+    publish_release,
 )
 from tests.support.search import files_holding
 
 RELEASE = f"/releases/{WAITING}/university"
 REASON = "Zwölfreason: risks are below our bound"
 VOTE = {"vote": "approve", "reason": REASON}
+
+
+def test_votes_wait_for_the_signature_of_the_expert(pages: Pages) -> None:
+    name = "5" * 64
+    publish_release(pages.workspace, name, records.changed(records.awaiting_review(), expert_signs=True), NOW)
+    visitor, place = pages.visitor("okafor"), f"/releases/{name}/university"
+    shown, queue = visitor.get(place).text, visitor.get("/releases").text
+    for page in (shown, queue):
+        assert "technically passed, awaiting the expert&#39;s signature" in page
+    assert "You have no vote here: votes wait for the expert&#39;s signature on the determination." in shown
+    assert visitor.get(f"{place}/vote").status_code == 403
+    with open_ledger(pages.workspace) as ledger:
+        digest = ledger.entries(release_id=name, event=Event.DECIDED)[-1].body["record_sha256"]
+        hashes = dict.fromkeys(("report_sha256", "signed_sha256", "certificate_sha256"), "0" * 64)
+        body = bodies.signed(by=None, record_sha256=str(digest), subject="CN=Expert", **hashes)
+        ledger.append(Event.SIGNED, release_id=name, recipient="university", actor="x", body=body, at=NOW)
+    shown = visitor.get(place).text
+    assert "The release is now awaiting review." in shown
+    assert visitor.get(f"{place}/vote").status_code == 200
 
 
 def cast(visitor: Visitor, *, key: Path | None = None, **fields: str) -> Any:

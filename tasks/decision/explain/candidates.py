@@ -8,7 +8,7 @@ terms are compared. Safe Harbor and k-anonymity depend on no stakes.
 Under the two No-Attack rules the payoff is V·(1 − IL/IL_max): the loss L drops out to the last bit, and the benefit V
 changes no choice but for payoffs within the tolerance of ties, a billionth of the benefit or less once that is 1 or
 more. This last step is not exact to the bit; it serves to look for changes (``exact=False``), and what is found is
-solved as it stands.
+solved as it stands. So do, in large games, searches that are cut short, and bounds of the combined score.
 """
 
 from bisect import bisect_left
@@ -16,6 +16,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -49,7 +51,7 @@ from tasks.decision.explain.result import Figures, Judgement, Measured
 from tasks.decision.gates import agreement_gate, judge_gates
 from tasks.decision.record import Verdict
 from tasks.generalization.count_index import CountIndex, Generalization
-from tasks.generalization.game import Payoffs
+from tasks.generalization.game import Follower, Payoffs
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.setting import follower_of, generalized_against, table_under
 from tasks.masking.masked_columns import NOTHING_MASKED, MaskedColumns
@@ -59,6 +61,8 @@ from tasks.request.model import Measure, Recipient, ReleaseRequest
 
 _LEAST_SHARED_BENEFIT = 1.0
 _FEWEST_GAMES = 4
+_LARGE = 2**22
+"""Tuples of the population times strategies from which a game is large."""
 
 Key = tuple[object, ...]
 
@@ -118,6 +122,28 @@ class Candidates:
         self._coalitions: dict[Key, tuple[Coalition, ...]] = {}
         self._columns: dict[Key, ColumnsFact] = {}
 
+    @cached_property
+    def game_size(self) -> int:
+        """Distinct tuples of the population, times strategies."""
+        return len(self.index.population) * prod(tree.n_levels for tree in self.index.hierarchies)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a game takes long to solve."""
+        return self.game_size > _LARGE
+
+    @cached_property
+    def _brief(self) -> CountIndex:
+        return self.index.briefly()
+
+    def is_solved(self, request: ReleaseRequest, recipient: Recipient) -> bool:
+        """Whether no game need be solved for a copy that is not ``exact``."""
+        return self._known(request, recipient, exact=False)[1] in self._games
+
+    def is_cut_short(self, request: ReleaseRequest, recipient: Recipient) -> bool:
+        """Whether the game of a copy that is not ``exact`` is solved by a search that is cut short."""
+        return self._known(request, recipient, exact=False)[2].brief
+
     def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
         """The recipient's copy under the terms of a request; if not ``exact``, games may be shared as the module says.
 
@@ -126,12 +152,13 @@ class Candidates:
         StageFailed
             If the method leaves some record no strategy, or nothing is left to release.
         """
+        table, generalization = self._generalization(request, recipient, exact=exact)
         made = Candidate(
             request=request,
             recipient=recipient,
             prepared=released_alone(self.prepared, request),
-            index=table_under(self.index, request),
-            generalization=self._generalization(request, recipient, exact=exact),
+            index=table,
+            generalization=generalization,
             masked=self.masked_for(request),
             redacted=self.redacted,
         )
@@ -165,10 +192,11 @@ class Candidates:
             row |= EVENTS.figures(candidate)
         for assessment, terms in _DEPENDS:
             if assessment is IDENTITY or judged & assessment.gate_measures:
-                alone = self._alone(assessment, candidate, terms(candidate))
+                bounds = {} if exact or assessment is not COMBINED else self._open_by_bounds(candidate)
+                alone = bounds or self._alone(assessment, candidate, terms(candidate))
                 found = worst(alone, [{measure: row[measure] for measure in alone.keys() & row.keys()}])
                 figures |= found
-                yield Measured(found)
+                yield Measured(found, bounds=frozenset(bounds))
         if Measure.COLUMNS_UNPLACED in judged:
             found = {Measure.COLUMNS_UNPLACED: float(len(columns.unplaced))}
             figures |= found
@@ -192,6 +220,16 @@ class Candidates:
             self._figures[key] = assessment.measures(candidate)
         return self._figures[key]
 
+    def _open_by_bounds(self, candidate: Candidate) -> Figures:
+        """Bounds of the combined score, where they leave every gate open; none where the score is known, or pooled."""
+        key = (COMBINED.id, candidate.digest, _columns(candidate))
+        if key in self._figures or pooled_key(candidate):
+            return {}
+        if (bounds := ("bounds", *key)) not in self._figures:
+            self._figures[bounds] = COMBINED.bounds(candidate)
+        found = self._figures[bounds]
+        return {} if is_closed(candidate.request, found) else found
+
     def columns(self, candidate: Candidate) -> ColumnsFact:
         """The places of the released columns, and the figures of what the whole row leaves; errors as of ``measured``.
 
@@ -203,9 +241,14 @@ class Candidates:
         places = self._columns[terms]
         if not telling(places, candidate.request.quasi_identifiers):
             return places
-        key = (*terms, candidate.digest, candidate.payoffs, candidate.adversary.profile)
+        alike = (*terms, candidate.digest)
+        if alike in self._columns:
+            return self._columns[alike]
+        key = (*alike, candidate.payoffs, candidate.adversary.profile)
         if key not in self._columns:
             self._columns[key] = COLUMNS.assess(replace(candidate, known={PLACES: places})).fact
+        if not self._columns[key].whole_row:  # classes are as they were, whatever the stakes
+            self._columns[alike] = self._columns[key]
         return self._columns[key]
 
     def judge(self, request: ReleaseRequest, recipient_id: str, decided_on: date, *, exact: bool = True) -> Judgement:
@@ -215,20 +258,24 @@ class Candidates:
         whether the release passes. Raises ``TooManyAttacks`` as ``measured`` does.
         """
         recipient, failure = request.recipient(recipient_id), ""
-        figures, estimated = dict[Measure, float](), frozenset[Measure]()
+        figures, estimated, bounds = dict[Measure, float](), set[Measure](), set[Measure]()
         try:
-            for part in self.measured(self.of(request, recipient, exact=exact), exact=exact):
+            made = self.of(request, recipient, exact=exact)
+            for part in self.measured(made, exact=exact):
                 figures |= part.figures
-                estimated |= part.estimated
+                estimated |= part.figures.keys() if made.index.brief else part.estimated
+                bounds |= part.bounds
                 if not exact and is_closed(request, part.figures):
                     break
         except (StageFailed, ParameterError) as error:
             failure = error.what
+        if failure or is_closed(request, figures):  # bounds are no figures to be shown
+            figures = {measure: figure for measure, figure in figures.items() if measure not in bounds}
         gates = (agreement_gate(recipient.agreement, decided_on), *judge_gates(request.policy.gates, figures))
         verdict = Verdict.AWAITING_REVIEW if request.policy.review.required else Verdict.APPROVED
         if failure or not all(gate.passed for gate in gates):
             verdict = Verdict.BLOCKED
-        return Judgement(verdict, gates, figures, failure, estimated)
+        return Judgement(verdict, gates, figures, failure, frozenset(estimated & figures.keys()))
 
     def deterring(self, candidate: Candidate) -> Mapping[Term | None, float | None]:
         """The least value of each term at which neither this recipient nor a coalition attacks a record; None for none.
@@ -245,16 +292,17 @@ class Candidates:
                 self._deterring.setdefault(key, {})[Term(facts[0].term)] = most
         return self._deterring[key]
 
-    def _generalization(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool) -> Generalization:
-        follower = follower_of(request, recipient, self.index.population.total, from_below=self.index.from_below)
-        alike, key = self._game_keys(request, recipient, follower)
-        if not exact and self._alike.get(alike) in self._games:
-            key = self._alike[alike]
+    def _generalization(
+        self, request: ReleaseRequest, recipient: Recipient, *, exact: bool
+    ) -> tuple[CountIndex, Generalization]:
+        """The outcome of a game, and the counts that it was solved on."""
+        alike, key, table = self._known(request, recipient, exact=exact)
+        table = table_under(table, request)
         if key not in self._games:
             self.games_solved += 1
             try:
                 found: Generalization | StageFailed = generalized_against(
-                    table_under(self.index, request), request, recipient, follower
+                    table, request, recipient, self._follower(request, recipient)
                 )
             except StageFailed as failure:
                 found = failure
@@ -264,9 +312,24 @@ class Candidates:
         self._games.move_to_end(key)
         if isinstance(found := self._games[key], StageFailed):
             raise found.with_traceback(None)
-        return found
+        return table, found
 
-    def _game_keys(self, request: ReleaseRequest, recipient: Recipient, follower: object) -> tuple[Key, Key]:
+    def _follower(self, request: ReleaseRequest, recipient: Recipient) -> Follower:
+        return follower_of(request, recipient, self.index.population.total, from_below=self.index.from_below)
+
+    def _known(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool) -> tuple[Key, Key, CountIndex]:
+        """Keys of a game by its terms up to ties and by its outcome, and the counts that it is solved on."""
+        alike, key = self._game_keys(request, recipient, self._follower(request, recipient))
+        if exact:
+            return alike, key, self.index
+        if self._alike.get(alike) in self._games:
+            return alike, self._alike[alike], self.index
+        if not self.is_large or not METHODS[request.method_for(recipient)].remainders:
+            return alike, key, self.index
+        brief = (*alike, "brief")
+        return brief, brief, self._brief
+
+    def _game_keys(self, request: ReleaseRequest, recipient: Recipient, follower: Follower) -> tuple[Key, Key]:
         """Keys of the terms that determine the outcome up to ties, and to the last bit."""
         method, demands, budget = (
             request.method_for(recipient),

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache, partial
+from typing import Protocol, TypeVar
 
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.assessments.registry import ATTRIBUTE, COMBINED, LINKAGE, SINGLING_OUT
@@ -43,6 +45,8 @@ from tasks.decision.gates import EARLIER_COPIES, VALIDATION_PASSED
 from tasks.decision.record import GateResult, Verdict
 from tasks.request.model import BUDGETED, DIVISIONS, Measure, Method, Recipient, ReleaseRequest
 
+_Result = TypeVar("_Result")
+
 _MASKED_GATES = frozenset[Measure]().union(*(one.gate_measures for one in (LINKAGE, COMBINED, ATTRIBUTE, SINGLING_OUT)))
 """Gates whose figures follow from masked values."""
 _RELATIVE_TOLERANCE = 1e-9
@@ -65,6 +69,13 @@ _NOT_BY_TERMS = (
 )
 
 
+class Beside(Protocol):
+    """Starts some work, and gives a function that waits for its result."""
+
+    def __call__(self, work: Callable[[], _Result], /) -> Callable[[], _Result]:
+        """Start it."""
+
+
 @dataclass(frozen=True)
 class Decided:
     """Facts of a decision that an explanation starts from."""
@@ -83,6 +94,7 @@ def explain(
     progress: Progress = lambda _: None,
     *,
     is_over: Callable[[], bool] = lambda: False,
+    beside: Beside = cache,
 ) -> Explanation:
     """Find the smallest changes that reverse the verdict on one recipient's release; each was tried and reverses it.
 
@@ -106,7 +118,9 @@ def explain(
        facts, then the policy's thresholds. Reasons are ranked, and records that keep gates on risk closed are counted
        by class (``at_stake``).
 
-    ``progress`` is called with words on what is being tried; ``is_over`` says that no further lever is to be searched.
+    ``progress`` is called with words on what is being tried; ``is_over`` says that no further game is to be solved for
+    a lever. ``beside`` may do parts of the work for a release that passed at the same time; what it starts shares
+    nothing that is found from then on, and has bounds on its work of its own.
 
     Raises
     ------
@@ -124,6 +138,8 @@ def explain(
     overridden = [gate for gate in gates if gate.overridden is not None]
     if overridden and trial.passes:
         return replace(unchanging, fixed=_overridden(overridden))
+    alone = beside if passes else cache  # a blocked release is searched for combinations of all that was tried
+    switching = alone(partial(_switches, trial))
     progress("solving the recorded terms again")
     _remember(trial, gates)
     now = trial.judge(())
@@ -143,17 +159,20 @@ def explain(
         why = "The expired agreement blocks, whatever the other terms are."
         numbers = *levers.stakes(request, recipient), *levers.class_sizes(request), *deterring(trial)
         results += [lever.unchanged(why) for lever in numbers]
-        switches, untried = _switches(trial)
+        switches, untried = switching()
     else:
         # What can be chosen comes first: the work that attacks may take, and the games, are bounded.
         results += column_changes(trial, renewed)
         maskings = _maskings(trial, renewed)
-        switches, untried = _switches(trial)
-        results += [*_class_sizes(trial), *deterrent_results(trial, renewed), *maskings]
+        switches, untried = switching()
+        sized = alone(lambda: [*_class_sizes(trial), *deterrent_results(trial, renewed)])
+        traits, stakes = alone(partial(trait_results, trial, renewed)), cache(partial(_stakes, trial))
+        if trial.passes:
+            stakes()
+        results += [*sized(), *maskings]
         if not trial.passes:
             results += _designs(trial, results, switches)
-        stakes = (one for lever in levers.stakes(trial.request, trial.recipient) for one in trial.searched(lever))
-        results += [*stakes, *trait_results(trial, renewed), *_thresholds(trial, renewed)]
+        results += [*stakes(), *traits(), *_thresholds(trial, renewed)]
     results += untried
     flips = [result for result in results if isinstance(result, Flip)]
     return replace(
@@ -201,6 +220,11 @@ def _agreement(trial: Trial, renewed: Judgement) -> Flip | NoFlip | None:
     if trial.reversed(renewed):
         return Flip(lever, trial.renewal, renewed)
     return NoFlip(lever, change.where, change.current, change.current, "any later date", OTHERS_CLOSED)
+
+
+def _stakes(trial: Trial) -> list[Flip | NoFlip]:
+    """Results of the recipient's stakes."""
+    return [one for lever in levers.stakes(trial.request, trial.recipient) for one in trial.searched(lever)]
 
 
 def _class_sizes(trial: Trial) -> list[Flip | NoFlip]:
@@ -315,9 +339,9 @@ def _switches(trial: Trial) -> tuple[list[Switch], list[NoFlip]]:
 def _switch(trial: Trial, method: Method) -> Switch:
     trial.progress(f"method {method.value}")
     changes = (*trial.renewal, *trial.to_method(method))
-    # Of a blocked release the first closed gate is enough; what passes is judged by all of them.
-    judgement = trial.judge(changes, exact=trial.passes)
-    if not trial.passes and judgement.passes:
+    # The first closed gate is enough; what passes is judged by all of them.
+    judgement = trial.judge(changes, exact=False)
+    if judgement.passes:
         judgement = trial.judge(changes)
     deterred: tuple[Flip, ...] = ()
     if not trial.passes and not judgement.passes:

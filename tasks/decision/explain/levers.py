@@ -25,6 +25,11 @@ from tasks.request.model import PARAMETER_OF, AdversaryTerms, Gate, Masking, Mea
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 """Factors on a present value, in which steps values are tried; their inverses downwards."""
+FEW_FACTORS = (1.5, 3.0, 10.0, 100.0)
+"""The same where each try takes long."""
+WIDTH, WIDER = 0.01, 0.05
+"""Relative distance at which a change that reverses the verdict and one that does not are near enough; and where each
+try takes long."""
 NOT_STATED = "none"
 REASON = "a reason"
 """States that a discount below 1 takes a reason."""
@@ -75,6 +80,8 @@ class Lever:
         Term of the adversary's profile that it moves; None for a lever that does not deter.
     unable
         Why no value of it alone can change what the recipient does; empty where one may.
+    few
+        Whether few values are tried, and the turn is narrowed down less, since each takes long.
     """
 
     name: str
@@ -88,6 +95,7 @@ class Lever:
     log_odds: float | None = None
     moved: Term | None = None
     unable: str = ""
+    few: bool = False
 
     def written(self, value: float) -> float:
         """A value as the request holds it; a logarithm has four digits, on the far side of the present one."""

@@ -24,6 +24,8 @@ class Measured:
 
     figures: Figures
     estimated: frozenset[Measure] = frozenset()
+    bounds: frozenset[Measure] = frozenset()
+    """Which figures are no better than what they stand for: a gate that they pass is open."""
 
 
 @dataclass(frozen=True)

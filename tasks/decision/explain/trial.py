@@ -6,6 +6,7 @@ present value for the first that changes the verdict.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -17,7 +18,7 @@ from tasks.core.errors import DataError, RequestError
 from tasks.decision.explain import levers
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.estimates import TooManyAttacks
-from tasks.decision.explain.levers import FACTORS, Lever, rounded
+from tasks.decision.explain.levers import FACTORS, FEW_FACTORS, WIDER, WIDTH, Lever, rounded
 from tasks.decision.explain.result import Flip, Judgement, NoFlip, TermChange
 from tasks.request.model import Method, Recipient, ReleaseRequest
 
@@ -28,9 +29,11 @@ TOO_MANY_ATTACKS = (
 )
 OUT_OF_GAMES = "Not searched to its end: as many games were solved as an explanation may take."
 _NOTHING = "Nothing tried in this range changes the verdict."
-WIDTH = 0.01
-"""Relative distance at which a change that reverses the verdict and one that does not are near enough."""
 _NEXT_TO_ZERO = 1e-6
+
+
+class OutOfGames(Exception):
+    """As many games were solved as an explanation may take."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Trial:
     progress: Progress
     """Called with words on what is being tried."""
     is_over: Callable[[], bool] = lambda: False
-    """Whether as much was searched as an explanation may take."""
+    """Whether as many games were solved as an explanation may take."""
 
     @property
     def candidate(self) -> Candidate:
@@ -89,14 +92,14 @@ class Trial:
         """A lever's result in each direction (True is up), or one, with its reason, where none changes the verdict."""
         results, tried = list[Flip | NoFlip](), list[float]()
         for up in directions:
-            if self.is_over():
-                return [*results, lever.unchanged(OUT_OF_GAMES)]
             try:
                 flip = self._nearest(lever, up=up, deterrent=deterrent)
             except TooManyAttacks:
                 return [*results, lever.unchanged(TOO_MANY_ATTACKS)]
+            except OutOfGames:
+                return [*results, lever.unchanged(OUT_OF_GAMES)]
             results += [flip] if flip else []
-            tried += () if flip else outwards(lever, up=up)
+            tried += () if flip else outwards(replace(lever, few=self.candidates.is_large), up=up)
         return [*results, lever.unchanged(why or _NOTHING, tried)] if tried else results
 
     def chosen(self, lever: Lever, choices: Iterable[tuple[TermChange, ...]], why: str) -> Flip | NoFlip:
@@ -118,24 +121,36 @@ class Trial:
     def _nearest(self, lever: Lever, *, up: bool, deterrent: bool) -> Flip | None:
         """The nearest change that reverses the verdict, solved as it stands."""
         self.progress(f"{lever.name}, {'upwards' if up else 'downwards'}")
+        lever = replace(lever, few=self.candidates.is_large)
         for exact in (False, True):
             value = nearest_flip(lever, partial(self._is_reversed_by, lever, exact=exact), up=up)
             if value is None:
                 return None
             changes = (*self.renewal, *lever.changes(value))
-            judgement = self.judge(changes)
+            # That a change would block a release may rest on a game cut short, whose figures are marked as estimates.
+            judgement = self.judge(changes, exact=not (self.passes and self._is_cut_short(changes)))
             if self.reversed(judgement):
                 return Flip(lever.name, changes, judgement, deterrent)
         return None
 
     def _is_reversed_by(self, lever: Lever, value: float, *, exact: bool) -> bool:
-        return self.reversed(self.judge((*self.renewal, *lever.changes(value)), exact=exact))
+        changes = (*self.renewal, *lever.changes(value))
+        if self.is_over() and not self.candidates.is_solved(*self._terms(changes)):
+            raise OutOfGames
+        return self.reversed(self.judge(changes, exact=exact))
+
+    def _is_cut_short(self, changes: Sequence[TermChange]) -> bool:
+        return self.candidates.is_cut_short(*self._terms(changes))
+
+    def _terms(self, changes: Sequence[TermChange]) -> tuple[ReleaseRequest, Recipient]:
+        request = levers.apply(self.request, changes)
+        return request, request.recipient(self.recipient.id)
 
 
 def outwards(lever: Lever, *, up: bool) -> Iterator[float]:
     """Values of the grid and those to try beside, from the present one outwards and within the lever's range."""
     present, least, most = lever.current, lever.lowest, lever.highest
-    steps = (present * factor if up else present / factor for factor in FACTORS)
+    steps = (present * factor if up else present / factor for factor in (FEW_FACTORS if lever.few else FACTORS))
     grid = {min(max(_written(lever, step, up=up), least), most) for step in steps} - {0}
     values = grid | {value for value in lever.also if least <= value <= most}
     yield from sorted((value for value in values if (value > present if up else value < present)), reverse=not up)
@@ -145,8 +160,9 @@ def nearest_flip(lever: Lever, flips: Callable[[float], bool], *, up: bool) -> f
     """The value nearest to the present one that is found to change the verdict; None where none that is tried does.
 
     Between the first value that changes the verdict and the last before it that does not, the distance is halved on a
-    logarithmic scale until it is ``WIDTH``; next to 0, tenths are tried first. The value returned was itself tried. A
-    change that is undone between two neighbouring values is not seen.
+    logarithmic scale until it is ``WIDTH``, or ``WIDER`` where ``few`` are tried; next to 0, tenths are tried first.
+    The value returned was itself tried. A change that is undone between two neighbouring values is not seen. Where
+    ``flips`` raises ``OutOfGames`` between the two, the one that changes the verdict is as near as was found.
     """
     unchanged = lever.current
     for value in outwards(lever, up=up):
@@ -157,16 +173,26 @@ def nearest_flip(lever: Lever, flips: Callable[[float], bool], *, up: bool) -> f
 
 
 def _narrowed(lever: Lever, unchanged: float, flipped: float, flips: Callable[[float], bool]) -> float:
+    with suppress(OutOfGames):
+        for nearer in _halved(lever, unchanged, flipped, flips):
+            flipped = nearer
+    return flipped
+
+
+def _halved(lever: Lever, unchanged: float, flipped: float, flips: Callable[[float], bool]) -> Iterator[float]:
+    """Values that change the verdict, each nearer to one that does not."""
     while min(unchanged, flipped) == 0 and max(unchanged, flipped) > _NEXT_TO_ZERO:
         tenth = rounded(max(unchanged, flipped) / 10)
         unchanged, flipped = (unchanged, tenth) if flips(tenth) else (tenth, flipped)
-    while max(unchanged, flipped) > min(unchanged, flipped) * (1 + WIDTH):
+        yield flipped
+    width = WIDER if lever.few else WIDTH
+    while max(unchanged, flipped) > min(unchanged, flipped) * (1 + width):
         halves = (_written(lever, sqrt(unchanged) * sqrt(flipped), up=up) for up in (True, False))
         middle = next((half for half in halves if half not in (unchanged, flipped)), None)
         if middle is None:
             break
         unchanged, flipped = (unchanged, middle) if flips(middle) else (middle, flipped)
-    return flipped
+        yield flipped
 
 
 def _written(lever: Lever, value: float, *, up: bool) -> float:

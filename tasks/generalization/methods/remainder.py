@@ -21,7 +21,7 @@ def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
     classes, population = remainder_problem(problem, table.population), table.population
     found = None if table.brief else find(classes, left_out=0)
     node = find_briefly(classes) if found is None else found.node
-    if divisible(table):
+    if divisible(table) and (table.proven or not table.brief):
         whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)
         node = max(node, classes.lattice.number(whole).astype(np.int64), key=classes.worth)
 
