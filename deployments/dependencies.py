@@ -36,7 +36,7 @@ ACCEPTED = frozenset(
     }
 )
 """Licences under which the program may be used and passed on; of several offered, one is enough."""
-BY_HAND: Mapping[str, str] = {"pyrage": "MIT", "python-stdnum": "LGPL-2.1-or-later"}
+BY_HAND: Mapping[str, str] = {"axe-playwright-python": "MIT", "pyrage": "MIT", "python-stdnum": "LGPL-2.1-or-later"}
 """Licences of packages whose metadata do not name theirs, or its version, looked up in their source."""
 
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;]+)\s*(?:;\s*(.*?))?\s*\\?$")

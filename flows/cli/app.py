@@ -23,6 +23,7 @@ _COLLECTOR = (50_000, 20, 50)
 
 _COMMANDS = {
     "init": "Draft a request: suggest a role and a hierarchy for every column, and say why.",
+    "studio": "Write a request in a page on this machine: columns, terms, risk, the run and its decision.",
     "enrol": "Enrol policies, populations and persons, which requests may then name.",
     "check": "Validate a request and its data; release nothing and write nothing.",
     "assess": "Assess one method alone and release nothing.",

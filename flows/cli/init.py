@@ -65,8 +65,8 @@ def init(
     what is missing.
     """
     folder = output or (data if data.is_dir() else data.parent)
-    people = None if population is None else Source(_relative(population, folder), read_text(_existing(population)))
-    files = [_existing(data)] if not data.is_dir() else _tables(data, population)
+    files = data_files(data, population)
+    people = None if population is None else Source(_relative(population, folder), read_text(population))
     asking = None if yes or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()) else Asking(console)
     named_files = [*files, *([population] if population else [])]
 
@@ -178,6 +178,13 @@ _ENDINGS = (
     *(f"{kind}{packed}" for kind in (".csv", ".tsv") for packed in ("", ".gz", ".zip")),
     *(".parquet", ".xlsx", ".xlsm", ".xls", ".sas7bdat", ".xpt", ".dta", ".sav", ".zsav"),
 )
+
+
+def data_files(data: Path, population: Path | None) -> list[Path]:
+    """The data file itself, or the files of a folder; DataError where one of them, or the population, is not there."""
+    if population is not None:
+        _existing(population)
+    return _tables(data, population) if data.is_dir() else [_existing(data)]
 
 
 def _tables(folder: Path, population: Path | None) -> list[Path]:

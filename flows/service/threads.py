@@ -17,8 +17,12 @@ from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.notifications import Notifier
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
 from flows.service.reconciler import Reconciler
-from flows.web.app import create_app
+from flows.service.studio_runs import QueuedRuns
+from flows.studio.desk import Desk
+from flows.studio.studio import Studio
+from flows.web.app import Writing, create_app
 from flows.web.connections import http_server
+from flows.web.uploads import keep_uploads_in
 
 _TICK_SECONDS = 1.0
 _JOIN_SECONDS = 30.0
@@ -44,8 +48,12 @@ class Threads:
             ),
             Metrics(service),
         )
+        keep_uploads_in(service.workspace)
         app = create_app(
-            service.workspace.root, settings=service.settings.page, routers=[requests_router(service), status]
+            service.workspace.root,
+            settings=service.settings.page,
+            routers=[requests_router(service), status],
+            writing=Writing(Studio.of(Desk(service.workspace, roots=service.roots), QueuedRuns(service))),
         )
         self._server = http_server(app)
 

@@ -4,6 +4,7 @@ Every request's host is checked, every answer has the security headers, and a fa
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
@@ -17,17 +18,18 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
-from flows.web import authentication, ledger_pages, releases
+from flows.studio.studio import Studio
+from flows.web import authentication, door, ledger_pages, releases, studio, studio_levels
 from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Sessions
-from flows.web.site import STATIC, Refused, Site, log, not_found, see_other, sentence
+from flows.web.site import STATIC, Door, Refused, Site, log, not_found, see_other, sentence
 from flows.workspace import Workspace
 from reports.templating import TEMPLATES
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.core.guard import place_of
 from tasks.service.settings import DEFAULTS, PageSettings
 
-PAGES = ("/sign-in", "/sign-out", "/releases", "/ledger", "/audit", "/static")
+PAGES = ("/sign-in", "/sign-out", "/open", "/requests", "/releases", "/ledger", "/audit", "/static")
 """Addresses of pages; other routers use other addresses."""
 
 _YEAR = 31_536_000
@@ -60,12 +62,24 @@ _ANSWERS = (
 """Answers to errors of the gate: status, title and advice by kind of error, the first that fits."""
 
 
+@dataclass(frozen=True)
+class Writing:
+    """The pages for requesting."""
+
+    studio: Studio
+    accounts: Accounts | None = None
+    """Who may sign in, where these are not the accounts of the workspace."""
+    door: Door | None = None
+    """The way in without a password."""
+
+
 def create_app(
     workspace: Path,
     *,
     clock: Clock = utc_now,
     settings: PageSettings = DEFAULTS.page,
     routers: Sequence[APIRouter] = (),
+    writing: Writing | None = None,
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 
@@ -75,13 +89,27 @@ def create_app(
     trusted proxies. Sessions are in memory, so there must be one process.
 
     Further `routers` have access control of their own: the page's sessions do not cover them; the headers of answers,
-    the check of the host and the silence about faults do.
+    the check of the host and the silence about faults do. `writing` adds the pages for requesting.
     """
     place = Workspace(workspace.resolve())
-    site = Site(place, settings, clock, Accounts(place), Sessions(settings), ReleaseIndex(place))
+    accounts = Accounts(place) if writing is None or writing.accounts is None else writing.accounts
+    site = Site(
+        place,
+        settings,
+        clock,
+        accounts,
+        Sessions(settings),
+        ReleaseIndex(place),
+        door=None if writing is None else writing.door,
+        has_studio=writing is not None,
+    )
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
-    for router in (_own, authentication.router, releases.router, ledger_pages.router, *routers):
+    own = [_own, authentication.router, releases.router, ledger_pages.router]
+    if writing is not None:
+        app.state.studio = writing.studio
+        own += [studio.router, studio_levels.router, *([] if writing.door is None else [door.router])]
+    for router in (*own, *routers):
         app.include_router(router)
     for kind in (authentication.SignInNeeded, Refused, ReleasegateError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _answer)
@@ -112,8 +140,8 @@ _own = APIRouter()
 
 
 @_own.get("/")
-def _start() -> Response:
-    return see_other("/releases")
+def _start(request: Request) -> Response:
+    return see_other("/requests" if request.app.state.site.door else "/releases")
 
 
 @_own.get("/static/{name}")

@@ -22,7 +22,8 @@ router = APIRouter()
 
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _FORM_SECONDS = 3600
-_PAGES = re.compile(r"/(?:(?:releases|ledger|audit)[A-Za-z0-9/._?=&%+-]*)?")
+_MOST_FIELDS = 20
+_PAGES = re.compile(r"/(?:(?:requests|releases|ledger|audit)[A-Za-z0-9/._?=&%+-]*)?")
 
 
 class SignInNeeded(Exception):
@@ -81,27 +82,32 @@ CurrentSite = Annotated[Site, Depends(site_of)]
 
 async def form_of(request: Request) -> SubmittedForm:
     """The form in a request, of bounded size. Raises Refused if it is too large, of unknown size, or no form."""
+    return await bounded_form(request, LARGEST_FORM, _MOST_FIELDS)
+
+
+async def bounded_form(request: Request, largest: int, fields: int) -> SubmittedForm:
+    """A form of a number of bytes and fields at most; errors as of ``form_of``."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal():
         raise _unusable(HTTPStatus.LENGTH_REQUIRED)
     too_large = Refused(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "The form is too large",
-        f"Nothing was done. A form may have {LARGEST_FORM // 1024} KiB, including its file.",
+        f"Nothing was done. A form may have {largest // 1024:,} KiB, including its file.",
     )
-    if int(length) > LARGEST_FORM:
+    if int(length) > largest:
         raise too_large
     if request.headers.get("content-type", "").split(";")[0].strip().lower() not in _FORM_TYPES:
         raise _unusable(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     try:
-        content = bounded(request, LARGEST_FORM, too_large)
-        async with content.form(max_files=1, max_fields=20, max_part_size=LARGEST_FORM) as form:
+        content = bounded(request, largest, too_large)
+        async with content.form(max_files=1, max_fields=fields, max_part_size=largest) as form:
             sent = form.multi_items()
             if len(form) < len(sent):
                 raise _unusable(HTTPStatus.BAD_REQUEST)
-            fields = {name: value for name, value in sent if isinstance(value, str)}
-            files = {name: await value.read(LARGEST_FORM) for name, value in sent if isinstance(value, UploadFile)}
-            return SubmittedForm(fields, files)
+            texts = {name: value for name, value in sent if isinstance(value, str)}
+            files = {name: await value.read(largest) for name, value in sent if isinstance(value, UploadFile)}
+            return SubmittedForm(texts, files)
     except (HTTPException, UnicodeDecodeError, ValueError):
         raise _unusable(HTTPStatus.BAD_REQUEST) from None
 
@@ -111,7 +117,11 @@ async def posted_form(request: Request, visitor: CurrentVisitor) -> SubmittedFor
 
     Raises Refused if the form is not of this session, or comes from another site.
     """
-    form = await form_of(request)
+    return own_form(request, visitor, await form_of(request))
+
+
+def own_form(request: Request, visitor: Visitor, form: SubmittedForm) -> SubmittedForm:
+    """The form, where it is of the visitor's session and site; errors as of ``posted_form``."""
     if not _is_same_site(request) or not visitor.session.is_own(form.text("csrf")):
         log.warning("refused a form of another session: %s", visitor.account.login)
         raise _forged()
@@ -125,6 +135,13 @@ PostedForm = Annotated[SubmittedForm, Depends(posted_form)]
 def show_sign_in(request: Request, site: CurrentSite) -> Response:
     """The form; a signed-in visitor is sent on."""
     place = unquote(request.query_params.get("next", ""))
+    if site.door is not None:
+        raise Refused(
+            HTTPStatus.FORBIDDEN,
+            "The studio is closed to this browser",
+            "Open the address that the terminal shows. It opens once: where it was used, or the session has ended, end "
+            "the studio in the terminal with Ctrl-C and start it again.",
+        )
     try:
         visitor_of(request)
     except SignInNeeded:

@@ -3,6 +3,7 @@
 import hashlib
 import ipaddress
 import logging
+import secrets
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -102,6 +103,25 @@ class RateLimits:
     audits: Limiter = field(default_factory=lambda: Limiter(10, 600))
 
 
+@dataclass
+class Door:
+    """A token in an address that lets one browser in, once: the person who has started the program."""
+
+    login: str
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    cookie: str = field(default_factory=lambda: f"releasegate-{secrets.token_hex(4)}")
+    """Name of the session's cookie: ports of one machine share their cookies, and two programs must not."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def opens(self, token: str) -> bool:
+        """Whether a token is the right one, which is then used up."""
+        with self._lock:
+            right = bool(self.token) and secrets.compare_digest(token.encode(), self.token.encode())
+            if right:
+                self.token = ""
+            return right
+
+
 @dataclass(frozen=True)
 class Site:
     """The page of one workspace."""
@@ -113,10 +133,16 @@ class Site:
     sessions: Sessions
     releases: ReleaseIndex
     limits: RateLimits = field(default_factory=RateLimits)
+    door: "Door | None" = None
+    """The way in by an address that is used once, in place of logins and passwords."""
+    has_studio: bool = False
+    """Whether requests can be written here."""
 
     @property
     def cookie(self) -> str:
         """Name of the session's cookie; the prefix restricts it to TLS and this host."""
+        if self.door is not None:
+            return self.door.cookie
         return "__Host-releasegate" if self.settings.https else "releasegate"
 
     @property
@@ -196,6 +222,11 @@ class Visitor:
     def audits(self) -> bool:
         """Whether the account sees audits."""
         return self.has(*AUDITS)
+
+    @property
+    def requests(self) -> bool:
+        """Whether the account writes requests here."""
+        return self.site.has_studio and self.has(Duty.REQUESTER)
 
     def page(
         self, template: str, *, status: HTTPStatus = HTTPStatus.OK, small_cell: int = LIMIT, **context: object

@@ -66,7 +66,7 @@ class CountIndex:
     """Whether searches are short and prove no bound, for figures beside those of a decision."""
     proven: bool = True
     """Whether the gap to an upper bound is proven where searches are not exact; the cells are the same, but that brief
-    searches without proofs compare their classes with no partition."""
+    searches without proofs compare remainder classes with no partition, and within a budget take a first pass."""
     outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
     """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)

@@ -178,9 +178,8 @@ def _budgeted(
     data, population = table.data, table.population
     divided = METHODS[method].partition
     if METHODS[method].remainders:
-        found = budgeted_remainder(
-            problem, Weighed(population, data, table.records), budget, divisible=divisible(table)
-        )
+        quick, weighed = table.brief and not table.proven, Weighed(population, data, table.records)
+        found = budgeted_remainder(problem, weighed, budget, divisible=divisible(table), quick=quick)
     elif divided is None:
         if budget.least_records is not None:
             raise StageFailed(

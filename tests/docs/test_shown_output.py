@@ -1,6 +1,6 @@
 """What a document shows as the output of a command is what the command prints, at a width of 80.
 
-The tutorial is followed by a test of its own, command after command.
+The tutorial is followed by a test of its own, command after command; so is the studio, which serves until it is ended.
 """
 
 import re
@@ -29,7 +29,7 @@ EXAMPLES = [
         marks=[pytest.mark.slow] * match[1].startswith(_SLOW),
     )
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    if path.name != "tutorial.md"
+    if path.name not in {"tutorial.md", "studio.md"}
     for match in SHOWN.finditer(path.read_text(encoding="utf-8"))
 ]
 

@@ -30,7 +30,7 @@ from tasks.generalization.game import Floats
 from tasks.generalization.kanonymity.classes import Ints
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder.bound import best_cells
-from tasks.generalization.remainder.find import find
+from tasks.generalization.remainder.find import find, find_briefly
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem, remainder_problem
 from tasks.microdata.tuples import distinct_tuples
 from tasks.request.model import BudgetPolicy
@@ -41,10 +41,13 @@ _FIRST, _LATER = (-14.0, 6), (-4.0, 4)
 """How far prices fall at most, as a binary logarithm, and how often that is halved."""
 
 
-def budgeted_remainder(problem: Problem, weighed: Weighed, budget: BudgetPolicy, *, divisible: bool) -> BudgetedLevels:
+def budgeted_remainder(
+    problem: Problem, weighed: Weighed, budget: BudgetPolicy, *, divisible: bool, quick: bool = False
+) -> BudgetedLevels:
     """Remainder classes within a budget, for data and population, or the best partition within it if that pays more.
 
-    ``divisible`` tells whether cells can be counted for a partition. Raises StageFailed if no classes keep the budget,
+    ``divisible`` tells whether cells can be counted for a partition. ``quick`` takes the classes of a first pass, if
+    they keep the budget, and proves no bound: it is what they pay. Raises StageFailed if no classes keep the budget,
     or none were found.
     """
     population, data = weighed.population, weighed.data
@@ -53,15 +56,17 @@ def budgeted_remainder(problem: Problem, weighed: Weighed, budget: BudgetPolicy,
     of_population, of_data = np.split(row, [len(population)])
     limits = limits_of(budget, problem.hierarchies, data.total)
     alone = remainder_problem(problem, rows)
-    search = _Search(alone, np.bincount(of_data, data.counts, len(rows)).astype(np.float64), limits, budget)
+    search = _Search(alone, np.bincount(of_data, data.counts, len(rows)).astype(np.float64), limits, budget, quick)
     node, prices = search.classes()
-    whole = search.partition(problem, weighed) if divisible else None
+    quick = quick and node is not None
+    whole = search.partition(problem, weighed) if divisible and not quick else None
     if node is None and whole is None:
         raise search.impossible()
     node, benefit = max((one for one in (node, whole) if one is not None), key=alone.worth), problem.payoffs.benefit
-    payoff, without, bound = (
-        benefit * one for one in (*map(alone.worth, (node, search.free)), search.bound(node, prices))
-    )
+    payoff = benefit * alone.worth(node)
+    without, bound = payoff, payoff
+    if not quick:
+        without, bound = benefit * alone.worth(search.free), benefit * search.bound(node, prices)
     plan = Plan(limits, search.used(node), benefit * search.per_record(prices), payoff, max(bound, payoff), without)
     out = node == UNPLACED
     levels = alone.lattice.nodes[np.where(out, alone.top, node)]
@@ -79,11 +84,16 @@ class _Search:
     """Records of each row."""
     limits: tuple[Limit, ...]
     budget: BudgetPolicy
+    quick: bool = False
+    """Whether classes are those of a first pass."""
 
     @cached_property
     def free(self) -> Ints:
         """Classes without the budget."""
-        return find(self.alone, left_out=0).node
+        return self._found(self.alone, 0)
+
+    def _found(self, problem: RemainderProblem, left_out: float) -> Ints:
+        return find_briefly(problem, left_out) if self.quick else find(problem, left_out=left_out).node
 
     @property
     def left_out(self) -> float:
@@ -160,7 +170,7 @@ class _Search:
             problem = replace(problem, lost=tuple(self._priced(prices)))
         elif problem.records is None and problem.least == self.alone.least:
             return self.free
-        return find(problem, left_out=self.left_out).node
+        return self._found(problem, self.left_out)
 
     def _priced(self, prices: Floats) -> list[Floats]:
         lost = list(self.alone.lost)

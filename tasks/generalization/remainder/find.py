@@ -51,9 +51,13 @@ class Found:
         return float(problem.counts @ (1.0 - best.lost))
 
 
-def find_briefly(problem: RemainderProblem) -> Ints:
-    """Strategy of each row after the first pass, without a bound; large files keep 0.25 % less."""
-    return _finished(problem, released(problem, orders_of(problem, _tried(problem))(np.zeros(len(problem.lost)))), 0)
+def find_briefly(problem: RemainderProblem, left_out: float = 0) -> Ints:
+    """Strategy of each row after the first pass, without a bound; large files keep 0.25 % less.
+
+    ``left_out`` is as of ``find``.
+    """
+    made = released(problem, orders_of(problem, _tried(problem))(np.zeros(len(problem.lost))))
+    return _finished(problem, made, left_out)
 
 
 def find(problem: RemainderProblem, start: Ints | None = None, left_out: float = np.inf) -> Found:

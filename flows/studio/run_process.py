@@ -1,0 +1,49 @@
+"""One run of the gate in a process of its own, with the arguments REQUEST WORKSPACE PROGRESS ROOT….
+
+It writes its steps and its outcome to the file PROGRESS, and ends with the process that has started it.
+"""
+
+import gc
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+from flows.server_process import end_with
+from flows.studio.runs import Teller
+from flows.workspace import Workspace
+from tasks.core.errors import ReleasegateError, RequestError
+from tasks.core.guard import guarded
+from tasks.core.modes import owner_only
+from tasks.core.secret_variables import secrets_taken
+
+
+def main(request: Path, workspace: Path, progress: Path, roots: list[Path]) -> int:
+    """Run the gate on a request; returns 0 once it is decided, 1 where it cannot be."""
+    teller = Teller(progress)
+    try:
+        with owner_only(), secrets_taken(), guarded("release"):
+            from flows.pipeline.workers import start_fork_server  # noqa: PLC0415
+
+            teller.tell(request_sha256=hashlib.sha256(request.read_bytes()).hexdigest())
+            teller.tell(step="reading the request")
+            start_fork_server(Workspace(workspace).private)
+            from flows.gate import run_release  # noqa: PLC0415
+            from flows.progress import listening  # noqa: PLC0415
+
+            with listening(lambda name: teller.tell(step=name)):
+                made = run_release(request, workspace, roots, enrol=True)
+    except ReleasegateError as error:
+        fields = error.fields()
+        if isinstance(error, RequestError) and len(error.problems) > 1:
+            fields["got"] = "; ".join(f"{one.place}: {one.what}" for one in error.problems)
+        teller.tell(error=fields)
+        return 1
+    teller.tell(release_id=made.release_id, recipients=[one.recipient.id for one in made.records])
+    return 0
+
+
+if __name__ == "__main__":
+    end_with(os.getppid())
+    gc.set_threshold(50_000, 20, 50)
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), [Path(one) for one in sys.argv[4:]]))

@@ -1,0 +1,49 @@
+"""The pages of one person on their own machine: no password, no service, nothing beyond the loopback interface."""
+
+import socket
+import threading
+from importlib import import_module
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from flows.studio.desk import Desk
+from flows.studio.person import LOGIN, OnePerson
+from flows.studio.runs import LocalRuns
+from flows.studio.studio import Studio
+from flows.web.app import Writing, create_app
+from flows.web.connections import http_server
+from flows.web.site import Door
+from flows.web.uploads import keep_uploads_in
+from flows.workspace import open_workspace
+from tasks.service.settings import PageSettings
+
+_SETTINGS = PageSettings(idle_minutes=240, longest_hours=24)
+
+
+def local_app(workspace: Path, given: Path | None = None, roots: tuple[Path, ...] = ()) -> tuple[FastAPI, str]:
+    """The application, and the token of the address that opens it. The workspace is made where it is missing.
+
+    `given` is a request on disk, `roots` are folders beside its own that it may name files in.
+    """
+    place = open_workspace(workspace)
+    keep_uploads_in(place)
+    door = Door(LOGIN)
+    studio = Studio.of(Desk(place, given, roots), LocalRuns(place))
+    threading.Thread(target=_import_early, daemon=True).start()
+    writing = Writing(studio, OnePerson(place), door)
+    return create_app(place.root, settings=_SETTINGS, writing=writing), door.token
+
+
+def _import_early() -> None:
+    """Import what the first figures need, which takes seconds, while the page is being opened."""
+    for module in ("tasks.generalization.methods.registry", "ortools.sat.python.cp_model", "sklearn.cluster"):
+        import_module(module)
+
+
+def serve(app: FastAPI, listening: socket.socket) -> None:
+    """Answer until Ctrl-C."""
+    try:
+        http_server(app).run(sockets=[listening])
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,127 @@
+"""Changes to the text of a request that keep its comments, its order and its style."""
+
+import io
+import re
+from collections.abc import Mapping, MutableMapping, MutableSequence
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+
+from tasks.core.errors import RequestError
+from tasks.request.document import Location, NotYaml, read_document
+
+_BLANK = "# fill in"
+_WITHIN = re.compile(r"^( +[^\s#][^#\n]*: \{[^#\n]*,) (# [^\n]*)\n +([^#\n]*\})$", re.MULTILINE)
+"""A mapping in braces on two lines, with a comment behind the first, as drafts have it."""
+_WIDEST = 1_000_000
+
+
+def edited(text: str, changes: Mapping[Location, Any]) -> str:
+    """A document with some of its values changed.
+
+    Parameters
+    ----------
+    text : str
+        A YAML document, whose root is a mapping.
+    changes : mapping
+        New value of each place, plain values alone; None removes the key or the item. Mappings on the way that are
+        missing are made. The index after the last item of a list appends one. Of several changes those of one list's
+        items must not remove an item before another that is changed.
+
+    Returns
+    -------
+    str
+        The document; a comment “# fill in …” beside a value that was filled in is gone.
+
+    Raises
+    ------
+    RequestError
+        If the text is not such a document, or a place lies within a single value.
+    """
+    yaml = YAML()
+    yaml.width, yaml.preserve_quotes = _WIDEST, True
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    try:
+        root = yaml.load(_reasons_last(text))
+        for location, value in changes.items():
+            _set(root, location, value)
+        written = io.StringIO()
+        yaml.dump(root, written)
+    except (YAMLError, TypeError, LookupError, AttributeError):
+        raise RequestError(
+            "the request cannot be changed here",
+            where="the document",
+            expected="YAML whose parts are mappings and lists where a request has them",
+            got="a document of a different form",
+            fix="correct it as text first",
+        ) from None
+    return written.getvalue()
+
+
+def reasons(text: str) -> dict[str, str]:
+    """The comment beside each attribute of the dataset, as ``releasegate init`` writes it; none where it has none."""
+    try:
+        attributes = YAML().load(_reasons_last(text))["attributes"]
+    except (YAMLError, TypeError, LookupError):
+        return {}
+    if not isinstance(attributes, CommentedMap):
+        return {}
+    return {str(name): words for name in attributes if (words := _comment(attributes, name))}
+
+
+def _reasons_last(text: str) -> str:
+    """The same document in which reasons within a mapping in braces stand behind it: ruamel would lose them there."""
+    moved = _WITHIN.sub(r"\1 \3 \2", text)
+    try:
+        return moved if moved != text and read_document(moved).data == read_document(text).data else text
+    except NotYaml:
+        return text
+
+
+def _comment(mapping: CommentedMap, key: object) -> str:
+    tokens = mapping.ca.items.get(key) or ()
+    beside = next((token for token in tokens if hasattr(token, "value")), None)
+    line = "" if beside is None else str(beside.value).partition("\n")[0]
+    return line.removeprefix("#").strip()
+
+
+def _set(node: Any, location: Location, value: Any) -> None:
+    *way, last = location
+    for step in way:
+        if isinstance(node, MutableMapping) and node.get(step) is None:
+            node[step] = CommentedMap()
+        _move_up(node, step)
+        node = node[step]
+    if isinstance(node, MutableSequence):
+        if value is None:
+            del node[int(last)]
+        elif last == len(node):
+            node.append(value)
+        else:
+            node[int(last)] = value
+    elif not isinstance(node, MutableMapping):
+        raise TypeError("a place within a single value")
+    elif value is None:
+        node.pop(last, None)
+    else:
+        node[last] = value
+        _forget_blank(node, last)
+
+
+def _move_up(node: Any, key: object) -> None:
+    """Let a comment stand right behind its value, which may become shorter."""
+    tokens = node.ca.items.get(key) if isinstance(node, CommentedMap) and node[key] is not None else None
+    for token in tokens or ():
+        if hasattr(token, "column"):
+            token.start_mark.column = 0
+
+
+def _forget_blank(mapping: Any, key: object) -> None:
+    """Remove the comment that asks for a value, and keep what stands below it."""
+    tokens = mapping.ca.items.get(key) if isinstance(mapping, CommentedMap) else None
+    for token in tokens or ():
+        if hasattr(token, "value") and str(token.value).startswith(_BLANK):
+            rest = str(token.value).partition("\n")[2]
+            token.value = f"\n{rest}"
