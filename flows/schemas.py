@@ -75,11 +75,14 @@ def write_schemas(folder: Path = SHIPPED) -> None:
 
 
 def written_schema(model: type[Fact], version: str, title: str) -> dict[str, Any]:
-    """JSON Schema of a record as it is written: every field is present."""
+    """JSON Schema of a record as it is written: every field is present that is not left out at its default."""
     schema = model.model_json_schema(mode="serialization")
     for part in (schema, *schema["$defs"].values()):
         if part.get("type") == "object":
             part["required"] = list(part["properties"])
+    for name, field in model.model_fields.items():
+        if field.exclude_if is not None:
+            schema["required"].remove(name)
     return _headed(schema, version, title)
 
 
