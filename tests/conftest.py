@@ -4,6 +4,7 @@ import tests.support.arithmetic  # noqa: F401  # isort: skip
 import gc
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _has_room():
 gc.set_threshold(50_000, 20, 50)
 
 _LIMIT = pytest.StashKey[Any]()
+_TEMPORARY = tempfile.tempdir
 
 # The same examples on each run; `--hypothesis-profile search` looks for new ones.
 settings.register_profile("releasegate", max_examples=examples(100), deadline=None, derandomize=True)
@@ -62,3 +64,10 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     if _LIMIT in item.stash:
         item.config.hook.pytest_timeout_set_timer(item=item, settings=item.stash[_LIMIT])
     return (yield)
+
+
+@pytest.fixture(autouse=True)
+def _temporary_files_elsewhere() -> Iterator[None]:
+    """Programs run within a test put the temporary files of its process into a workspace that goes with the test."""
+    yield
+    tempfile.tempdir = _TEMPORARY

@@ -47,10 +47,7 @@ class Tab:
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(f"/open/{token}")
-        if options.get("java_script_enabled", True):
-            self.page.wait_for_url("**/requests")
-        else:
-            self.page.goto("/requests")
+        self.page.wait_for_url("**/requests")
 
     def is_sound(self) -> None:
         """No violation by axe, no script's complaint, nothing wider than the window."""
