@@ -14,8 +14,9 @@ from tasks.generalization.game import InformationLoss
 from tasks.generalization.generalize import generalize, population_cells
 from tasks.generalization.problem import Problem
 from tasks.generalization.remainder import bound, orders
+from tasks.generalization.remainder import find as search
 from tasks.generalization.remainder.bound import best_cells
-from tasks.generalization.remainder.find import find
+from tasks.generalization.remainder.find import find, find_beside_bound
 from tasks.generalization.remainder.joining import joined
 from tasks.generalization.remainder.orders import orders_of
 from tasks.generalization.remainder.problem import UNPLACED, RemainderProblem, remainder_problem
@@ -181,7 +182,11 @@ def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(
         if merged:
             patched.setattr(bound, "_MERGED", 0)
             patched.setattr(bound, "_ALIKE", 2.0)
+        patched.setattr(search, "_BESIDE", 0)
         lost = best_cells(classes, np.full(len(classes.codes), UNPLACED)).lost
+        alone, beside = find(classes, left_out=0), find_beside_bound(classes)
+        np.testing.assert_array_equal(beside.node, alone.node)
+        assert beside.bound(classes) == pytest.approx(alone.bound(classes))
         again = best_cells(classes, find(classes, left_out=0).node).lost
     np.testing.assert_allclose(lost, again, atol=1e-9)
     for row, value in enumerate(values_of(table, table.population.codes)):

@@ -1,5 +1,7 @@
 """The No-Attack game by remainder classes: cells less the people released before, none worth attacking."""
 
+from functools import partial
+
 import numpy as np
 
 from tasks.generalization.count_index import CountIndex
@@ -9,7 +11,7 @@ from tasks.generalization.methods.method import GeneralizationMethod, Recoding
 from tasks.generalization.methods.partitions import divisible
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
-from tasks.generalization.remainder.find import find, find_briefly
+from tasks.generalization.remainder.find import find, find_beside_bound, find_briefly
 from tasks.generalization.remainder.prices import priced_bound
 from tasks.generalization.remainder.problem import UNPLACED, remainder_problem
 from tasks.microdata.hierarchy import Codes
@@ -19,7 +21,8 @@ from tasks.request.model import Method
 
 def _recoding(table: CountIndex, problem: Problem, _weights: str) -> Recoding:
     classes, population = remainder_problem(problem, table.population), table.population
-    found = None if table.brief else find(classes, left_out=0)
+    search = find_beside_bound if table.proven else partial(find, left_out=0)
+    found = None if table.brief else search(classes)
     node = find_briefly(classes) if found is None else found.node
     if divisible(table) and (table.proven or not table.brief):
         whole = partition(problem, table.people, Rule.NO_ATTACK).levels(population.codes)

@@ -4,6 +4,7 @@ The best pass is improved by moves between its classes where that is little work
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +32,8 @@ _WORK, _MOST_WORK, _WORK_A_STRATEGY = 2**24, 2**27, 5000
 _MOST_PASSES = 12
 _MOST_IMPROVED = 2**23
 """Rows times strategies up to which the best classes are gone through once more."""
+_BESIDE = 2**18
+"""Rows from which the bound is sought beside the search: so many that the search does without best cells."""
 _UNBIASED = 3
 """Passes in the plain order of values; later ones add a share of each attribute's mean loss."""
 _SPREAD = 0.1
@@ -82,6 +85,16 @@ def find(problem: RemainderProblem, start: Ints | None = None, left_out: float =
     passes = _orders(problem, strategies, orders)
     node = _improved(problem, _best_pass(problem, first, passes, start, left_out), left_out)
     return Found(node, best)
+
+
+def find_beside_bound(problem: RemainderProblem) -> Found:
+    """Classes of everybody, with the best cells that bound them: large files' are sought on a second thread."""
+    if len(problem.codes) < _BESIDE:
+        return find(problem, left_out=0)
+    with ThreadPoolExecutor(1) as beside:
+        best = beside.submit(best_cells, problem, np.full(len(problem.codes), UNPLACED))
+        found = find(problem, left_out=0)
+        return replace(found, best=found.best or best.result())
 
 
 def _best_pass(
