@@ -25,7 +25,13 @@ def beside(work: Callable[[], _Result]) -> Callable[[], _Result]:
 
     def result() -> _Result:
         found: Any = None
-        error: BaseException = StageFailed("a part of the work ended without a result", fix="run the command again")
+        error: BaseException = StageFailed(
+            "a part of the work ended without a result",
+            where="a process beside this one",
+            expected="a result, or an error",
+            got="its end",
+            fix="run the command again; where it ends so again, see whether memory suffices",
+        )
         with suppress(EOFError):
             found, error = receiving.recv()
         process.join()

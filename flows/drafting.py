@@ -18,11 +18,12 @@ def drafted(
     `stated` are terms of the files' form that a person gave. Errors are those of ``take_in_all``, ``draft_folder`` and
     ``write_draft``.
     """
-    people = None if population is None else Source(_relative(population, folder), read_text(population))
-    taken = take_in_all({_relative(one, folder): one for one in files}, stated or {})
+    people = None if population is None else Source(relative(population, folder), read_text(population))
+    taken = take_in_all({relative(one, folder): one for one in files}, stated or {})
     draft = draft_folder([Source(path, *one) for path, one in taken.items()], population=people)
     return draft, write_draft(draft, folder)
 
 
-def _relative(path: Path, folder: Path) -> str:
+def relative(path: Path, folder: Path) -> str:
+    """A path from a folder, as requests name files."""
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()

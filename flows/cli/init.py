@@ -1,6 +1,5 @@
 """``releasegate init``: draft a request from a data file or a folder of them, with the reason for every choice."""
 
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from flows.cli.asking import Asking
 from flows.cli.drafting import SMALL_CELL, Dialogue
 from flows.cli.levels import levels_document, shown_levels
 from flows.cli.output import JsonOption, answer, console, notices, table
+from flows.drafting import relative
 from reports.document import Block
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
@@ -66,18 +66,18 @@ def init(
     """
     folder = output or (data if data.is_dir() else data.parent)
     files = data_files(data, population)
-    people = None if population is None else Source(_relative(population, folder), read_text(population))
+    people = None if population is None else Source(relative(population, folder), read_text(population))
     asking = None if yes or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()) else Asking(console)
     named_files = [*files, *([population] if population else [])]
 
     def read(path: str) -> Source:
         found = _existing(Path(path).expanduser())
-        source = Source(_relative(found, folder), read_text(found))
+        source = Source(relative(found, folder), read_text(found))
         named_files.append(found)
         return source
 
     with _stoppable():
-        taken = _taken({_relative(one, folder): one for one in files}, _terms(form or []), asking)
+        taken = _taken({relative(one, folder): one for one in files}, _terms(form or []), asking)
         profiled = ProfiledFolder.of(Source(path, *one) for path, one in taken.items())
         if asking is None:
             draft, copy = profiled.draft(people), None
@@ -239,7 +239,3 @@ def _roots(files: Iterable[Path], folder: Path) -> list[str]:
     """Options that name the folders of files outside the request's own."""
     outside = {one.parent for one in files if not one.resolve().is_relative_to(folder.resolve())}
     return [f"--root {shlex.quote(str(one))}" for one in sorted(outside)]
-
-
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()

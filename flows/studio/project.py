@@ -4,7 +4,6 @@ import copy
 import hashlib
 import json
 import re
-import stat
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from flows.actor import utc_now
 from flows.locking import alone
 from flows.policies import PolicyShelf
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, RequestProblem, WorkspaceError
-from tasks.core.files import write_new, write_whole
+from tasks.core.files import write_new
 from tasks.microdata.build import arx_bytes
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.document import MAXIMUM_BYTES, Location, NotYaml, read_document
-from tasks.request.edit import edited
+from tasks.request.edit import edited, rewrite
 from tasks.request.form import value_at
 from tasks.request.load import REQUEST, LoadedRequest, request_of_bytes
 from tasks.request.reading import read_bytes
@@ -144,7 +143,7 @@ class Project:
         with self._alone():
             named = {name: self._written(name, table) for name, table in (tables or {}).items()}
             text = read_bytes(self.path, REQUEST).decode("utf-8", "replace")
-            self._write(edited(text, {place: _renamed(value, named) for place, value in changes.items()}))
+            rewrite(self.path, edited(text, {place: _renamed(value, named) for place, value in changes.items()}))
 
     def replace(self, text: str, seen: str) -> None:
         """Put another document in place of the one with the SHA-256 that was seen.
@@ -165,21 +164,7 @@ class Project:
                     got="a different document",
                     fix="load the page again, and make your change there",
                 )
-            self._write(content.decode())
-
-    def _write(self, text: str) -> None:
-        try:
-            mode = stat.S_IMODE(self.path.stat().st_mode)
-            write_whole(self.path, text.encode())
-            self.path.chmod(mode)
-        except OSError as error:
-            raise WorkspaceError(
-                "the request cannot be written",
-                where=self.path.name,
-                expected="a file that you may write",
-                got=error.strerror or "a refusal by the system",
-                fix="check its permissions and the room on the disk",
-            ) from None
+            rewrite(self.path, content.decode())
 
     def _written(self, name: str, table: Hierarchy) -> str:
         """Name of the file that has a hierarchy, written where there is none yet."""

@@ -29,6 +29,7 @@ from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
 from tasks.request.document import Location
+from tasks.request.edit import set_value
 from tasks.request.load import LoadedRequest
 from tasks.request.model import Measure, Method, ReleaseRequest
 
@@ -311,7 +312,7 @@ def changed(data: Mapping[str, Any], changes: Mapping[Location, Any]) -> dict[st
     whole: dict[str, Any] = json.loads(json.dumps(data))
     try:
         for location, value in changes.items():
-            _change(whole, location, value)
+            set_value(whole, location, value)
     except (TypeError, LookupError, AttributeError):
         raise BadInput(
             "the request cannot be changed here",
@@ -320,22 +321,6 @@ def changed(data: Mapping[str, Any], changes: Mapping[Location, Any]) -> dict[st
             fix="correct it as text first",
         ) from None
     return whole
-
-
-def _change(node: Any, location: Location, value: Any) -> None:
-    *way, last = location
-    for step in way:
-        if isinstance(node, dict) and node.get(str(step)) is None:
-            node[str(step)] = {}
-        node = node[step]
-    if value is None and isinstance(node, dict):
-        node.pop(str(last), None)
-    elif value is None:
-        del node[last]
-    elif isinstance(node, list) and last == len(node):
-        node.append(value)
-    else:
-        node[last] = value
 
 
 def _is_efficient(risks: Floats, payoffs: Floats, place: int) -> bool:

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 from tasks.core.errors import TamperingFound
 
 CROSSWALK_FORMAT = "releasegate/crosswalk/1"
-_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -27,20 +26,13 @@ class Crosswalk:
 
     def content(self) -> bytes:
         """The crosswalk as bytes that depend on its content alone."""
-        rest = _json({"format": CROSSWALK_FORMAT, "release": self.release, "recipient": self.recipient})
-        columns = (b"%s:{%s}" % (_json(name), b",".join(_entries(self.columns[name]))) for name in sorted(self.columns))
-        return b'{"columns":{%s},%s' % (b",".join(columns), rest[1:])
-
-
-def _entries(column: Mapping[str, str | None]) -> Iterator[bytes]:
-    """Entries of a column in order, some at a time: all at once would take many times the space of the whole."""
-    pseudonyms = sorted(column)
-    for start in range(0, len(pseudonyms), _AT_ONCE):
-        yield _json({one: column[one] for one in pseudonyms[start : start + _AT_ONCE]})[1:-1]
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+        document = {
+            "format": CROSSWALK_FORMAT,
+            "release": self.release,
+            "recipient": self.recipient,
+            "columns": self.columns,
+        }
+        return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 _CROSSWALK = TypeAdapter(Crosswalk)

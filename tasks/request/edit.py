@@ -2,14 +2,17 @@
 
 import io
 import re
+import stat
 from collections.abc import Mapping, MutableMapping, MutableSequence
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from tasks.core.errors import RequestError
+from tasks.core.errors import RequestError, WorkspaceError
+from tasks.core.files import write_whole
 from tasks.request.document import Location, NotYaml, read_document
 
 _BLANK = "# fill in"
@@ -46,7 +49,7 @@ def edited(text: str, changes: Mapping[Location, Any]) -> str:
     try:
         root = yaml.load(_reasons_last(text))
         for location, value in changes.items():
-            _set(root, location, value)
+            set_value(root, location, value)
         written = io.StringIO()
         yaml.dump(root, written)
     except (YAMLError, TypeError, LookupError, AttributeError):
@@ -58,6 +61,22 @@ def edited(text: str, changes: Mapping[Location, Any]) -> str:
             fix="correct it as text first",
         ) from None
     return written.getvalue()
+
+
+def rewrite(path: Path, text: str) -> None:
+    """Put a document in place of the one in a file, whose mode stays; WorkspaceError if it cannot be written."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        write_whole(path, text.encode())
+        path.chmod(mode)
+    except OSError as error:
+        raise WorkspaceError(
+            "the request cannot be written",
+            where=path.name,
+            expected="a file that you may write",
+            got=error.strerror or "a refusal by the system",
+            fix="check its permissions and the room on the disk",
+        ) from None
 
 
 def reasons(text: str) -> dict[str, str]:
@@ -87,7 +106,8 @@ def _comment(mapping: CommentedMap, key: object) -> str:
     return line.removeprefix("#").strip()
 
 
-def _set(node: Any, location: Location, value: Any) -> None:
+def set_value(node: Any, location: Location, value: Any) -> None:
+    """Change a value inside mappings and lists, as ``edited`` does; LookupError or TypeError for no such place."""
     *way, last = location
     for step in way:
         if isinstance(node, MutableMapping) and node.get(step) is None:

@@ -1,22 +1,29 @@
-"""Levels of attributes of rows, changed in the file of a request; everything else in it stays as it was written."""
+"""Levels of attributes of rows, stated in the file of a request; every other character of it stays."""
 
 import re
 from collections.abc import Mapping
 
-from tasks.core.files import written
+from tasks.request.document import Location
+from tasks.request.edit import rewrite
 from tasks.request.load import REQUEST, LoadedRequest
+from tasks.request.model import ReleaseRequest
 from tasks.request.reading import read_bytes
 
 _NUMBER = re.compile(r"\d+")
 
 
 def state_levels(loaded: LoadedRequest, levels: Mapping[str, int]) -> None:
-    """Change the levels that a request states, of attributes of rows by their names."""
-    lines = read_bytes(loaded.path, REQUEST).decode().splitlines(keepends=True)
-    stated = {place[-2]: at for place, at in loaded.document.positions.items() if place[-1:] == ("level",)}
+    """Change levels that a request states, of attributes of rows by their names; raises as ``rewrite`` does."""
+    lines = read_bytes(loaded.path, REQUEST).decode("utf-8", "replace").splitlines(keepends=True)
+    stated = {loaded.document.positions[_place(loaded.request, name)]: level for name, level in levels.items()}
     # The last of a line first, so that the columns of those before it stay.
-    for (line, column), level in sorted(((stated[name], level) for name, level in levels.items()), reverse=True):
+    for (line, column), level in sorted(stated.items(), reverse=True):
         text = lines[line - 1]
         lines[line - 1] = text[: column - 1] + _NUMBER.sub(str(level), text[column - 1 :], count=1)
-    with written(loaded.path) as partial:
-        partial.write_bytes("".join(lines).encode())
+    rewrite(loaded.path, "".join(lines))
+
+
+def _place(request: ReleaseRequest, name: str) -> Location:
+    table = request.table_of(name)
+    within: Location = () if table is None else ("tables", table)
+    return (*within, "attributes", request.own_name(name), "level")

@@ -14,6 +14,7 @@ from tasks.core.errors import BadInput
 from tasks.microdata.event_levels import as_collected, every_level
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import read_data
+from tasks.request.levels import state_levels
 from tasks.request.load import load_request
 
 REQUEST = """\
@@ -117,3 +118,22 @@ def test_rows_beyond_the_most_are_withheld_the_rarest_first(request_file: Path, 
     withheld = source.candidate(loaded.request.recipients[0]).withheld_rows
     assert withheld is not None
     assert np.flatnonzero(withheld).tolist() == [1]
+
+
+def test_the_level_of_a_further_tables_attribute_is_stated_where_the_table_has_it(tmp_path: Path) -> None:
+    day = '{role: insensitive, hierarchy: {prefixes: {keep: [7], mask: ""}}, level: 0}'
+    text = REQUEST.replace("record_id: visit", "record_id: patient").replace(
+        "  visit: {role: direct identifier, of: row}\n", ""
+    )
+    before = text[: text.index("  day:")] + (
+        f"tables:\n  visits:\n    path: visits.csv\n    attributes:\n      day: {day}  # by day\n"
+    )
+    request = tmp_path / "request.yaml"
+    request.write_text(before + text[text.index("population:") :])
+    request.chmod(0o640)
+    loaded = load_request(request)
+    assert loaded.request.known_events == ("visits.day",)
+    state_levels(loaded, {"visits.day": 1})
+    assert request.read_text() == loaded.content.decode().replace("level: 0}", "level: 1}")
+    assert request.stat().st_mode & 0o777 == 0o640
+    assert load_request(request).request.attributes["visits.day"].level == 1
