@@ -5,16 +5,20 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, TypedDict
 from zipfile import BadZipFile
 
 from tasks.core.errors import StageFailed, WorkspaceError, unreadable_intermediate
 
 if TYPE_CHECKING:
     from numpy.lib.npyio import NpzFile
+
+_READING = Lock()
+"""numpy reads an array's header with ``ast.literal_eval``, which fails in two threads at once (CPython issue 106905)."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -177,16 +181,40 @@ def save_arrays(path: Path, about: object, **arrays: Any) -> None:
     np.savez(path, allow_pickle=False, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays)
 
 
+class _Arrays(Mapping[str, Any]):
+    """Arrays of an open file by name, each read when it is asked for, one thread at a time."""
+
+    def __init__(self, file: "NpzFile") -> None:
+        self._file = file
+
+    def __getitem__(self, name: str) -> Any:
+        with _READING:
+            return self._file[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file)
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+
 @contextmanager
-def saved_arrays(path: Path, stage: str) -> Iterator[tuple[Any, "NpzFile"]]:
+def opened_arrays(source: Path | IO[bytes]) -> Iterator[Mapping[str, Any]]:
+    """Arrays of an ``.npz`` file without pickled objects, by name; raises as ``numpy.load`` does."""
+    import numpy as np  # noqa: PLC0415  commands begin sooner without it
+
+    with np.load(source, allow_pickle=False) as file:
+        yield _Arrays(file)
+
+
+@contextmanager
+def saved_arrays(path: Path, stage: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """What ``save_arrays`` wrote in a stage: what JSON says about the arrays, and the arrays by name.
 
     Raises ``StageFailed`` if the file is missing or damaged, or does not hold what the block expects.
     """
-    import numpy as np  # noqa: PLC0415
-
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with opened_arrays(path) as arrays:
             yield json.loads(arrays["about"].tobytes()), arrays
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, TypeError, AttributeError, BadZipFile) as error:
         raise unreadable_intermediate(path.name, stage, error) from None

@@ -26,6 +26,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from tasks.core.files import opened_arrays
 from tasks.decoys.classes import ClassTable, Flags, Lineage, Rows, canonical_cells, levels_of, same_origin_pairs
 from tasks.decoys.linked_release import LinkedRelease
 from tasks.microdata.hierarchy import Codes
@@ -86,7 +87,8 @@ class Roster:
     @classmethod
     def read(cls, text: str) -> Self:
         """Read what ``written`` wrote."""
-        return cls(**np.load(BytesIO(base64.b64decode(text)), allow_pickle=False))
+        with opened_arrays(BytesIO(base64.b64decode(text))) as arrays:
+            return cls(**arrays)
 
 
 def rosters_of(releases: Sequence[LinkedRelease]) -> tuple[Roster, ...]:

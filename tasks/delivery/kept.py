@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import unreadable_intermediate
+from tasks.core.files import opened_arrays
 from tasks.core.seed import derive_seed
 from tasks.decision.decoy_facts import DecoyFact
 from tasks.decoys.vault import Vault
@@ -173,7 +174,7 @@ def packed(kept: Kept) -> dict[str, bytes | memoryview]:
 def unpacked(members: Mapping[str, bytes]) -> Kept:
     """Read back the members that ``packed`` made; StageFailed where they are not in the form of this version."""
     try:
-        with np.load(io.BytesIO(members[_RULE]), allow_pickle=False) as arrays:
+        with opened_arrays(io.BytesIO(members[_RULE])) as arrays:
             labels: Mapping[str, Sequence[Sequence[str]]] = json.loads(arrays["labels"].tobytes())
             return Kept(
                 request=members[_REQUEST],

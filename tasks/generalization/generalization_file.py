@@ -10,6 +10,7 @@ import numpy as np
 
 from tasks.core.errors import unreadable_intermediate
 from tasks.core.fact import Fact
+from tasks.core.files import opened_arrays
 from tasks.generalization.count_index import Generalization
 from tasks.generalization.facts import BudgetOutcome, DivisionOutcome, KAnonymityOutcome
 from tasks.request.model import Method
@@ -31,8 +32,8 @@ def save_generalization(generalization: Generalization, path: Path | IO[bytes]) 
 def load_generalization(path: Path | IO[bytes]) -> Generalization:
     """Read what ``save_generalization`` wrote; StageFailed if the file is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            found: dict[str, Any] = {name: arrays[name] for name in arrays.files}
+        with opened_arrays(path) as arrays:
+            found: dict[str, Any] = dict(arrays)
         found["method"] = Method(json.loads(found["method"].tobytes()))
         for name in _FACTS.keys() & found.keys():
             found[name] = _FACTS[name](**json.loads(found[name].tobytes()))
