@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.lib.npyio import NpzFile
 
 _READING = Lock()
-"""numpy reads headers of arrays with ``ast.literal_eval``, which fails in two threads at once (CPython issue 106905)."""
+"""numpy reads arrays' headers with ``ast.literal_eval``, which fails in two threads at once (CPython issue 106905)."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
