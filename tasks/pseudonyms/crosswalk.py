@@ -46,20 +46,22 @@ class Crosswalk:
 
     def content(self) -> bytes:
         """The crosswalk as bytes that depend on its content alone: JSON with sorted keys, in ASCII, without spaces."""
-        columns = (json.dumps(name).encode() + b":" + _object(*self.columns[name]) for name in sorted(self.columns))
         others = {"format": CROSSWALK_FORMAT, "recipient": self.recipient, "release": self.release}
+        parts: list[bytes | memoryview] = [b'{"columns":{']
+        for place, name in enumerate(sorted(self.columns)):
+            key = json.dumps(name).encode()
+            parts += [b"," if place else b"", key, b":{", _members(*self.columns[name]), b"}"]
         rest = json.dumps(others, separators=(",", ":")).encode()
-        return b'{"columns":{' + b",".join(columns) + b"}," + rest[1:]
+        return b"".join([*parts, b"},", rest[1:]])
 
 
-def _object(pseudonyms: pa.Array, identifiers: pa.Array) -> bytes:
-    """A JSON object of many members, made as columns: as Python's objects they would take several times the memory."""
+def _members(pseudonyms: pa.Array, identifiers: pa.Array) -> memoryview:
+    """Members of a JSON object, made as columns: as Python's objects they would take several times the memory."""
     order = pc.sort_indices(pseudonyms)
     keys, values = (_quoted(column.take(order)) for column in (pseudonyms, identifiers))
     colon, comma, nothing = (pa.scalar(mark, _TEXT) for mark in (":", ",", ""))
     members = pc.binary_join_element_wise(keys, colon, values, comma, nothing)
-    text: bytes = members.buffers()[2].to_pybytes()[:-1] if len(members) else b""
-    return b"{" + text + b"}"
+    return memoryview(members.buffers()[2] if len(members) else b"")[:-1]
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
