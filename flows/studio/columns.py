@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from flows.studio.masking import masking_of, masking_problems, unmasked
 from flows.studio.project import ReadRequest
 from tasks.core.errors import BadInput, ReleasegateError, RequestProblem
 from tasks.core.guard import guarded
@@ -55,6 +56,8 @@ class ShownColumn:
     """Why the draft has this role, or what a draft would suggest."""
     hierarchy: str
     """Source of the hierarchy in a few words; empty where there is none."""
+    masking: str
+    """Method and strength of its masking; empty where it has none."""
     problems: tuple[RequestProblem, ...]
     profile: ColumnProfile | None
     """None where the file cannot be read."""
@@ -67,6 +70,11 @@ class ShownColumn:
     def is_quasi(self) -> bool:
         """Whether it has a hierarchy to be seen."""
         return self.role == Role.QUASI.value
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether it leaves as collected, masked or as a pseudonym, on terms to be seen."""
+        return bool(self.masking) or self.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.PSEUDONYM)
 
 
 class ColumnReader:
@@ -128,6 +136,7 @@ def shown_columns(
         role, column = str(attribute.get("role") or ""), files.get(name)
         written = "attributes" if place[0] == "attributes" else f"tables.{place[1]}.attributes"
         problems = [one for one in read.problems if _is_of(one.path, written, str(place[-1]))]
+        masking = masking_of(read, name)
         shown.append(
             ShownColumn(
                 position=position,
@@ -136,7 +145,8 @@ def shown_columns(
                 role=role,
                 reason=why.get(name, "") or ("" if column is None else _suggested(column)),
                 hierarchy=hierarchy_in_words(attribute.get("hierarchy")),
-                problems=(*problems, *found.get(name, ())),
+                masking="" if masking is None else masking.in_words,
+                problems=(*problems, *masking_problems(read, name), *found.get(name, ())),
                 profile=None if column is None else column.profile,
                 held=None if column is None else distribution(column.profile, column.values, _role(role), least),
                 is_asked=attribute.get(_KNOWN) == _ASKED,
@@ -191,10 +201,11 @@ def role_changes(
     """Changes of a document that give columns other roles, with the hierarchies that these need.
 
     `wanted` has roles by column name; a column that has its role already is left out. Raises BadInput for a text that
-    is no role.
+    is no role. A column whose new role may not be masked is masked no longer.
     """
     changes: dict[Location, Any] = {}
     tables: dict[str, Hierarchy] = {}
+    unmaskable: list[str] = []
     for name, place in attributes_of(read.data).items():
         attribute, role = read.value(place), wanted.get(name, "")
         attribute = attribute if isinstance(attribute, dict) else {}
@@ -220,7 +231,9 @@ def role_changes(
             if attribute.get(key) != terms.get(key)
         }
         tables |= needed
-    return changes, tables
+        if role not in (Role.SENSITIVE, Role.INSENSITIVE):
+            unmaskable.append(name)
+    return changes | unmasked(read, unmaskable), tables
 
 
 def known_changes(read: ReadRequest, answers: Mapping[str, str]) -> dict[Location, Any]:

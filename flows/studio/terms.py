@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from flows.studio.masking import masking_problems
 from flows.studio.project import ReadRequest
 from tasks.core.errors import RequestProblem
 from tasks.request.document import Location
@@ -21,7 +22,8 @@ class FormTerm:
     place: Location
     label: str
     hint: str = ""
-    kind: Literal["text", "number"] = "text"
+    kind: Literal["text", "number", "lines"] = "text"
+    """A list of texts has one on each line."""
     choices: tuple[tuple[str, str], ...] = ()
     """Values with their labels, where the term takes one of these."""
 
@@ -53,6 +55,7 @@ class TermGroup:
 _RELEASE = (
     FormTerm(("title",), "Title", "What is released, in a few words."),
     FormTerm(("requested_by",), "Requested by", "Id of the person who asks for it, such as dana.whitfield."),
+    FormTerm(("expert",), "Expert", "Who signs the determination, with qualification. Empty where nobody does."),
     FormTerm(("dataset", "title"), "Name of the dataset"),
     FormTerm(("dataset", "source"), "Source of the data", "Where they come from and under which terms."),
     FormTerm(("population", "source"), "Who the people are", "Such as all patients of the clinic in 2025."),
@@ -90,6 +93,7 @@ _OF_RECIPIENT = (
         "Probability that an attempt is noticed, with a penalty.",
         "number",
     ),
+    FormTerm(("controls",), "Controls at the recipient", "Technical and contractual ones, one on each line.", "lines"),
     FormTerm(("method",), "Method", "How quasi-identifiers are generalized.", choices=_METHODS),
 )
 
@@ -109,6 +113,9 @@ def term_groups(read: ReadRequest) -> list[TermGroup]:
 def elsewhere(read: ReadRequest, groups: Sequence[TermGroup]) -> list[RequestProblem]:
     """Mistakes of a request that stand at none of its terms, nor at a column."""
     shown = {id(one) for group in groups for term in group.terms for one in term.problems}
+    attributes = read.value(("attributes",))
+    for name in attributes if isinstance(attributes, dict) else ():
+        shown |= {id(one) for one in masking_problems(read, name)}
     return [
         one
         for one in read.problems
@@ -129,13 +136,20 @@ def term_changes(read: ReadRequest, fields: Mapping[str, str]) -> dict[Location,
     request's own rules then name.
     """
     terms = [*_RELEASE, *_POLICY, *(one for number in range(recipients(read.data)) for one in _terms_of(number))]
+    changes = changes_of(read, terms, fields)
+    return {_emptied(read, place) if value is None else place: value for place, value in changes.items()}
+
+
+def changes_of(
+    read: ReadRequest, terms: Sequence[FormTerm], fields: Mapping[str, str], base: Location = ()
+) -> dict[Location, Any]:
+    """As of ``term_changes``, of some terms whose places are below a `base`; None for one that is emptied."""
     changes: dict[Location, Any] = {}
     for term in terms:
-        if term.field not in fields:
-            continue
-        sent = fields[term.field].strip()
-        if sent != _written(read.value(term.place)):
-            changes[_emptied(read, term.place) if not sent else term.place] = _typed(term, sent) if sent else None
+        place = (*base, *term.place)
+        sent = _tidied(term, fields[term.field]) if term.field in fields else None
+        if sent is not None and sent != written(term, read.value(place)):
+            changes[place] = typed(term, sent) if sent else None
     return changes
 
 
@@ -161,16 +175,20 @@ def _terms_of(number: int) -> tuple[FormTerm, ...]:
 
 
 def _group(read: ReadRequest, title: str, terms: Sequence[FormTerm], recipient: int = -1) -> TermGroup:
-    shown = []
-    for term in terms:
-        path = REQUEST.written_path(term.place, read.data)
-        problems = tuple(one for one in read.problems if one.path == path)
-        shown.append(ShownTerm(term, _written(read.value(term.place)), problems))
-    return TermGroup(title, tuple(shown), recipient)
+    return TermGroup(title, tuple(shown_term(read, term) for term in terms), recipient)
 
 
-def _written(value: Any) -> str:
+def shown_term(read: ReadRequest, term: FormTerm, base: Location = ()) -> ShownTerm:
+    """A term, whose place is below a `base`, with its value and its mistakes."""
+    place = (*base, *term.place)
+    problems = read.problems_at(REQUEST.written_path(place, read.data))
+    return ShownTerm(term, written(term, read.value(place)), tuple(problems))
+
+
+def written(term: FormTerm, value: Any) -> str:
     """A value as a field has it."""
+    if isinstance(value, list) and term.kind == "lines":
+        return _tidied(term, "\n".join(map(str, value)))
     if value is None or isinstance(value, dict | list):
         return ""
     if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
@@ -178,8 +196,17 @@ def _written(value: Any) -> str:
     return str(value)
 
 
-def _typed(term: FormTerm, text: str) -> object:
+def _tidied(term: FormTerm, text: str) -> str:
+    """What a field says, without blanks around it, or around each of its lines."""
+    if term.kind != "lines":
+        return text.strip()
+    return "\n".join(line for one in text.splitlines() if (line := one.strip()))
+
+
+def typed(term: FormTerm, text: str) -> object:
     """What a field says, as a document has it."""
+    if term.kind == "lines":
+        return text.splitlines()
     if term.kind == "number" and len(text) <= _LONGEST_NUMBER:
         plain = text.replace(",", "") if text.count(",") and "." in text else text
         for kind in (int, float):

@@ -1,14 +1,16 @@
-"""Pages for the levels of a column: sizes of their groups, and fields that change them, with a preview."""
+"""Pages of a column: its terms, or its levels with the sizes of their groups, and fields that change them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
+from flows.studio.column_terms import column_changes, column_terms
 from flows.studio.columns import ShownColumn
 from flows.studio.grouping import Grouping, grouped, grouping, source_changes
+from flows.studio.masking import masking_of
 from flows.studio.quick import LevelGroups, changed
 from flows.web.authentication import SubmittedForm
 from flows.web.site import not_found
@@ -23,36 +25,44 @@ router = APIRouter()
 
 
 @router.get("/requests/{name}/columns/{position}")
-def show_hierarchy(shown: CurrentProject, position: Annotated[int, Path(ge=1, le=100_000)]) -> Response:
-    """Levels of a quasi-identifier with the sizes of their groups, and fields to change them."""
-    return _hierarchy(shown, position, None)
+def show_column(shown: CurrentProject, position: Annotated[int, Path(ge=1, le=100_000)]) -> Response:
+    """Levels of a quasi-identifier with the sizes of their groups, or terms of another column, with fields for them."""
+    return _column(shown, position, None)
 
 
 @router.post("/requests/{name}/columns/{position}")
-def change_hierarchy(
+def change_column(
     shown: CurrentProject, position: Annotated[int, Path(ge=1, le=100_000)], form: StudioForm
 ) -> Response:
-    """Change the levels of a quasi-identifier, or preview them."""
-    column = _quasi(shown, position)
+    """Change the levels of a quasi-identifier, or preview them; change the terms of another column."""
+    column = _shown_column(shown, position)
     place: Location = (*column.place, "hierarchy")
+    if form.text("kind") != "column" and not column.is_quasi:
+        raise not_found()
     if form.text("do") == "preview":
-        return _hierarchy(shown, position, None, form)
+        return _column(shown, position, None, form)
 
     def work() -> str:
+        if form.text("kind") == "column":
+            changes = column_changes(shown.read, column, form.fields)
+            if not changes:
+                return "No term was changed."
+            shown.project.change(changes)
+            return f"The terms of {column.name} are saved."
         if form.text("kind") == "groups":
             name = f"hierarchy-{position}.csv"
-            table, _ = _grouped(shown, column, form)
+            table = _grouped(shown, column, _grouping(shown, column, form))
             shown.project.change({place: {"file": name}}, {name: table})
         else:
             shown.project.change({place: source_changes(_source(shown, column), form.fields)})
         return f"The levels of {column.name} are saved."
 
-    return shown.changed(work, f"columns/{position}", lambda error: _hierarchy(shown, position, error, form))
+    return shown.changed(work, f"columns/{position}", lambda error: _column(shown, position, error, form))
 
 
-def _quasi(shown: ShownProject, position: int) -> ShownColumn:
+def _shown_column(shown: ShownProject, position: int) -> ShownColumn:
     columns, _ = shown.columns()
-    column = next((one for one in columns if one.position == position and one.is_quasi), None)
+    column = next((one for one in columns if one.position == position and (one.is_quasi or one.has_terms)), None)
     if column is None:
         raise not_found()
     return column
@@ -76,56 +86,78 @@ def _mistaken() -> BadInput:
     return BadInput("the request has mistakes", expected="none", got="some", fix="correct them first")
 
 
-def _grouped(shown: ShownProject, column: ShownColumn, form: SubmittedForm) -> tuple[Hierarchy, Grouping]:
-    """The hierarchy that a form's groups make, and the groups as they were sent."""
+def _grouping(shown: ShownProject, column: ShownColumn, form: SubmittedForm | None) -> Grouping:
+    """The values of a column with their groups; with a form, as they were sent."""
     files, unreadable = shown.files()
     if column.name not in files:
         raise unreadable or _mistaken()
+    found = grouping(shown.studio.quick.tree(_trial(shown, {}), column.name), files[column.name], shown.least)
+    if form is None:
+        return found
+    values = tuple(replace(one, group=form.text(f"group.{one.number}")) for one in found.values)
+    return replace(found, values=values, rare_group=form.text("rare") or found.rare_group)
+
+
+def _grouped(shown: ShownProject, column: ShownColumn, found: Grouping) -> Hierarchy:
+    """The hierarchy that groups of values make."""
+    groups = {one.number: one.group for one in found.values}
     tree = shown.studio.quick.tree(_trial(shown, {}), column.name)
-    found = grouping(tree, files[column.name], shown.least)
-    groups = {one.number: form.text(f"group.{one.number}") for one in found.values}
-    sent = replace(
-        found,
-        values=tuple(replace(one, group=groups[one.number]) for one in found.values),
-        rare_group=form.text("rare") or found.rare_group,
-    )
-    return grouped(column.name, tree, found, groups, sent.rare_group), sent
+    return grouped(column.name, tree, found, groups, found.rare_group)
 
 
-def _hierarchy(
+@dataclass(frozen=True)
+class _Levels:
+    """Levels of a quasi-identifier as its page shows them."""
+
+    source: Mapping[str, Any]
+    sizes: list[LevelGroups]
+    values: Grouping | None
+    """Values with their groups, where the levels are written out; None for others."""
+    unseen: ReleasegateError | None
+    """Why groups cannot be counted."""
+
+
+def _column(
     shown: ShownProject, position: int, error: ReleasegateError | None, form: SubmittedForm | None = None
 ) -> Response:
-    """Levels with group sizes; with a form, those that it asks for, and its fields as they were sent."""
-    column = _quasi(shown, position)
-    source, quick = _source(shown, column), shown.studio.quick
-    levels, values, unseen = list[LevelGroups](), None, error
-    asks_for_groups = form is not None and form.text("kind") == "groups"
-    by_value = "file" in source or "groups" in source
-    try:
-        if form is not None and not asks_for_groups:
-            source = source_changes(source, form.fields)
-            levels = quick.levels(_trial(shown, {(*column.place, "hierarchy"): source}), column.name, shown.fewest)
-        elif form is not None:
-            table, values = _grouped(shown, column, form)
-            levels = quick.levels(_trial(shown, {}), column.name, shown.fewest, table)
-        else:
-            levels = quick.levels(_trial(shown, {}), column.name, shown.fewest)
-        files, _ = shown.files()
-        if by_value and values is None and column.name in files:
-            values = grouping(quick.tree(_trial(shown, {}), column.name), files[column.name], shown.least)
-    except ReleasegateError as found:
-        unseen = unseen or found
+    """The page of a column; with a form, the levels that it asks for, and its fields as they were sent."""
+    column = _shown_column(shown, position)
+    terms, masking = column_terms(shown.read, column), masking_of(shown.read, column.name)
+    at_terms = {id(one) for term in terms for one in term.problems}
+    levels = _levels(shown, column, form) if column.is_quasi else None
+    unseen = None if levels is None or error is not None else levels.unseen
     return shown.page(
-        "hierarchy.html",
+        "column.html",
         "columns",
         error=error,
         column=column,
-        source=source,
         levels=levels,
-        values=values,
+        unseen=None if unseen is None else problem_of(unseen),
+        terms=terms,
+        together=masking.others if masking else (),
+        problems=[one for one in column.problems if id(one) not in at_terms],
         is_preview=form is not None,
-        unseen=None if unseen is None or error is not None else problem_of(unseen),
         periods=[period.value for period in DatePeriod],
         fewest=shown.fewest,
         least=shown.least,
     )
+
+
+def _levels(shown: ShownProject, column: ShownColumn, form: SubmittedForm | None) -> _Levels:
+    """Levels with group sizes; with a form, those that it asks for."""
+    source, quick = _source(shown, column), shown.studio.quick
+    sizes, values, unseen, other = list[LevelGroups](), None, None, None
+    changes: dict[Location, Any] = {}
+    try:
+        if form is not None and form.text("kind") == "groups":
+            values = _grouping(shown, column, form)
+            other = _grouped(shown, column, values)
+        elif form is not None:
+            source = source_changes(source, form.fields)
+            changes[*column.place, "hierarchy"] = source
+        sizes = quick.levels(_trial(shown, changes), column.name, shown.fewest, other)
+        if values is None and ("file" in source or "groups" in source):
+            values = _grouping(shown, column, None)
+    except ReleasegateError as found:
+        unseen = found
+    return _Levels(source, sizes, values, unseen)

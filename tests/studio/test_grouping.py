@@ -1,16 +1,13 @@
 """Values that are grouped by name, and levels that a form states."""
 
-import pandas as pd
 import pytest
 
-from flows.studio.columns import FileColumn
 from flows.studio.grouping import GroupedValue, Grouping, grouped, grouping, source_changes
 from tasks.core.errors import BadInput
-from tasks.draft.draft import encoded
-from tasks.draft.roles import profile
 from tasks.microdata.build import from_groups
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.model import GroupLevels
+from tests.support.studio import file_column
 
 TREE = from_groups("town", GroupLevels(levels=({"*": ("north", "south", "east", "west", "moor")},)))
 
@@ -18,8 +15,7 @@ TREE = from_groups("town", GroupLevels(levels=({"*": ("north", "south", "east", 
 @pytest.fixture
 def found() -> Grouping:
     values = ["north"] * 5 + ["south"] * 4 + ["east"] * 3 + ["west"]
-    column = encoded(pd.Series(values, dtype="string[pyarrow]"), ())
-    return grouping(TREE, FileColumn(profile("town", column), column), 3)
+    return grouping(TREE, file_column("town", values), 3)
 
 
 def levels(tree: Hierarchy) -> set[tuple[str, ...]]:
@@ -49,8 +45,7 @@ def test_values_of_one_name_are_together_and_the_others_alone(found: Grouping) -
 def test_groups_that_were_made_are_shown_again(found: Grouping) -> None:
     made = grouped("town", TREE, found, {0: "far", 2: "far"}, "few")
     values = ["north"] * 5 + ["south"] * 4 + ["east"] * 3 + ["west"]
-    column = encoded(pd.Series(values, dtype="string[pyarrow]"), ())
-    again = grouping(made, FileColumn(profile("town", column), column), 3)
+    again = grouping(made, file_column("town", values), 3)
     assert [one.group for one in again.values] == ["far", "", "far"]
     assert again.rare_group == "few"
 

@@ -6,7 +6,14 @@ from tasks.core.errors import RequestProblem
 
 DATA = {
     "title": "Visits",
-    "recipients": [{"id": "a", "stakes": {"benefit": 1200, "loss": 300.0, "cost": 4.5}, "method": "basic"}],
+    "recipients": [
+        {
+            "id": "a",
+            "stakes": {"benefit": 1200, "loss": 300.0, "cost": 4.5},
+            "method": "basic",
+            "controls": ["No export", "Yearly audit "],
+        }
+    ],
     "policy": {"generalization": {"k_anonymity": {"k": 5}}},
 }
 
@@ -25,7 +32,8 @@ def test_fields_hold_what_the_document_says() -> None:
     assert values["recipients.0.stakes.loss"] == "300"
     assert values["recipients.0.stakes.cost"] == "4.5"
     assert values["policy.generalization.k_anonymity.k"] == "5"
-    assert values["requested_by"] == ""
+    assert values["requested_by"] == values["expert"] == ""
+    assert values["recipients.0.controls"] == "No export\nYearly audit"
 
 
 def test_a_form_that_says_what_is_there_changes_nothing() -> None:
@@ -54,12 +62,23 @@ def test_numbers_are_numbers_and_what_is_none_stays_text() -> None:
     }
 
 
+def test_lines_are_a_list_and_the_expert_is_a_term() -> None:
+    fields = {"expert": "Dr. Osei, biostatistician", "recipients.0.controls": " No export\r\n\r\nNo internet\r\n"}
+    assert term_changes(read(), fields) == {
+        ("expert",): "Dr. Osei, biostatistician",
+        ("recipients", 0, "controls"): ["No export", "No internet"],
+    }
+    assert term_changes(read(), {"recipients.0.controls": "No export\r\nYearly audit"}) == {}
+    assert term_changes(read(), {"recipients.0.controls": " \r\n"}) == {("recipients", 0, "controls"): None}
+
+
 def test_mistakes_stand_at_their_fields_and_all_others_apart() -> None:
     at_field, at_column, apart = problem("recipients[0].purpose"), problem("attributes.age"), problem("external_data")
-    found = read(at_field, at_column, apart)
+    at_line = problem("recipients[0].controls[1]")
+    found = read(at_field, at_column, apart, at_line)
     groups = term_groups(found)
     told = {one.term.field: one.problems for group in groups for one in group.terms if one.problems}
-    assert told == {"recipients.0.purpose": (at_field,)}
+    assert told == {"recipients.0.purpose": (at_field,), "recipients.0.controls": (at_line,)}
     assert elsewhere(found, groups) == [apart]
 
 

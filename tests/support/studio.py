@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from flows.policies import PolicyShelf
+from flows.studio.columns import FileColumn
 from flows.studio.project import Project
 from flows.web.local import local_app
+from tasks.draft.draft import encoded
+from tasks.draft.roles import profile
 from tests.support.pages import Visitor
 from tests.support.world import ROOT
 
@@ -52,6 +57,12 @@ def small_file() -> str:
         for number in range(144)
     )
     return "\n".join(["visit_id,age,sex,town,diagnosis", *rows]) + "\n"
+
+
+def file_column(name: str, values: list[str]) -> FileColumn:
+    """A column of a file."""
+    column = encoded(pd.Series(values, dtype="string[pyarrow]"), ())
+    return FileColumn(profile(name, column), column)
 
 
 def project_at(path: Path) -> Project:

@@ -174,6 +174,58 @@ def test_a_mistake_stands_at_its_field(studio: StudioVisitor, place: str) -> Non
     assert "expected a number" in words(page)
 
 
+def test_expert_and_controls_are_terms(studio: StudioVisitor, place: str) -> None:
+    sent = {"expert": "Dr. Osei, biostatistician", "recipients.0.controls": "No export\r\n\r\nYearly audit"}
+    page = studio.post(f"{place}/terms", sent)
+    assert re.search(r"<textarea[^>]*>\s*No export\nYearly audit</textarea>", page.text)
+    text = document(studio, place)
+    assert "expert: Dr. Osei, biostatistician" in text
+    assert re.search(r"controls:\n +- No export\n +- Yearly audit\n", text)
+    long = studio.post(f"{place}/terms", {"recipients.0.controls": "x" * 2001})
+    assert re.search(r'<textarea[^>]*name="recipients.0.controls"[^>]*aria-invalid="true"', long.text)
+    assert "at most 2000 characters" in words(long)
+    studio.post(f"{place}/terms", {"expert": "", "recipients.0.controls": " "})
+    assert not re.search("expert|controls", document(studio, place))
+
+
+def test_a_column_is_masked_and_accepted_on_its_page(studio: StudioVisitor, place: str) -> None:
+    studio.post(f"{place}/columns", {"role.2": "sensitive"})
+    page = studio.get(f"{place}/columns")
+    assert "Terms of age" in words(page)
+    terms = {"kind": "column", "masking.method": "mdav", "masking.strength": "1", "excused.by": "jo"}
+    page = studio.post(f"{place}/columns/2", terms)
+    assert "The terms of age are saved." in words(page)
+    assert re.search(r'name="masking\.strength" value="1"[^>]*aria-invalid="true"', page.text)
+    assert "a number at least 2" in words(page), "at its field"
+    assert "Not answered yet." in words(page), "the reason"
+    assert "a number at least 2" in words(studio.get(f"{place}/columns")), "at its column"
+    assert "Mistakes elsewhere" not in words(studio.get(f"{place}/terms"))
+    studio.post(f"{place}/columns/2", {**terms, "masking.strength": "12", "excused.because": "Known to nobody"})
+    assert "Terms of age : mdav, k = 12" in words(studio.get(f"{place}/columns"))
+    text = document(studio, place)
+    assert re.search(r"masking:\n +- attributes:\n +- age\n +method: mdav\n +k: 12\n", text)
+    assert "Known to nobody" in text
+    assert "No term was changed." in words(studio.post(f"{place}/columns/2", {"kind": "column"}))
+    studio.post(f"{place}/columns", {"role.2": "quasi-identifier"})
+    assert not re.search("masking|excused", document(studio, place)), "another role has no such terms"
+
+
+def test_pages_of_columns_are_for_the_terms_that_they_may_have(studio: StudioVisitor, place: str) -> None:
+    assert studio.get(f"{place}/columns/5").status_code == 404, "nobody has reviewed it"
+    studio.post(f"{place}/columns", {"role.5": "sensitive"})
+    assert "Accepted by" in words(studio.get(f"{place}/columns/5"))
+    assert "Masking" not in words(studio.get(f"{place}/columns/5")), "text is not masked"
+    assert studio.post(f"{place}/columns/5", {"kind": "groups"}).status_code == 404
+    assert studio.post(f"{place}/columns/1", {"kind": "column"}).status_code == 404
+
+
+def test_groups_that_cannot_be_stay_in_their_fields(studio: StudioVisitor, place: str) -> None:
+    groups = {"kind": "groups", "group.0": "south", "group.1": "coast", "do": "preview"}
+    page = studio.post(f"{place}/columns/4", groups)
+    assert "A group has the name of a value that is not in it" in words(page)
+    assert 'value="south"' in page.text
+
+
 def test_a_recipient_is_added_and_removed(studio: StudioVisitor, place: str) -> None:
     assert "Recipient 2" in words(studio.post(f"{place}/terms", {"do": "add"}))
     assert "Recipient 2" not in words(studio.post(f"{place}/terms", {"do": "remove.1"}))
@@ -268,7 +320,7 @@ def test_a_request_on_disk_is_changed_where_it_lies(tmp_path: Path) -> None:
 
 
 def test_every_page_keeps_to_the_policy_of_the_page(studio: StudioVisitor, place: str) -> None:
-    for tab in ("columns", "columns/2", "terms", "run", "document"):
+    for tab in ("columns", "columns/2", "columns/4", "columns/5", "terms", "run", "document"):
         answer = studio.get(f"{place}/{tab}")
         assert "script-src 'self'" in answer.headers["content-security-policy"]
         assert answer.headers["cache-control"] == "no-store"

@@ -1,0 +1,112 @@
+// Values and groups of them that are dragged onto one another. Whatever is done is written into the fields of the form,
+// which stay the whole truth, and the way for the keyboard.
+"use strict";
+
+(() => {
+  const LONGEST = 200;
+  let held = []; // fields of what is dragged
+
+  const fields = () => [...document.querySelectorAll(".groups input")];
+  const groupOf = (field) => field.value.trim();
+  const valueOf = (field) => field.closest("tr").querySelector("th").firstChild?.textContent.trim() ?? "";
+
+  // Name of a group that nobody has named: that of its values, in the order of the page.
+  function label(members) {
+    const values = fields().filter((field) => members.includes(field)).map(valueOf);
+    const named = values.length < 4 ? values.join(", ") : `${values[0]}, ${values[1]} and ${values.length - 2} more`;
+    return named.slice(0, LONGEST);
+  }
+
+  // Fields that belong together: those of one group, and each without a group by itself.
+  function parts() {
+    const found = new Map();
+    for (const field of fields()) {
+      const key = groupOf(field) || field;
+      found.set(key, [...(found.get(key) ?? []), field]);
+    }
+    return [...found.values()];
+  }
+
+  function isNamed(members) {
+    return groupOf(members[0]) !== "" && groupOf(members[0]) !== label(members);
+  }
+
+  // Put the held values into the group of others, or by themselves where there are none.
+  function move(onto) {
+    const before = parts();
+    const unnamed = before.filter((members) => members.length > 1 && !isNamed(members));
+    const names = unnamed.map((members) => groupOf(members[0]));
+    const whole = before.find((members) => members.every((field) => held.includes(field)) && members.length === held.length);
+    const namesake = [onto, whole ?? []].find((members) => members.length > 0 && isNamed(members));
+    const name = namesake ? groupOf(namesake[0]) : label([...onto, ...held]);
+    for (const field of [...onto, ...held]) {
+      const alone = field.name === "rare" ? "other" : "";
+      field.value = onto.length > 0 ? name : alone;
+    }
+    unnamed.forEach((members, at) => {
+      const rest = members.filter((field) => groupOf(field) === names[at] && groupOf(field) !== name);
+      for (const field of rest) field.value = rest.length > 1 ? label(rest) : "";
+    });
+    fields()[0].dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  function element(kind, text, own) {
+    const made = document.createElement("div");
+    made.className = kind;
+    made.textContent = text;
+    made.fields = own;
+    made.draggable = own !== null;
+    return made;
+  }
+
+  function draw() {
+    const place = document.querySelector(".board > div");
+    if (place === null) return;
+    place.replaceChildren(
+      ...parts().map((members) => {
+        const name = groupOf(members[0]);
+        if (name === "") return element("part", valueOf(members[0]), members);
+        const group = element("part group", "", members);
+        group.append(element("name", name, null), ...members.map((field) => element("value", valueOf(field), [field])));
+        return group;
+      }),
+    );
+    place.parentElement.hidden = false;
+  }
+
+  function mark(part) {
+    for (const one of document.querySelectorAll(".board .over")) one.classList.remove("over");
+    part?.classList.add("over");
+  }
+
+  const boardOf = (event) => event.target.closest?.(".board") ?? null;
+  const partOf = (event) => event.target.closest(".part");
+
+  document.addEventListener("dragstart", (event) => {
+    if (boardOf(event) === null) return;
+    held = event.target.fields ?? [];
+    event.dataTransfer.setData("application/x-releasegate", "");
+    event.dataTransfer.effectAllowed = "move";
+  });
+  document.addEventListener("dragover", (event) => {
+    if (boardOf(event) === null || held.length === 0) return;
+    event.preventDefault();
+    mark(partOf(event));
+  });
+  document.addEventListener("drop", (event) => {
+    if (boardOf(event) === null || held.length === 0) return;
+    event.preventDefault();
+    const onto = partOf(event)?.fields ?? [];
+    if (!held.every((field) => onto.includes(field))) move(onto);
+    held = []; // what was dragged is drawn anew, so that its end is not heard
+  });
+  document.addEventListener("dragend", () => {
+    held = [];
+    mark(null);
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.closest(".groups") !== null) draw();
+  });
+  document.addEventListener("htmx:afterSwap", draw);
+  draw();
+})();
