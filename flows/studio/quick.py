@@ -22,6 +22,8 @@ from tasks.core.guard import guarded
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.gates import judge_gates
 from tasks.decision.record import GateResult
+from tasks.generalization.count_index import CountIndex
+from tasks.generalization.demands import demands_of
 from tasks.generalization.game import Floats
 from tasks.generalization.setting import game_table
 from tasks.microdata.coded import Prepared
@@ -35,6 +37,8 @@ from tasks.request.model import Measure, Method, ReleaseRequest
 
 _KEPT = 2
 _POINTS_KEPT = 256
+_CELLS_KEPT = 2**26
+"""Bytes of cells before k-anonymity that are kept, so that another k only joins them anew."""
 _SIZES = (3, 5, 11, 20, 50)
 """Sizes of classes that are tried with k-anonymity."""
 
@@ -127,9 +131,17 @@ class _Counted:
         terms = request.policy.generalization.k_anonymity
         demands = "" if terms is None else terms.model_dump_json(exclude={"k"})
         if demands not in self.games:
-            index = replace(game_table(request, self.prepared).briefly(), proven=False)
+            index = self._index(request).demanding(demands_of(request, self.prepared))
             self.games[demands] = Candidates(index, self.prepared)
         return self.games[demands]
+
+    def _index(self, request: ReleaseRequest) -> CountIndex:
+        """The counts, with whatever was played on them under other demands."""
+        if not self.games:
+            most = 1 + _CELLS_KEPT // self.prepared.population.codes.nbytes
+            return replace(game_table(request, self.prepared).briefly(), proven=False, most_made=most)
+        index = next(iter(self.games.values())).index
+        return index if index.budget == request.budget else index.within(request.budget)
 
 
 class Quick:

@@ -70,7 +70,9 @@ class CountIndex:
     outcomes: dict[Hashable, "Generalization"] = field(default_factory=dict, repr=False, compare=False)
     """Cells already computed; recipients with equal stakes share them."""
     made: dict[Hashable, MethodCells] = field(default_factory=dict, repr=False, compare=False)
-    """The last method's own cells, which do not depend on demands."""
+    """The last methods' own cells, which do not depend on demands."""
+    most_made: int = field(default=1, repr=False, compare=False)
+    """How many of these are kept."""
 
     @cached_property
     def people(self) -> DenseCube | SparseCube:

@@ -135,7 +135,7 @@ def _key(method: Method, payoffs: Follower, weights: Floats, cell_weights: str) 
 def _method_cells(
     table: CountIndex, method: Method, payoffs: Follower, weights: Floats, cell_weights: str
 ) -> MethodCells:
-    """Cells that the method itself gives; those of the last one are kept, as they do not depend on demands."""
+    """Cells that the method itself gives; those of the last ones are kept, as they do not depend on demands."""
     key = _key(method, payoffs, weights, cell_weights)
     if key not in table.made:
         problem, within = game_problem(table, payoffs, weights), False
@@ -145,7 +145,8 @@ def _method_cells(
             within = budget is None or _fewest_people(table, found.own) >= (budget.least_people or 1)
         if budget is not None and not within:
             found = _budgeted(table, problem, method, cell_weights, budget)
-        table.made.clear()
+        while len(table.made) >= table.most_made:
+            del table.made[next(iter(table.made))]
         table.made[key] = found
     return table.made[key]
 

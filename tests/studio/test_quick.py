@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,17 @@ def test_a_change_of_terms_changes_the_figures(quick: Quick, project: Project, r
         assert trial is not None
         kept.append(quick.figures(trial, "registry").figures[Measure.INFORMATION_KEPT])
     assert kept[0] > kept[1] > kept[2], "the larger the classes, the less is kept"
+
+
+def test_what_is_kept_from_other_terms_changes_no_figure(quick: Quick, project: Project, read: ReadRequest) -> None:
+    """Cells of a method, from before k was demanded or under another k, are joined as if they were found anew."""
+    demands = ("policy", "generalization", "k_anonymity")
+    tried: list[dict[str, Any]] = [{}, {"k": 7}, {"k": 20}, {}, {"k": 20, "suppression_limit": 0.3}, {"k": 7}]
+    for terms in tried:
+        trial = project.trial(changed(read.data, {(*demands, name): value for name, value in terms.items()}))
+        assert trial is not None
+        found, anew = quick.figures(trial, "registry"), Quick().figures(trial, "registry")
+        assert found == anew
 
 
 def test_what_gives_no_file_says_why(quick: Quick, project: Project, read: ReadRequest) -> None:

@@ -1,8 +1,12 @@
 """Terms of a request as fields of a form, and the changes that a form makes."""
 
+import pytest
+
 from flows.studio.project import ReadRequest
 from flows.studio.terms import elsewhere, new_recipient, term_changes, term_groups
 from tasks.core.errors import RequestProblem
+from tests.support.studio import project_at
+from tests.support.world import ROOT
 
 DATA = {
     "title": "Visits",
@@ -40,6 +44,14 @@ def test_a_form_that_says_what_is_there_changes_nothing() -> None:
     fields = {one.term.field: one.value for group in term_groups(read()) for one in group.terms}
     assert term_changes(read(), fields) == {}
     assert term_changes(read(), {}) == {}
+
+
+@pytest.mark.parametrize("example", ["adult-tn", "clinic", "hospital"])
+def test_saving_the_terms_of_an_example_changes_nothing(example: str) -> None:
+    found = project_at(ROOT / "examples" / example / "request.yaml").read()
+    fields = {one.term.field: one.value for group in term_groups(found) for one in group.terms}
+    assert fields["expert"].startswith("Dr. ")
+    assert term_changes(found, {field: value.replace("\n", "\r\n") for field, value in fields.items()}) == {}
 
 
 def test_numbers_are_numbers_and_what_is_none_stays_text() -> None:
