@@ -257,7 +257,7 @@ def begin_run(shown: CurrentProject, _: StudioForm) -> Response:
         if shown.read.error is not None:
             raise shown.read.error
         shown.studio.runs.start(shown.project, shown.visitor.account.login)
-        return "The run has begun."
+        return ""  # the page itself says how far it is
 
     return shown.changed(work, "run", lambda error: _run(shown, error))
 

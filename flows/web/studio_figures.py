@@ -53,6 +53,11 @@ class Mark:
     kind: str
     """Name of its style: present, efficient or other."""
 
+    @property
+    def is_present(self) -> bool:
+        """Whether it is drawn above the others."""
+        return self.kind == "present"
+
 
 @dataclass(frozen=True)
 class Tick:

@@ -4,10 +4,12 @@
 
 (() => {
   const LONGEST = 200;
+  const given = new Set(); // names of groups that nobody has named
   let held = []; // fields of what is dragged
 
   const fields = () => [...document.querySelectorAll(".groups input")];
   const groupOf = (field) => field.value.trim();
+  const alone = (field) => (field.name === "rare" ? "other" : ""); // rare values always have a group
   const valueOf = (field) => field.closest("tr").querySelector("th").firstChild?.textContent.trim() ?? "";
 
   // Name of a group that nobody has named: that of its values, in the order of the page.
@@ -28,26 +30,28 @@
   }
 
   function isNamed(members) {
-    return groupOf(members[0]) !== "" && groupOf(members[0]) !== label(members);
+    return groupOf(members[0]) !== "" && !given.has(groupOf(members[0]));
   }
 
   // Put the held values into the group of others, or by themselves where there are none.
   function move(onto) {
-    const before = parts();
-    const unnamed = before.filter((members) => members.length > 1 && !isNamed(members));
-    const names = unnamed.map((members) => groupOf(members[0]));
-    const whole = before.find((members) => members.every((field) => held.includes(field)) && members.length === held.length);
+    const whole = parts().find((members) => members.length === held.length && members.every((one) => held.includes(one)));
     const namesake = [onto, whole ?? []].find((members) => members.length > 0 && isNamed(members));
     const name = namesake ? groupOf(namesake[0]) : label([...onto, ...held]);
-    for (const field of [...onto, ...held]) {
-      const alone = field.name === "rare" ? "other" : "";
-      field.value = onto.length > 0 ? name : alone;
-    }
-    unnamed.forEach((members, at) => {
-      const rest = members.filter((field) => groupOf(field) === names[at] && groupOf(field) !== name);
-      for (const field of rest) field.value = rest.length > 1 ? label(rest) : "";
-    });
+    if (!namesake) given.add(name);
+    for (const field of [...onto, ...held]) field.value = onto.length > 0 ? name : alone(field);
     fields()[0].dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  // Groups that nobody has named are named by what is in them, and are none where that is one value.
+  function rename() {
+    for (const members of parts()) {
+      if (members.length > 1 && groupOf(members[0]) === label(members)) given.add(label(members));
+      if (!given.has(groupOf(members[0]))) continue;
+      const name = members.length > 1 ? label(members) : alone(members[0]);
+      if (members.length > 1) given.add(name);
+      for (const field of members) field.value = name;
+    }
   }
 
   function element(kind, text, own) {
@@ -62,6 +66,7 @@
   function draw() {
     const place = document.querySelector(".board > div");
     if (place === null) return;
+    rename();
     place.replaceChildren(
       ...parts().map((members) => {
         const name = groupOf(members[0]);
