@@ -159,10 +159,17 @@ def hospital(folder: Path) -> tuple[list[Path], Path]:
 
 
 @pytest.mark.usefixtures("briefly")
-@pytest.mark.parametrize(("example", "column"), [(adult, "race"), (hospital, "zip")])
+@pytest.mark.parametrize(
+    ("example", "column", "roles"), [(adult, "race", {}), (hospital, "zip", {"notes.note_id": "pseudonym"})]
+)
 def test_the_other_examples_from_their_files_to_the_determination(
-    browser: Any, tmp_path: Path, example: Callable[[Path], tuple[list[Path], Path]], column: str
+    browser: Any,
+    tmp_path: Path,
+    example: Callable[[Path], tuple[list[Path], Path]],
+    column: str,
+    roles: dict[str, str],
 ) -> None:
+    """With a role for every table, of which some column has to leave."""
     data, population = example(tmp_path / "data")
     app, token = local_app(tmp_path / "workspace")
     with served(app) as address:
@@ -171,7 +178,10 @@ def test_the_other_examples_from_their_files_to_the_determination(
         tab.is_sound()
         for asked in tab.page.locator("[name^='known.']").all():
             asked.select_option("nobody outside can")
+        for name, role in roles.items():
+            tab.page.get_by_label(name, exact=True).select_option(role)
         tab.page.click("text=Save the roles")
+        tab.page.wait_for_selector("text=/The roles are saved|No role was changed/")
         tab.page.click(f"text=Levels of {column}")
         tab.is_sound()
         tab.page.goto(f"{place}/terms")
