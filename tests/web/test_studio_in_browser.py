@@ -65,19 +65,23 @@ class Tab:
         self.page.wait_for_url("**/columns")
         return str(self.page.url).removesuffix("/columns")
 
-    def answer(self) -> None:
-        """Fill in the terms of the page."""
-        for name, value in ANSWERS.items():
+    def answer(self, **others: str) -> None:
+        """Fill in the terms of the page, others in place of some."""
+        for name, value in (ANSWERS | others).items():
             field = self.page.locator(f"[name='{name}']")
             if name.endswith(".method"):
                 field.select_option(value)
             else:
                 field.fill(value)
 
+    def press(self, button: str, shown: str) -> None:
+        """Press a button, and wait until a text is shown."""
+        self.page.click(f"text={button}")
+        self.page.wait_for_selector(f"text={shown}")
+
     def save_terms(self) -> None:
         """Save the terms of a request that then is complete."""
-        self.page.click("text=Save the terms")
-        self.page.wait_for_selector("text=The request is complete.")
+        self.press("Save the terms", "The request is complete.")
 
     def run(self, place: str, address: str) -> None:
         """Run the gate, and look at its decision and the determination, which is a PDF."""
@@ -100,20 +104,17 @@ def test_from_a_file_to_the_determination(browser: Any, tmp_path: Path) -> None:
         place = tab.hand_in(CLINIC, population=CLINIC.with_name("population.csv"))
         tab.is_sound()
         tab.page.get_by_label("visit_date", exact=True).select_option("direct identifier")
-        tab.page.click("text=Save the roles")
-        tab.page.wait_for_selector("text=The roles are saved.")
+        tab.press("Save the roles", "The roles are saved.")
         tab.page.click("text=Levels of age")
         tab.page.fill("#widths", "10, 20, 40")
         tab.page.keyboard.press("Tab")
         tab.page.wait_for_selector("text=Preview: not saved yet.")
         tab.is_sound()
-        tab.page.click("text=Save the levels")
-        tab.page.wait_for_selector("text=The levels of age are saved.")
+        tab.press("Save the levels", "The levels of age are saved.")
         tab.page.click("text=Back to the columns")
         tab.page.click("text=Terms of diagnosis")
         tab.page.fill("#excused-by", "jo.lindqvist")
-        tab.page.click("text=Save the terms")
-        tab.page.wait_for_selector("text=Not answered yet.")
+        tab.press("Save the terms", "Not answered yet.")
         tab.is_sound()
         tab.page.fill("#excused-because", "Nobody outside knows it")
         tab.page.click("text=Save the terms")
@@ -131,14 +132,12 @@ def test_from_a_file_to_the_determination(browser: Any, tmp_path: Path) -> None:
         tab.page.click("[aria-label='Use basic-partition']")
         tab.page.wait_for_selector("text=The request now says: basic-partition.")
         tab.page.goto(f"{place}/columns")
-        tab.page.click("text=Check the data")
-        tab.page.wait_for_selector("text=The check found")
+        tab.press("Check the data", "The check found")
         tab.is_sound()
         tab.page.goto(f"{place}/document")
         tab.is_sound()
         tab.run(place, address)
-        tab.page.click("text=Decision and evidence")
-        tab.page.wait_for_selector("text=Verdict of the gate")
+        tab.press("Decision and evidence", "Verdict of the gate")
         tab.is_sound()
         text = tab.context.request.get(f"{place}/request.yaml").text()
         assert "path: population.csv" in text
@@ -172,7 +171,7 @@ def test_the_other_examples_from_their_files_to_the_determination(
     column: str,
     roles: dict[str, str],
 ) -> None:
-    """With a role for every table, of which some column has to leave."""
+    """With a role for every table, of which some column has to leave, and a method that takes little time."""
     data, population = example(tmp_path / "data")
     app, token = local_app(tmp_path / "workspace")
     with served(app) as address:
@@ -183,12 +182,11 @@ def test_the_other_examples_from_their_files_to_the_determination(
             asked.select_option("nobody outside can")
         for name, role in roles.items():
             tab.page.get_by_label(name, exact=True).select_option(role)
-        tab.page.click("text=Save the roles")
-        tab.page.wait_for_selector("text=/The roles are saved|No role was changed/")
+        tab.press("Save the roles", "/The roles are saved|No role was changed/")
         tab.page.click(f"text=Levels of {column}")
         tab.is_sound()
         tab.page.goto(f"{place}/terms")
-        tab.answer()
+        tab.answer(**{"recipients.0.method": "k-anonymity", "policy.generalization.k_anonymity.k": "20"})
         tab.save_terms()
         assert "of the information kept" in tab.page.inner_text("#figures")
         tab.is_sound()
@@ -227,8 +225,7 @@ def test_values_and_groups_are_dragged_onto_one_another(browser: Any, tmp_path: 
         drag("group > .name", ".part:text-is('west')")
         assert groups() == ["coast"] * 3
         drag("value:text-is('west')", "> div")
-        tab.page.click("text=Save the groups")
-        tab.page.wait_for_selector("text=The levels of town are saved.")
+        tab.press("Save the groups", "The levels of town are saved.")
         assert groups() == ["coast", "coast", ""]
         assert tab.page.locator(".board .group .value").all_inner_texts() == ["north", "south"]
 
