@@ -112,7 +112,7 @@ def identify_pseudonyms(
     try:
         with guarded("identification"):
             copies = {
-                who: vault.open_crosswalk(report.release_id, who, commitment).columns[column]
+                who: vault.open_crosswalk(report.release_id, who, commitment).identifiers(column)
                 for who, (_, commitment) in terms.items()
             }
         hits = _hits(copies, shown)

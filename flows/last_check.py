@@ -29,8 +29,8 @@ from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.redaction.recall import redacted
 
-_LARGEST_AT_ONCE = 16 * 2**20
-"""Size of the microdata files in bytes, as they are stored, up to which copies are checked at the same time."""
+_LARGEST_AT_ONCE = 128 * 2**20
+"""Size of the microdata files in bytes, as they are stored, up to which two copies are checked at the same time."""
 
 
 def check_copies(
@@ -74,5 +74,5 @@ def check_copies(
             Vault.beside(run.key).check_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
         return replace(files, listed=LastCheck(content, copy, record, decoys, order, pseudonyms).make())
 
-    with ThreadPoolExecutor(1 if bench.bytes > _LARGEST_AT_ONCE else None) as threads:
+    with ThreadPoolExecutor(1 if bench.bytes > _LARGEST_AT_ONCE else 2) as threads:
         return list(threads.map(with_groups, recipients))

@@ -213,7 +213,7 @@ def assess(
             assessed = partial(_of_record, source, _row(source, method, record), top)
         found = {one.id: assessed(one) for one in chosen}
         if write:
-            state_levels(loaded, best_levels([figures for figures, _ in found.values()]))
+            state_levels(loaded, *best_levels([figures for figures, _ in found.values()]))
         document = {"recipients": {who: figures for who, (figures, _) in found.items()}}
         blocks = [block for _, shown in found.values() for block in shown]
         if method is AssessedMethod.GAME and algorithm is None and record is None:

@@ -49,10 +49,11 @@ def level_tables(who: str, choices: Sequence[LevelChoice]) -> list[Block]:
     """The choices of levels of attributes of rows that pay most."""
     return table(
         f"{who}: levels of what others may know of rows, the best first",
-        ("levels", ">payoff", ">kept", ">rows withheld", ">fewest people"),
+        ("levels", ">most rows", ">payoff", ">kept", ">rows withheld", ">fewest people"),
         [
             (
                 ", ".join(f"{name} {level}" for name, level in one.levels.items()),
+                "all" if one.most_rows is None else f"{one.most_rows:,}",
                 f"{one.payoff:,.2f}",
                 f"{one.kept:.2%}",
                 f"{one.withheld_rows:,}",
@@ -60,8 +61,9 @@ def level_tables(who: str, choices: Sequence[LevelChoice]) -> list[Block]:
             )
             for one in choices[:_SHOWN]
         ],
-        f"payoff: the publisher's, mean over the rows; kept: information of these attributes; {len(choices):,} choices "
-        "were compared. State the levels in the request: they are the same in every copy.",
+        "most rows: of a person, that keep these attributes; payoff: the publisher's, mean over the rows; kept: "
+        f"information of these attributes; {len(choices):,} choices were compared. State the levels in the request: "
+        "they are the same in every copy.",
     )
 
 

@@ -6,7 +6,6 @@ A seed is ``HMAC-SHA256(key, release id, purpose)``; the record holds a commitme
 import hashlib
 import hmac
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
@@ -29,18 +28,6 @@ def seed_commitment(key_file: Path, release_id: str) -> str:
 def masking_generator(key_file: Path, name: str) -> np.random.Generator:
     """The generator of one masking, by the name that its values and terms determine; the same in every release."""
     return np.random.default_rng(int.from_bytes(derive_seed(key_file, "masking", name)))
-
-
-def keyed_digests(key: bytes, messages: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Each of many messages with its HMAC-SHA-256 under a key of at most 64 bytes.
-
-    RFC 2104 in two hashes: ``hmac.digest`` sets up a context for each message, which takes longer than both.
-    """
-    block = key.ljust(64, b"\0")
-    inner, outer = bytes(byte ^ 0x36 for byte in block), bytes(byte ^ 0x5C for byte in block)
-    sha256 = hashlib.sha256
-    for message in messages:
-        yield message, sha256(outer + sha256(inner + message.encode()).digest()).digest()
 
 
 def one_thread() -> AbstractContextManager[object]:

@@ -68,7 +68,7 @@ class Kept:
     """Whether each of these tuples' records was released."""
     people: Names
     """Names of the people of the released records, in the order of the data."""
-    clear: bytes | None
+    clear: bytes | memoryview | None
     """The file as it was scored, before it was encrypted or cut into tables; None where it is delivered as it was."""
     person_of_row: NDArray[np.int32] | None = None
     """Place among these people of each released row, in the order of the data; None where a person has one row."""
@@ -78,7 +78,7 @@ class Kept:
     """Number of the table of each of these rows; None where the data are one table."""
 
     @classmethod
-    def of(cls, candidate: Candidate, request: bytes, key_file: Path, clear: bytes | None) -> Self:
+    def of(cls, candidate: Candidate, request: bytes, key_file: Path, clear: bytes | memoryview | None) -> Self:
         """Data to keep of a copy that was just made."""
         index = candidate.index
         ids, events = candidate.frame[candidate.request.person_id].iloc[candidate.rows], candidate.prepared.events

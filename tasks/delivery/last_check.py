@@ -179,13 +179,13 @@ class LastCheck:
         labels = self._as_written(name, pa.array(copy.index.axis_labels[axis], type=pa.large_string()))
         tree, extra = copy.index.hierarchies[axis], copy.index.safe_harbor[axis]
         values, of_row = _distinct(collected if tree.missing_leaf < 0 else collected.fill_null(MISSING))
-        leaves = tree.encode(values.to_numpy(zero_copy_only=False))
-        many = len(labels)
-        pairs, pair_of_row = np.unique((leaves[of_row].astype(np.int64) + 1) * many + cells, return_inverse=True)
-        leaf, cell = pairs // many - 1, pairs % many
-        groups = np.column_stack([tree.finest[tree.positions[leaf]], extra.positions[leaf]])
-        held = (leaf >= 0) & (groups == cell[:, None]).any(axis=1)
-        same: Flags = _equal(labels.take(pa.array(cells)), found) & held[pair_of_row]
+        leaf = tree.encode(values.to_numpy(zero_copy_only=False))
+        groups = np.column_stack([tree.finest[tree.positions], extra.positions])[leaf]
+        groups[leaf < 0] = -1
+        held = np.zeros(len(cells), dtype=np.bool_)
+        for level in groups.T:
+            held |= level[of_row] == cells
+        same: Flags = _equal(labels.take(pa.array(cells)), found) & held
         return same
 
     @cached_property

@@ -32,13 +32,12 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
     if not names:
         return {}
     frame, leaving = candidate.rows_as_text, np.flatnonzero(candidate.leaves)
-    values: dict[str, set[str]] = {}
+    values: dict[str, pa.Array] = {}
     for name in names:
-        rows = own_of(candidate, name, leaving)
-        own = pc.unique(arrow(frame[name].take(rows)))
-        of_decoys = [decoy.get(name) for decoy in decoys]
-        values[name] = set(own.drop_null().to_pylist())
-        if own.null_count or None in of_decoys or len(values[name].union(of_decoys)) < len(values[name]) + len(decoys):
+        own = pc.unique(arrow(frame[name].take(own_of(candidate, name, leaving))))
+        of_decoys = pa.array([decoy.get(name) for decoy in decoys], type=pa.large_string())
+        values[name] = pa.concat_arrays([own, of_decoys])
+        if values[name].null_count or pc.count_distinct(values[name]).as_py() < len(values[name]):
             raise StageFailed(
                 "a column cannot have pseudonyms",
                 where=f"column {name}",
@@ -47,7 +46,6 @@ def pseudonyms_of_copy(candidate: Candidate, decoys: Decoys, scope: PseudonymSco
                 fix="complete the column, or withhold it (role: direct identifier); of a release that continues a "
                 "version without pseudonyms it has to be withheld",
             )
-        values[name].update(str(value) for value in of_decoys)
     return pseudonyms_of(candidate.request, scope, values)
 
 
@@ -67,8 +65,7 @@ def pseudonym_column(
     decoys = pa.array(rows < 0)
     cells = arrow(identifiers.take(np.maximum(rows, 0)))
     encoded = pc.replace_with_mask(cells, decoys, pa.array(of_decoys, type=pa.large_string())).dictionary_encode()
-    made = pa.array([pseudonyms[value] for value in encoded.dictionary.to_pylist()], type=pa.large_string())
-    return made.take(encoded.indices)
+    return pseudonyms.of(encoded.dictionary).take(encoded.indices)
 
 
 def keep_crosswalk(pseudonyms: Mapping[str, Pseudonyms], decoys: Decoys, scope: PseudonymScope) -> str | None:
@@ -78,10 +75,11 @@ def keep_crosswalk(pseudonyms: Mapping[str, Pseudonyms], decoys: Decoys, scope: 
     """
     if not pseudonyms:
         return None
-    columns: dict[str, dict[str, str | None]] = {}
+    columns = {}
     for name, made in pseudonyms.items():
-        of_decoys = {decoy[name] for decoy in decoys}
-        columns[name] = {one: None if value in of_decoys else value for value, one in made.items()}
+        of_decoys = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
+        is_decoy = pc.is_in(made.identifiers, value_set=of_decoys)
+        columns[name] = (made.made, pc.if_else(is_decoy, pa.scalar(None, pa.large_string()), made.identifiers))
     nonce = derive_seed(scope.key_file, scope.release_id, f"crosswalk {scope.recipient}")
     crosswalk = Crosswalk(scope.release_id, scope.recipient, columns)
     return Vault.beside(scope.key_file).write_crosswalk(crosswalk, nonce)

@@ -7,8 +7,8 @@ of the rows that they are within. Each delivered file has the rows and the colum
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -19,7 +19,7 @@ from tasks.request.model import DeliveryFormat, ReleaseRequest
 
 FOLDER = "tables"
 """Folder of a delivery with the files of all tables but the dataset."""
-Keys = Mapping[str, pd.Series]
+Keys = Mapping[str, pa.Array]
 TableFiles = Mapping[str | None, pa.Buffer]
 """Clear file of each table, that of the dataset under None."""
 
@@ -62,24 +62,29 @@ def reference_faults(files: TableFiles, request: ReleaseRequest) -> Iterator[str
     person = request.person_id if request.person_id in request.pseudonyms else None
     for table, terms in request.tables.items():
         own, outer = request.key_of(table), request.parent_key(table)
-        if person is not None and not keys[table][person].isin(keys[None][person]).all():
+        if person is not None and not _all_in(keys[table][person], keys[None][person]):
             yield f"rows of {table} are of no person of the dataset"
-        if own in request.pseudonyms and not keys[table][own].is_unique:
+        if own in request.pseudonyms and pc.count_distinct(keys[table][own], mode="all").as_py() < len(
+            keys[table][own]
+        ):
             yield f"rows of {table} do not have keys of their own"
         elif outer in request.pseudonyms:
             yield from _within_faults(keys[table], keys[terms.within], str(outer), person, (table, str(terms.within)))
 
 
+def _all_in(keys: pa.Array, others: pa.Array) -> bool:
+    return bool(pc.all(pc.is_in(keys, value_set=others), min_count=0).as_py())
+
+
 def _within_faults(inner: Keys, outer: Keys, key: str, person: str | None, tables: tuple[str, str]) -> Iterator[str]:
     table, around = tables
-    first = np.flatnonzero(~outer[key].duplicated())
-    place = pd.Index(outer[key].iloc[first]).get_indexer(pd.Index(inner[key]))
-    inside = place >= 0
-    if (~inside & inner[key].notna().to_numpy()).any():
+    place = pc.index_in(inner[key], value_set=outer[key], skip_nulls=True)
+    inside = pc.is_valid(place)
+    if pc.any(pc.and_not(pc.is_valid(inner[key]), inside)).as_py():
         yield f"rows of {table} are within no row of {around}"
     elif person is not None:
-        own, other = inner[person].to_numpy(), outer[person].to_numpy()
-        if (own[inside] != other[first[place[inside]]]).any():
+        others = pc.not_equal(inner[person].filter(inside), outer[person].take(place.drop_null()))
+        if pc.any(others).as_py():
             yield f"rows of {table} are within rows of other persons"
 
 
@@ -90,4 +95,4 @@ def _keys(file: pa.Buffer, table: str | None, request: ReleaseRequest) -> Keys:
     if not names:  # Arrow takes no name for every name
         return {}
     found = read_columns(file, list(names.values()))
-    return {name: pd.Series(found[own].to_pandas()) for name, own in names.items()}
+    return {name: found[own].combine_chunks() for name, own in names.items()}

@@ -126,7 +126,7 @@ def write_release(
     file = Artifact(path=str(target), sha256=ciphertext) if ciphertext else None
     file = tables[0]["file"] if tables else file or artifact(target)
     again = folder / f"kept-{recipient.id}.sealed"
-    made = Kept.of(candidate, loaded.content, key_file, clear.to_pybytes() if isinstance(clear, pa.Buffer) else None)
+    made = Kept.of(candidate, loaded.content, key_file, memoryview(clear) if isinstance(clear, pa.Buffer) else None)
     seal_members(packed(made), again, kept_key(key_file, release_id, recipient.id))
     return Written(
         file=file,

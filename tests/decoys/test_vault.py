@@ -91,7 +91,7 @@ def test_lost_keys_are_not_made_anew_while_manifests_need_them(vault: Vault) -> 
     assert len(vault.keys().keys) == 1
 
 
-CROSSWALK = Crosswalk(FIRST, "university", {"patient": {"P1": "QUOLL", "P2": None}})
+CROSSWALK = Crosswalk.of(FIRST, "university", {"patient": {"P1": "QUOLL", "P2": None}})
 NONCE = bytes(range(NONCE_BYTES))
 
 
@@ -267,4 +267,4 @@ def test_the_content_of_a_crosswalk_is_its_canonical_json() -> None:
     columns = {"visit": {"P3": "v 1", "P1": None, "P2": "é"}, "empty": {}, "patient": {"1": 'p"1'}}
     document = {"format": "releasegate/crosswalk/1", "release": FIRST, "recipient": "lab", "columns": columns}
     expected = json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
-    assert Crosswalk(FIRST, "lab", columns).content() == expected
+    assert Crosswalk.of(FIRST, "lab", columns).content() == expected

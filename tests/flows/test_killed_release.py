@@ -133,7 +133,7 @@ def test_a_release_killed_along_its_way_is_finished_by_the_same_command(world: W
     assert sealed is not None
     crosswalk = Vault.beside(workspace.key_file).open_crosswalk(bundle.name, "university", str(sealed.crosswalk_sha256))
     with (bundle / "delivery" / "university" / "data.csv").open(newline="") as lines:
-        assert {row["record_id"] for row in csv.DictReader(lines)} == crosswalk.columns["record_id"].keys()
+        assert {row["record_id"] for row in csv.DictReader(lines)} == crosswalk.identifiers("record_id").keys()
     assert events(workspace) == ALL_EVENTS
     assert [path.suffix for path in (workspace.private / "runs").rglob("*")] == [".lock"]
     assert list(workspace.staging.iterdir()) == []

@@ -1,11 +1,13 @@
 """Releases whose copies have pseudonyms in place of identifiers: fresh, of a project, beside decoys, and refused."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import tasks.delivery.write as writing
@@ -339,8 +341,9 @@ def test_a_file_whose_pseudonyms_were_exchanged_never_leaves(
 
     def exchanged(*given: Any) -> Any:
         made = whole(*given)
-        (first, one), (second, other), *rest = made["record_id"].items()
-        return {"record_id": {first: other, second: one, **dict(rest)}}
+        (one,) = made.values()
+        first, second, *rest = one.made.to_pylist()
+        return {"record_id": replace(one, made=pa.array([second, first, *rest], type=pa.large_string()))}
 
     monkeypatch.setattr(writing, "pseudonyms_of_copy", exchanged)
     ask(world, delivery_format=form)

@@ -4,16 +4,18 @@ import hashlib
 import hmac
 import json
 import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.core.errors import StageFailed
 from tasks.pseudonyms import pseudonyms as module
-from tasks.pseudonyms.pseudonyms import PseudonymScope, assigned, pseudonyms_of
+from tasks.pseudonyms.pseudonyms import Pseudonyms, PseudonymScope, pseudonyms_of
 from tasks.request.model import PseudonymFormat, PseudonymTerms, ReleaseRequest
 from tests.support.tiny import tiny_document
 
@@ -26,6 +28,18 @@ NUMBERS = st.lists(st.integers(0, 10**15 - 1).map(str), min_size=1, max_size=60,
 
 def terms(form: str = "uuid", project: str | None = None) -> PseudonymTerms:
     return PseudonymTerms(format=PseudonymFormat(form), project=project)
+
+
+def by_identifier(made: Pseudonyms) -> dict[str, str]:
+    return dict(zip(made.identifiers.to_pylist(), made.made.to_pylist(), strict=True))
+
+
+def texts(values: Sequence[str]) -> pa.Array:
+    return pa.array(values, type=pa.large_string())
+
+
+def assigned(values: Sequence[str], of: PseudonymTerms, key: bytes, column: str) -> dict[str, str]:
+    return by_identifier(module.assigned(texts(values), of, key, column))
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +125,13 @@ def test_ranks_tell_nothing_of_values_nor_of_another_recipients(form: str, proje
         assert abs(product / sum((a - mean) ** 2 for a in range(4000))) < 5 / 4000**0.5
 
 
+def of_columns(
+    request: ReleaseRequest, scope: PseudonymScope, values: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, str]]:
+    made = pseudonyms_of(request, scope, {name: texts(one) for name, one in values.items()})
+    return {name: by_identifier(one) for name, one in made.items()}
+
+
 class TestColumns:
     def request(self, **columns: dict[str, Any]) -> ReleaseRequest:
         """A request whose further columns have pseudonyms."""
@@ -121,7 +142,8 @@ class TestColumns:
     def test_columns_of_one_identifier_have_the_same_and_others_have_not(self, key_file: Path) -> None:
         request = self.request(patient={}, mother={"identifier": "patient"}, doctor={})
         scope = PseudonymScope(key_file, RELEASE, "university")
-        made = pseudonyms_of(request, scope, {"patient": ["1", "2"], "mother": ["2", "3"], "doctor": ["1", "2"]})
+        values = {"patient": ["1", "2"], "mother": ["2", "3"], "doctor": ["1", "2"]}
+        made = of_columns(request, scope, values)
         assert made["patient"]["2"] == made["mother"]["2"]
         assert [set(one) for one in made.values()] == [{"1", "2"}, {"2", "3"}, {"1", "2"}]
         assert len({*made["patient"].values(), *made["mother"].values()}) == 3
@@ -130,8 +152,8 @@ class TestColumns:
     def test_a_column_of_another_name_joins_by_its_identifier(self, key_file: Path) -> None:
         """Two tables of a project: patients by “id”, visits by “patient”."""
         scope = PseudonymScope(key_file, RELEASE, "university")
-        first = pseudonyms_of(self.request(patient={"identifier": "person"}), scope, {"patient": ["1", "2"]})
-        second = pseudonyms_of(self.request(subject={"identifier": "person"}), scope, {"subject": ["2", "3"]})
+        first = of_columns(self.request(patient={"identifier": "person"}), scope, {"patient": ["1", "2"]})
+        second = of_columns(self.request(subject={"identifier": "person"}), scope, {"subject": ["2", "3"]})
         assert first["patient"]["2"] == second["subject"]["2"]
 
     def test_a_collision_blocks_and_shows_no_value(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
-"""Which levels of attributes of rows pay most: generalized less, more rows are withheld because too few people match.
+"""Levels of attributes of rows by payoff: generalized less, more rows are withheld because too few people match.
 
-Levels are stated in the request and are the same in every copy, so that they tell nothing of a copy's classes. This
-counts what each choice of levels keeps, for a person to state the best.
+Levels, and the rows of a person that keep them, are stated in the request and are the same in every copy, so that they
+tell nothing of a copy's classes. This counts what each choice keeps, for a person to state the best.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,11 @@ from tasks.assessments.events.assessment import event_values, events_of, people_
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import BadInput
 from tasks.microdata.coded import RowLevel
+from tasks.request.model import ReleaseRequest
 
 MOST_CHOICES = 256
+CAPS = (1, 2, 3, 5, 10, 20, 50, 100)
+"""Most rows of a person that are tried with the levels that pay most."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class LevelChoice:
     withheld_rows: int
     fewest: int
     """Fewest people of a class who match known rows of a person, as the policy takes them to be known."""
+    most_rows: int | None = None
+    """Rows of a person that keep what may be known of them; None for all."""
 
     def document(self) -> dict[str, Any]:
         """The choice as JSON."""
@@ -41,6 +46,8 @@ class LevelChoice:
 
 def level_choices(candidate: Candidate, levels: Mapping[str, Sequence[RowLevel]]) -> tuple[LevelChoice, ...]:
     """Every choice of levels with what the recipient's copy keeps by it, the one that pays most first.
+
+    ``policy.events.most_rows`` is as the request states it; with the levels that then pay most, ``CAPS`` are tried too.
 
     Parameters
     ----------
@@ -56,24 +63,40 @@ def level_choices(candidate: Candidate, levels: Mapping[str, Sequence[RowLevel]]
     """
     events = events_of(candidate)
     _check(prod(map(len, levels.values())) if levels else 0)
-    choices = []
-    for chosen in product(*(range(len(of_one)) for of_one in levels.values())):
-        named = dict(zip(levels, chosen, strict=True))
+    stated = candidate.request.policy.events.most_rows
+
+    def choice(named: Mapping[str, int], most_rows: int | None) -> LevelChoice:
         at = {name: levels[name][level] for name, level in named.items()}
         columns = {**events.columns, **{name: one.column for name, one in at.items()}}
-        trial = replace(candidate, prepared=replace(candidate.prepared, events=replace(events, columns=columns)))
-        choices.append(_choice(trial, named, at))
+        trial = replace(
+            candidate,
+            request=_capped(candidate.request, most_rows),
+            prepared=replace(candidate.prepared, events=replace(events, columns=columns)),
+        )
+        return replace(_choice(trial, named, at), most_rows=most_rows)
+
+    every = product(*(range(len(of_one)) for of_one in levels.values()))
+    choices = [choice(dict(zip(levels, chosen, strict=True)), stated) for chosen in every]
+    best, most = max(choices, key=lambda one: one.payoff), int(np.bincount(events.of_row).max())
+    caps = [None, *(cap for cap in CAPS if cap < most)]
+    choices += [choice(best.levels, cap) for cap in caps if cap != stated]
     return tuple(sorted(choices, key=lambda one: -one.payoff))
 
 
-def best_levels(copies: Sequence[Sequence[Mapping[str, Any]]]) -> Mapping[str, int]:
-    """Levels that pay most over all copies, given the choices of each as JSON."""
-    payoff = dict[tuple[tuple[str, int], ...], float]()
+def _capped(request: ReleaseRequest, most_rows: int | None) -> ReleaseRequest:
+    events = request.policy.events.model_copy(update={"most_rows": most_rows})
+    return request.model_copy(update={"policy": request.policy.model_copy(update={"events": events})})
+
+
+def best_levels(copies: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Mapping[str, int], int | None]:
+    """Levels and most rows of a person that pay most over all copies, given the choices of each as JSON."""
+    payoffs: dict[tuple[tuple[tuple[str, int], ...], int | None], list[float]] = {}
     for one in (one for choices in copies for one in choices):
-        levels = tuple(one["levels"].items())
-        payoff[levels] = payoff.get(levels, 0.0) + one["payoff"]
-    best, _ = max(payoff.items(), key=lambda one: one[1])
-    return dict(best)
+        payoffs.setdefault((tuple(one["levels"].items()), one["most_rows"]), []).append(one["payoff"])
+    (levels, most_rows), _ = max(
+        (item for item in payoffs.items() if len(item[1]) == len(copies)), key=lambda item: sum(item[1])
+    )
+    return dict(levels), most_rows
 
 
 def _check(choices: int) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_the_command_shows_the_best_first_and_takes_no_other_method(request_file
     shown = CliRunner().invoke(app, ["assess", "events", str(request_file), "--levels", *workspace])
     assert shown.exit_code == 0
     lines = [line.split() for line in shown.stdout.splitlines() if line.startswith("day ")]
-    assert [(line[1], line[3]) for line in lines] == [("1", "50.00%"), ("0", "40.00%"), ("2", "0.00%")]
+    assert [(line[1], line[4]) for line in lines] == [("1", "50.00%"), ("0", "40.00%"), ("2", "0.00%")]
     for method in ("game", "decoys"):
         refused = CliRunner().invoke(app, ["assess", method, str(request_file), "--levels", *workspace])
         assert isinstance(refused.exception, BadInput)
@@ -100,9 +101,37 @@ def test_the_command_states_the_best_level_and_changes_nothing_else(request_file
 
 def test_the_best_levels_pay_most_over_all_copies() -> None:
     """Days pay one recipient 8 and the other nothing, months both 5."""
-    copies = [[{"levels": {"day": 0}, "payoff": 8.0}, {"levels": {"day": 1}, "payoff": 5.0}]]
-    copies.append([{"levels": {"day": 1}, "payoff": 5.0}, {"levels": {"day": 0}, "payoff": 0.0}])
-    assert best_levels(copies) == {"day": 1}
+
+    def choice(day: int, payoff: float, most_rows: int | None = None) -> dict[str, Any]:
+        return {"levels": {"day": day}, "payoff": payoff, "most_rows": most_rows}
+
+    copies = [[choice(0, 8.0), choice(1, 5.0)], [choice(1, 5.0), choice(0, 0.0), choice(1, 20.0, most_rows=3)]]
+    assert best_levels(copies) == ({"day": 1}, None)
+    copies[0].append(choice(1, 0.0, most_rows=3))
+    assert best_levels(copies) == ({"day": 1}, 3)
+
+
+def test_caps_are_compared_at_the_levels_that_pay_most(request_file: Path, tmp_path: Path) -> None:
+    """p0's further days are theirs alone; a withheld row is an event that two others must share, so that all lose one.
+
+    A cap of one withholds the same: one row of fourteen people and four of p0's.
+    """
+    days = [(f"p{place}", day) for place in range(15) for day in ("2024-01-01", "2024-01-02")]
+    days += [("p0", f"2024-03-0{day}") for day in (1, 2, 3)]
+    rows = (f"v{place},{who},F,{day}\n" for place, (who, day) in enumerate(days))
+    (tmp_path / "data.csv").write_text("visit,patient,sex,day\n" + "".join(rows))
+    request_file.write_text(REQUEST.replace("known: 1, people: 6", "known: 1, people: 3"))
+    by_days = {one.most_rows: one for one in choices_of(request_file) if one.levels["day"] == 0}
+    assert set(by_days) == {None, 1, 2, 3}
+    assert [by_days[cap].withheld_rows for cap in (None, 1, 2, 3)] == [18, 18, 18, 18]
+    assert {one.kept for one in by_days.values()} == {15 / 33}
+
+
+def test_the_command_states_a_cap_beside_the_level(request_file: Path) -> None:
+    loaded = load_request(request_file)
+    state_levels(loaded, {"day": 1}, 2)
+    changed = load_request(request_file).request
+    assert (changed.attributes["day"].level, changed.policy.events.most_rows) == (1, 2)
 
 
 def test_rows_beyond_the_most_are_withheld_the_rarest_first(request_file: Path, tmp_path: Path) -> None:
@@ -133,7 +162,7 @@ def test_the_level_of_a_further_tables_attribute_is_stated_where_the_table_has_i
     request.chmod(0o640)
     loaded = load_request(request)
     assert loaded.request.known_events == ("visits.day",)
-    state_levels(loaded, {"visits.day": 1})
+    state_levels(loaded, {"visits.day": 1}, None)
     assert request.read_text() == loaded.content.decode().replace("level: 0}", "level: 1}")
     assert request.stat().st_mode & 0o777 == 0o640
     assert load_request(request).request.attributes["visits.day"].level == 1
