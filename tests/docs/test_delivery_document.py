@@ -12,7 +12,7 @@ from tasks.request.model import DeliveryFormat, Recipient
 from tasks.request.public_key import fingerprint
 
 DOCS = Path(__file__).parents[2] / "docs"
-REQUEST, DELIVERY = ((DOCS / name).read_text(encoding="utf-8") for name in ("request.md", "delivery.md"))
+RECIPIENTS, DELIVERY = ((DOCS / name).read_text(encoding="utf-8") for name in ("recipients.md", "delivery.md"))
 
 
 def section(text: str, heading: str) -> str:
@@ -20,11 +20,11 @@ def section(text: str, heading: str) -> str:
 
 
 def test_the_keys_of_a_delivery_are_listed() -> None:
-    listed = re.findall(r"^\| `(\w+)` \|", section(REQUEST, "### The delivered file"), re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|", section(RECIPIENTS, "### The delivered file"), re.MULTILINE)
     assert listed == ["delivery_format", "encrypt_to"]
     assert set(listed) < set(Recipient.model_fields)
     for form in DeliveryFormat:
-        assert f"`{form.value}`" in section(REQUEST, "### The delivered file")
+        assert f"`{form.value}`" in section(RECIPIENTS, "### The delivered file")
 
 
 def test_the_names_of_delivered_files_are_told() -> None:
