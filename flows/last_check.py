@@ -15,6 +15,7 @@ import pyarrow as pa
 from flows.pipeline.run import Run
 from flows.pipeline.workbench import Workbench
 from flows.progress import step
+from tasks.core.memory import return_memory
 from tasks.core.seed import masking_generator
 from tasks.dates.offsets import offset_key
 from tasks.dates.released_dates import released_dates
@@ -29,8 +30,8 @@ from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.redaction.recall import redacted
 
-_LARGEST_AT_ONCE = 16 * 2**20
-"""Size of the microdata files in bytes, as they are stored, up to which copies are checked at the same time."""
+_LARGEST_AT_ONCE = 128 * 2**20
+"""Size of the microdata files in bytes, as they are stored, up to which two copies are checked at the same time."""
 
 
 def check_copies(
@@ -72,7 +73,9 @@ def check_copies(
         if record.pseudonyms is not None:
             # A copy whose crosswalk is missing or changed could not be traced by its pseudonyms.
             Vault.beside(run.key).check_crosswalk(record.release_id, who, str(record.pseudonyms.crosswalk_sha256))
-        return replace(files, listed=LastCheck(content, copy, record, decoys, order, pseudonyms).make())
+        listed = LastCheck(content, copy, record, decoys, order, pseudonyms).make()
+        return_memory()
+        return replace(files, listed=listed)
 
-    with ThreadPoolExecutor(1 if bench.bytes > _LARGEST_AT_ONCE else None) as threads:
+    with ThreadPoolExecutor(1 if bench.bytes > _LARGEST_AT_ONCE else 2) as threads:
         return list(threads.map(with_groups, recipients))

@@ -6,6 +6,7 @@ from typing import Any
 
 from flows.pipeline.run import Run
 from tasks.core.guard import guarded
+from tasks.core.memory import return_memory
 
 Inputs = Mapping[str, Any]
 """Artifacts and plain values by name; what a stage's result depends on, the run apart."""
@@ -57,4 +58,8 @@ def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None
         from flows.pipeline import work  # noqa: PLC0415  imports the methods
         from flows.pipeline.workbench import workbench  # noqa: PLC0415
 
-        return getattr(work, stage.work)(workbench(run), inputs, recipient)
+        bench = workbench(run)
+        result = getattr(work, stage.work)(bench, inputs, recipient)
+        if bench.takes_turns:
+            return_memory()
+        return result

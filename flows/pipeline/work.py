@@ -8,13 +8,16 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flows.locking import held
 from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
 from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
@@ -186,7 +189,10 @@ def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, 
     candidate = bench.candidate(str(recipient), inputs)
     decoys = load_figure(checked(inputs["decoys"]), DecoyFact) if inputs["decoys"] else None
     run = bench.run
-    made = write_release(candidate, bench.loaded, decoys, release_id=run.release_id, key_file=run.key, folder=run.path)
+    with held(run.path / "writing.lock", wait_seconds=inf) if bench.takes_turns else nullcontext():
+        made = write_release(
+            candidate, bench.loaded, decoys, release_id=run.release_id, key_file=run.key, folder=run.path
+        )
     return dict(made)
 
 

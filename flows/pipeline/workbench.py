@@ -35,6 +35,8 @@ Made = TypeVar("Made")
 _LARGEST_KEPT_BYTES = 128 * 2**20
 """Microdata up to this size stay in memory between stages, and all candidates with them; larger files are read anew by
 each stage that needs them, and only the last candidate is kept."""
+_LARGEST_AT_ONCE_BYTES = 16 * 2**20
+"""Of larger microdata files, as they are stored, one copy is written at a time."""
 _CANDIDATE = "candidate "
 
 
@@ -70,6 +72,11 @@ class Workbench:
     def bytes(self) -> int:
         """Size of the files of microdata."""
         return sum(path.stat().st_size for path in (self.data_path, *table_files(self.loaded).values()))
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether the data are so large that what takes most memory is done for one recipient at a time."""
+        return self.bytes > _LARGEST_AT_ONCE_BYTES
 
     @property
     def _is_large(self) -> bool:

@@ -13,7 +13,7 @@ outside        it can come from no class of any copy
 =============  ===============================================================================================
 
 What is random is the design, not the incident: a class counts once, by however many people or rows it is hit, and what
-counts for a recipient is how many of its classes are hit (``tasks.decoys.chances``; docs/tracing.md explains it all).
+counts for a recipient is how many of its classes are hit (``tasks.decoys.chances``; docs/tracing.md: how to read it).
 The chances of decoys and of kept classes are independent and go together by Fisher's method, conservative where they
 are discrete; the least of m recipients is corrected by Bonferroni: × m. Source of the idea: Antonatos et al.,
 *AnonTokens* (2019), Sections 3 and 7; the probabilities are ours.

@@ -116,7 +116,7 @@ class LastCheck:
         The keys are read from the bytes that leave; where they are withheld, the rows that leave are compared.
         """
         request, rows = self.copy.request, self._rows
-        files = table_files(self.content, tables.of_row[rows], request)
+        files = dict(table_files(self.content, tables.of_row[rows], request))
         stated = {one.table: one for one in self.record.delivery.tables} if self.record.delivery else {}
         if stated.keys() != files.keys():
             yield "other tables than recorded"

@@ -226,6 +226,8 @@ def decoys_as_sealed(
     data. StageFailed says that the file cannot be read.
     """
     names = request.released
+    if not decoys:
+        return bool(real.all()) and read_columns(path, request.delivered[:1]).num_rows == len(real)
     found = read_columns(path, names)
     if found.num_rows != len(real):
         return False

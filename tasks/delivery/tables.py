@@ -32,25 +32,26 @@ def delivered_columns(request: ReleaseRequest, table: str | None) -> dict[str, s
 
 def table_files(
     content: pa.Buffer, of_row: NDArray[np.integer], request: ReleaseRequest
-) -> dict[str | None, pa.Buffer]:
-    """The file of each table, of the clear file of all; `of_row` has the number of the table of each of its rows.
+) -> Iterator[tuple[str | None, pa.Buffer]]:
+    """The file of each table, one after the other, of the clear file of all.
 
-    StageFailed says that the file cannot be read or written.
+    `of_row` has the number of the table of each of its rows. StageFailed says that the file cannot be read or written.
     """
-    if is_parquet(content):
-        form, whole = DeliveryFormat.PARQUET, pq.read_table(pa.BufferReader(content))
-    else:
-        form, whole = DeliveryFormat.CSV, read_columns(content, request.delivered)
-    files: dict[str | None, pa.Buffer] = {}
+    form = DeliveryFormat.PARQUET if is_parquet(content) else DeliveryFormat.CSV
     for number, table in enumerate((None, *request.tables)):
         columns = delivered_columns(request, table)
         rows = pa.array(of_row == number)
-        part = whole.select(list(columns)).filter(rows)
-        names = columns.values() if form is DeliveryFormat.PARQUET else map(marked, columns.values())
+        if form is DeliveryFormat.PARQUET:
+            whole = pq.read_table(pa.BufferReader(content), columns=list(columns))
+            part = whole.filter(rows).rename_columns(list(columns.values())).combine_chunks()
+        else:
+            whole = read_columns(content, list(columns))
+            part = whole.filter(rows).rename_columns(list(map(marked, columns.values())))
+        del whole  # of large copies it takes more memory than the file
         stream = pa.BufferOutputStream()
-        write_released(part.rename_columns(list(names)).combine_chunks(), stream, form)
-        files[table] = stream.getvalue()
-    return files
+        write_released(part, stream, form)
+        del part
+        yield table, stream.getvalue()
 
 
 def reference_faults(files: TableFiles, request: ReleaseRequest) -> Iterator[str]:

@@ -30,6 +30,7 @@ from tasks.candidate.candidate import Candidate
 from tasks.candidate.groups import groups
 from tasks.core.errors import StageFailed
 from tasks.core.files import Artifact, Written, WrittenTable, artifact, written
+from tasks.core.memory import return_memory
 from tasks.dates.offsets import Days
 from tasks.dates.released_dates import MISSING, written_days
 from tasks.decision.decoy_facts import DecoyFact
@@ -110,6 +111,7 @@ def write_release(
             write_released(released, stream, form)
     written_rows = released.num_rows
     del released, pseudonyms  # of large copies they take more memory than the file
+    return_memory()
     rows = released_rows(candidate.leaves, seed, len(own))
     figures = None
     if decoys_as_sealed(clear, own, rows >= 0, request):
@@ -151,10 +153,11 @@ def _written_tables(
     if events is None or events.tables is None:
         return
     of_row, form, keys = events.tables.of_row[rows], request.format_for(recipient), recipient.encrypt_to
-    for number, (table, content) in enumerate(table_files(clear, of_row, request).items()):
+    for number, (table, content) in enumerate(table_files(clear, of_row, request)):
         target = folder / f"released-{recipient.id}-{number}.{form.value}{SUFFIX if keys else ''}"
         with written(target) as partial:
             sha256 = encrypt(content, partial, keys) if keys else _in_clear(content, partial)
+        return_memory()
         yield WrittenTable(
             table=table,
             file=Artifact(path=str(target), sha256=sha256),

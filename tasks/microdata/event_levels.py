@@ -6,6 +6,7 @@ values above the hierarchy's last level but one, are the top, which tells nothin
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tasks.core.errors import DataError, HierarchyError, row_positions
@@ -98,11 +99,11 @@ def _released(
             got=f"{len(rows)} rows with other values",
             fix="correct the data, or add the values to the hierarchy",
         )
-    stated = np.flatnonzero(code >= 0)
-    group = tree.groups[leaf[code[stated]], level]
-    pairs = np.unique(np.column_stack([group, persons[stated]]), axis=0)
-    people = np.bincount(pairs[:, 0], minlength=len(tree.labels[level]))
+    group = np.where(code < 0, -1, tree.groups[np.append(leaf, 0)[code], level])
+    stated, many = np.flatnonzero(code >= 0), int(persons.max(initial=-1)) + 2
+    # One number for a group and a person: pairs would be sorted as bytes.
+    pairs = np.unique(group[stated].astype(np.int64) * many + persons[stated] + 1)
+    people = np.bincount(pairs // many, minlength=len(tree.labels[level]))
     labels = np.where(people >= least, np.array(tree.labels[level], dtype=object), tree.labels[-1][0])
-    released = pd.Series(pd.NA, index=cells.index, dtype=cells.dtype)
-    released.iloc[stated] = labels[group]
-    return released
+    texts = pa.array(labels, type=pa.large_string()).take(pa.array(group, mask=group < 0))
+    return pd.Series(pd.array(texts, dtype=cells.dtype), index=cells.index, name=cells.name)

@@ -56,7 +56,9 @@ def joined(tables: Mapping[str | None, pd.DataFrame], request: ReleaseRequest) -
 
 def _taken(cells: pd.Series, rows: Rows) -> pa.Array:
     """Cells of some rows, missing for −1."""
-    return pa.array(cells.array, type=pa.large_string()).take(pa.array(rows, mask=rows < 0))
+    texts = pa.array(cells.array, type=pa.large_string())
+    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts  # chunks are joined cell by cell
+    return whole.take(pa.array(rows, mask=rows < 0))
 
 
 def _first_rows(dataset: pd.DataFrame, request: ReleaseRequest) -> pd.Series:

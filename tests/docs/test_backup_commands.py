@@ -26,7 +26,7 @@ from tests.support.engines import in_process
 from tests.support.ledgers import add, forked
 from tests.support.postgres import binaries, running_server
 
-PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
 SECTION = PAGE.read_text(encoding="utf-8").split("## Backup and restore\n")[1].split("\n## ")[0]
 BACKUP, RESTORE, DUMP, FROM_DUMP = re.findall(r"^```sh\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
 

@@ -12,7 +12,7 @@ from tasks.request.model import DeliveryFormat, Recipient
 from tasks.request.public_key import fingerprint
 
 DOCS = Path(__file__).parents[2] / "docs"
-REQUEST, OPERATIONS = ((DOCS / name).read_text(encoding="utf-8") for name in ("request.md", "operations.md"))
+RECIPIENTS, DELIVERY = ((DOCS / name).read_text(encoding="utf-8") for name in ("recipients.md", "delivery.md"))
 
 
 def section(text: str, heading: str) -> str:
@@ -20,23 +20,22 @@ def section(text: str, heading: str) -> str:
 
 
 def test_the_keys_of_a_delivery_are_listed() -> None:
-    listed = re.findall(r"^\| `(\w+)` \|", section(REQUEST, "### The delivered file"), re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|", section(RECIPIENTS, "### The delivered file"), re.MULTILINE)
     assert listed == ["delivery_format", "encrypt_to"]
     assert set(listed) < set(Recipient.model_fields)
     for form in DeliveryFormat:
-        assert f"`{form.value}`" in section(REQUEST, "### The delivered file")
+        assert f"`{form.value}`" in section(RECIPIENTS, "### The delivered file")
 
 
 def test_the_names_of_delivered_files_are_told() -> None:
-    text = OPERATIONS.split("\n## Delivered files\n")[1]
     for form in DeliveryFormat:
         for encrypted in (False, True):
-            assert f"`{delivered_name(form.value, encrypted=encrypted)}`" in text
+            assert f"`{delivered_name(form.value, encrypted=encrypted)}`" in DELIVERY
 
 
 def test_a_fingerprint_is_what_the_command_shown_would_print() -> None:
     """``age-keygen -y`` prints the public key and a line's end, which the command takes away."""
-    assert "age-keygen -y key.txt | tr -d '\\n' | sha256sum" in OPERATIONS
+    assert "age-keygen -y key.txt | tr -d '\\n' | sha256sum" in DELIVERY
     public = str(pyrage.x25519.Identity.generate().to_public())
     printed = subprocess.run(
         ["tr", "-d", "\\n"], input=public + "\n", capture_output=True, text=True, check=True

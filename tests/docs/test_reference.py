@@ -58,7 +58,21 @@ def column(document: str, heading: str, section: str = "", *, number: int = 1) -
 
 def requests() -> list[str]:
     """The smallest request and the parts that others may have."""
-    return YAML_BLOCK.findall((DOCS / "request.md").read_text(encoding="utf-8"))
+    pages = ("request.md", "recipients.md", "policy.md")
+    return [block for page in pages for block in YAML_BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))]
+
+
+def with_part(document: dict[str, Any], added: dict[str, Any]) -> None:
+    """Add the keys of a part to a request: to its attributes, its policy and its recipients, or as they are."""
+    for key, value in added.items():
+        if key in {"attributes", "policy"}:
+            document[key].update(value)
+        elif key == "recipients":
+            terms = {one["id"]: one for one in document[key]}
+            for one in value:
+                terms[one["id"]].update(one)
+        else:
+            document[key] = value
 
 
 def test_the_smallest_request_loads(tmp_path: Path) -> None:
@@ -73,8 +87,7 @@ def test_the_smallest_request_loads(tmp_path: Path) -> None:
 def test_the_smallest_request_loads_with_every_part_that_is_shown(tmp_path: Path, part: int) -> None:
     yaml = YAML()
     document, added = (yaml.load(block) for block in (requests()[0], requests()[part]))
-    for key, value in added.items():
-        document[key] = {**document[key], **value} if key == "attributes" else value
+    with_part(document, added)
     whole = io.StringIO()
     yaml.dump(document, whole)
     path = tmp_path / "request.yaml"
@@ -83,8 +96,8 @@ def test_the_smallest_request_loads_with_every_part_that_is_shown(tmp_path: Path
 
 
 def test_the_keys_of_a_recipient_are_listed() -> None:
-    assert set(column("request.md", "key", "## Recipients and stakes")) == set(Stakes.model_fields)
-    terms = column("request.md", "key", "### The recipient as a sequential adversary")
+    assert set(column("recipients.md", "key", "## Recipients and stakes")) == set(Stakes.model_fields)
+    terms = column("recipients.md", "key", "### The recipient as a sequential adversary")
     assert list(terms) == list(AdversaryTerms.model_fields)
 
 
@@ -93,7 +106,7 @@ def test_the_keys_of_a_recipient_are_listed() -> None:
     [("## External data", ExternalData), ("### The agreement, and what breaking it costs", Agreement)],
 )
 def test_the_keys_of_a_part_are_listed_with_their_defaults(section: str, model: type[BaseModel]) -> None:
-    listed = column("request.md", "key", section)
+    listed = column("recipients.md", "key", section)
     assert list(listed) == list(model.model_fields)
     for name, field in model.model_fields.items():
         expected = "required" if field.is_required() else field.default
@@ -108,37 +121,71 @@ def test_the_weights_of_sensitivity_are_listed_with_their_defaults() -> None:
         assert float(listed[name]) == defaults[name]
 
 
-def test_every_measure_is_listed_with_its_side() -> None:
-    assert column("request.md", "measure") == {
-        measure.value: "at_least" if measure in LARGER_IS_BETTER else "at_most" for measure in Measure
+def test_every_measure_is_listed_with_its_side_and_its_default_threshold() -> None:
+    listed = {
+        name: float(threshold) if threshold else None
+        for cells in rows("policy.md", "measures")
+        for name, threshold in re.findall(r"`([\w.]+)`(?: \(([\d.]+)\))?", cells[0])
     }
+    assert listed == dict.fromkeys((one.value for one in Measure), None) | {
+        gate.measure.value: gate.threshold for gate in Policy(id="x", version="1").gates
+    }
+    text = (DOCS / "policy.md").read_text(encoding="utf-8")
+    larger = re.search(r"((?:`[\w.]+`[,\s]+(?:and\s)?)+)take `at_least`, all others\s`at_most`", text)
+    assert larger is not None
+    assert set(re.findall(r"`([\w.]+)`", larger[1])) == LARGER_IS_BETTER
 
 
 def test_every_role_is_listed() -> None:
     assert list(column("request.md", "role")) == [role.value for role in Role]
 
 
-def test_policy_defaults_are_as_listed() -> None:
+POLICY_TABLES = [
+    ("policy.md", "", ""),
+    ("policy.md", "## Reviews", "review."),
+    ("request.md", "### Missing values", ""),
+    ("longitudinal.md", "### Terms of the policy", ""),
+]
+"""Pages and sections whose first table lists terms of the policy, and the part that they are of."""
+
+
+@pytest.mark.parametrize(("page", "section", "part"), POLICY_TABLES)
+def test_policy_defaults_are_as_listed(page: str, section: str, part: str) -> None:
     policy = Policy(id="x", version="1")
-    listed = column("request.md", "key", "## Policy")
-    for part in ("generalization", "combined"):
-        assert {f"{part}.{name}" for name in type(getattr(policy, part)).model_fields} < listed.keys()
-    for key, default in listed.items():
-        value: Any = policy
-        for part in key.split("."):
-            value = getattr(value, part)
-        if key == "gates":
-            assert all(str(gate.threshold) in default for gate in value if gate.threshold)
-        elif type(value) in {int, float}:
-            assert float(default) == value, key
-        else:
-            assert UNSET.get(default, default) == (None if value == () else getattr(value, "value", value)), key
+    for keys, default in column(page, "key", section).items():
+        for key in keys.split("`, `"):
+            value: Any = policy
+            for name in f"{part}{key}".split("."):
+                value = getattr(value, name)
+            if type(value) in {int, float}:
+                assert float(default) == value, key
+            else:
+                assert UNSET.get(default, default) == (None if value == () else getattr(value, "value", value)), key
+
+
+def test_every_term_of_the_policy_is_listed() -> None:
+    listed = {
+        f"{part}{key}"
+        for page, section, part in POLICY_TABLES
+        for keys in column(page, "key", section)
+        for key in keys.split("`, `")
+    }
+    elsewhere = {"id", "version", "gates", "decoys", "sensitivity", "validation.patterns"}
+    policy = Policy(id="x", version="1")
+    terms = {
+        f"{name}.{inner}" if isinstance(getattr(policy, name), BaseModel) else name
+        for name in Policy.model_fields
+        for inner in (
+            type(getattr(policy, name)).model_fields if isinstance(getattr(policy, name), BaseModel) else [""]
+        )
+    }
+    assert {term for term in terms if not {term, term.partition(".")[0]} & elsewhere} == listed
 
 
 def test_the_terms_of_decoys_are_listed_with_their_defaults() -> None:
-    terms = column("request.md", "key", "### Decoys")
+    terms = column("recipients.md", "key", "### Decoys")
     policy = {
-        key.removeprefix("decoys."): default for key, default in column("request.md", "term", "### Decoys").items()
+        key.removeprefix("decoys."): default for key, default in column("recipients.md", "term", "### Decoys").items()
     }
     for listed, model in ((terms, DecoyTerms), (policy, DecoyPolicy)):
         assert list(listed) == list(model.model_fields)
@@ -149,25 +196,25 @@ def test_the_terms_of_decoys_are_listed_with_their_defaults() -> None:
 
 
 def test_the_terms_of_other_stakes_are_listed_with_their_defaults() -> None:
-    listed = column("request.md", "key", "### Other stakes")
+    listed = column("policy.md", "key", "## Other stakes")
     assert list(listed) == list(SensitivityPolicy.model_fields)
     for name, field in SensitivityPolicy.model_fields.items():
         found = UNSET.get(listed[name], listed[name])
         assert found is None if field.default is None else float(str(found)) == field.default, name
-    grid = rows("request.md", "key", "### Fines and detection")
+    grid = rows("policy.md", "key", "### Fines and detection")
     assert [cells[:2] for cells in grid] == [
         [f"`{name}`", "required" if field.is_required() else "none"] for name, field in PenaltyGrid.model_fields.items()
     ]
 
 
 def test_the_demands_of_k_anonymity_are_listed_with_their_defaults() -> None:
-    listed = column("request.md", "demand", "### k-anonymity")
+    listed = column("policy.md", "demand", "## k-anonymity")
     assert list(listed) == list(KAnonymity.model_fields)
     for name, field in KAnonymity.model_fields.items():
         expected = "required" if field.is_required() else field.default or None
         found: Any = UNSET.get(listed[name], listed[name])
         assert (found or None) == (str(expected) if isinstance(expected, float) else expected), name
-    text = (DOCS / "request.md").read_text(encoding="utf-8")
+    text = (DOCS / "policy.md").read_text(encoding="utf-8")
     row = next(line for line in text.splitlines() if line.startswith("| `metric`"))
     assert all(f"`{metric}`" in row for metric in Metric)
 
@@ -208,7 +255,7 @@ def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: 
 
 
 def test_the_most_known_sets_are_told() -> None:
-    assert f"{MAXIMUM_KNOWN_SETS:,}" in (DOCS / "request.md").read_text(encoding="utf-8")
+    assert f"{MAXIMUM_KNOWN_SETS:,}" in (DOCS / "policy.md").read_text(encoding="utf-8")
 
 
 def test_every_method_is_listed() -> None:

@@ -29,20 +29,11 @@ def told(words: str) -> float:
     return number(found.group(1))
 
 
-def test_the_steps_of_the_gate_add_up_within_the_target_s_processor_time_and_memory() -> None:
-    *steps, (_, seconds, processor, peak) = table("Where ten million records spend their time")
-    assert len(steps) > 8
-    assert sum(number(step[1]) for step in steps) == pytest.approx(number(seconds), abs=10)
-    assert sum(number(step[2]) for step in steps) == pytest.approx(number(processor), abs=10)
-    assert max(number(step[3]) for step in steps) == number(peak)
-    assert number(processor) <= 15 * 60
-    assert number(peak) <= 16 * 1024
-    assert [number(cell) for cell in table("The whole gate")[-1]] == [
-        1e7,
-        number(seconds),
-        number(processor),
-        number(peak),
-    ]
+def test_ten_million_records_take_the_target_s_processor_time_and_memory() -> None:
+    records, _, processor, peak = (number(cell) for cell in table("The whole gate")[-1])
+    assert records == 1e7
+    assert processor <= 15 * 60
+    assert peak <= 16 * 1024
 
 
 def test_the_model_of_the_gate_is_fitted_to_its_table() -> None:

@@ -11,35 +11,14 @@ import pytest
 
 from flows.cli.app import main
 from flows.cli.output import ExitCode, console
+from tests.support.shown import LEFT_OUT, missing
 from tests.support.terminal import in_terminal
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 SHOWN = re.compile(r"^```text\n\$ (.+)\n((?:.*\n)*?)```", re.MULTILINE)
 REQUEST, CORRECTION = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-LEFT_OUT = "…"
 MAXIMUM_LINES = 260
-
-
-def missing(shown: list[str], printed: list[str]) -> list[str]:
-    """Shown lines, from the first one that is not printed in its place on; “…” stands for any lines.
-
-    A line before “…” may begin a longer one, as a column's role comes before its reasons.
-    """
-    at, free = 0, False
-    for place, line in enumerate(shown):
-        if line == LEFT_OUT:
-            free = True
-            continue
-        abridged = shown[place + 1 : place + 2] == [LEFT_OUT]
-        reach = range(at, len(printed)) if free else range(at, min(at + 1, len(printed)))
-        found = next((n for n in reach if printed[n] == line or (abridged and printed[n].startswith(line))), None)
-        if found is None:
-            return shown[place:]
-        at, free = found + 1, False
-    return [] if free or at == len(printed) else printed[at:]
-
-
 DIALOGUE = re.search(r"^```text\n(A decision never.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 

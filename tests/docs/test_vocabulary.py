@@ -36,9 +36,6 @@ REPLACED = {
 }
 """Pattern of each phrase, and what stands in its place."""
 
-WRITTEN_EARLIER = (ROOT / "docs" / "decisions",)
-"""Records that are not rewritten."""
-
 
 def documents() -> Iterator[tuple[str, str]]:
     """Documents, examples and templates, with their names."""
@@ -49,7 +46,7 @@ def documents() -> Iterator[tuple[str, str]]:
         *(ROOT / "schemas").glob("*.json"),
     )
     for path in (*pages, *others):
-        kept = path.name not in {"CHANGELOG.md", "CONTRIBUTING.md"} and not set(WRITTEN_EARLIER) & set(path.parents)
+        kept = path.name not in {"CHANGELOG.md", "CONTRIBUTING.md"}
         if kept and path.suffix in {".md", ".yaml", ".html", ".json", ".txt", ".j2"}:
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 

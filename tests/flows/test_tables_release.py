@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -229,10 +230,11 @@ def test_a_reviewed_copy_of_tables_waits_sealed(engine: Any, tmp_path: Path) -> 
 def test_a_table_that_is_not_the_one_that_was_scored_never_leaves(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without_a_visit(*given: Any) -> dict[str | None, pa.Buffer]:
+    def without_a_visit(*given: Any) -> Iterable[tuple[str | None, pa.Buffer]]:
         files = dict(table_files(*given))
         lines = files["visits"].to_pybytes().splitlines(keepends=True)
-        return {**files, "visits": pa.py_buffer(b"".join(lines[:-1]))}
+        files["visits"] = pa.py_buffer(b"".join(lines[:-1]))
+        return files.items()
 
     monkeypatch.setattr(write, "table_files", without_a_visit)
     world = make_tables(tmp_path / "world", recipients=COPY["recipients"][:1])
