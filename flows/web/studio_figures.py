@@ -11,7 +11,7 @@ from tasks.decision.measures import write_result
 from tasks.request.model import Measure
 
 WIDTH, HEIGHT = 640, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 16, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 24, 44
 _NEAR = 14.0
 """Pixels between two marks whose labels would overlap."""
 _DECADES = 3
