@@ -30,7 +30,7 @@ from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.redaction.recall import redacted
 
-_LARGEST_AT_ONCE = 128 * 2**20
+_LARGEST_AT_ONCE = 64 * 2**20
 """Size of the microdata files in bytes, as they are stored, up to which two copies are checked at the same time."""
 
 

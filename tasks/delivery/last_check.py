@@ -33,7 +33,7 @@ from tasks.delivery.released_file import (
     read_numbers,
     released_rows,
 )
-from tasks.delivery.tables import delivered_columns, reference_faults, table_files
+from tasks.delivery.tables import Keys, delivered_columns, keys_in, reference_faults, table_files
 from tasks.microdata.hierarchy import MISSING
 from tasks.microdata.tables import RowTables
 from tasks.pseudonyms.pseudonyms import Pseudonyms
@@ -116,12 +116,12 @@ class LastCheck:
         The keys are read from the bytes that leave; where they are withheld, the rows that leave are compared.
         """
         request, rows = self.copy.request, self._rows
-        files = dict(table_files(self.content, tables.of_row[rows], request))
         stated = {one.table: one for one in self.record.delivery.tables} if self.record.delivery else {}
-        if stated.keys() != files.keys():
+        if stated.keys() != {None, *request.tables}:
             yield "other tables than recorded"
             return
-        for number, (table, content) in enumerate(files.items()):
+        keys: dict[str | None, Keys] = {}
+        for number, (table, content) in enumerate(table_files(self.content, tables.of_row[rows], request)):
             one, columns = stated[table], list(delivered_columns(request, table).values())
             same = hashlib.sha256(content).hexdigest() == one.clear_sha256
             same &= one.rows == int((tables.of_row[rows] == number).sum())
@@ -129,7 +129,9 @@ class LastCheck:
                 yield f"other contents of {table or 'the dataset'} than were scored"
             if self.record.delivery and not self.record.delivery.encrypted_to and one.sha256 != one.clear_sha256:
                 yield f"other bytes of {table or 'the dataset'} than are delivered"
-        yield from reference_faults(files, request)
+            keys[table] = keys_in(content, table, request)
+            del content  # before the next one is made
+        yield from reference_faults(keys, request)
         leaving = np.append(self.copy.leaves, True)  # the last for rows within none
         if not leaving[tables.within[rows]].all():
             yield "rows within rows that do not leave"

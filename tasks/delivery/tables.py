@@ -20,8 +20,6 @@ from tasks.request.model import DeliveryFormat, ReleaseRequest
 FOLDER = "tables"
 """Folder of a delivery with the files of all tables but the dataset."""
 Keys = Mapping[str, pa.Array]
-TableFiles = Mapping[str | None, pa.Buffer]
-"""Clear file of each table, that of the dataset under None."""
 
 
 def delivered_columns(request: ReleaseRequest, table: str | None) -> dict[str, str]:
@@ -54,12 +52,11 @@ def table_files(
         yield table, stream.getvalue()
 
 
-def reference_faults(files: TableFiles, request: ReleaseRequest) -> Iterator[str]:
-    """Tables of a copy with rows whose keys refer to no row, or to one of another person; counted in their files.
+def reference_faults(keys: Mapping[str | None, Keys], request: ReleaseRequest) -> Iterator[str]:
+    """Tables of a copy with rows whose keys refer to no row, or to one of another person; `keys` as ``keys_in`` gives.
 
-    Keys that are withheld refer to nothing. StageFailed says that a file cannot be read.
+    Keys that are withheld refer to nothing.
     """
-    keys = {table: _keys(file, table, request) for table, file in files.items()}
     person = request.person_id if request.person_id in request.pseudonyms else None
     for table, terms in request.tables.items():
         own, outer = request.key_of(table), request.parent_key(table)
@@ -89,8 +86,8 @@ def _within_faults(inner: Keys, outer: Keys, key: str, person: str | None, table
             yield f"rows of {table} are within rows of other persons"
 
 
-def _keys(file: pa.Buffer, table: str | None, request: ReleaseRequest) -> Keys:
-    """Keys in the file of a table, by their names in the request."""
+def keys_in(file: pa.Buffer, table: str | None, request: ReleaseRequest) -> Keys:
+    """Keys in the file of a table, by their names in the request; StageFailed says that it cannot be read."""
     wanted = {request.person_id, *request.table_keys}
     names = {name: own for name, own in delivered_columns(request, table).items() if name in wanted}
     if not names:  # Arrow takes no name for every name
