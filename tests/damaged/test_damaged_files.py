@@ -5,7 +5,7 @@ import pytest
 from tests.damaged.files import CANARY
 from tests.damaged.running import judged, mutants
 
-MUTANTS = 200
+MUTANTS = 66
 
 
 @pytest.mark.slow
