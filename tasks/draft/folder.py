@@ -38,6 +38,7 @@ from tasks.request.tables import TABLE_NAME, qualified
 from tasks.validation.values import EncodedColumn
 
 _JOINS = "it joins the tables"
+_ALONE = "all else of the table is withheld; give a column of text the role “text” to release it redacted"
 _NO_KEY = "it refers to rows of another table, some of which are not there or are a different person's"
 
 
@@ -220,6 +221,9 @@ class _Folder:
         judged = [one for one in made.values() if "date" not in one.terms]
         placed = with_places([*judged, *renamed], {**columns, **beside}, None)
         made |= {one.profile.name: one for one in placed if one.profile.name in made}
+        by_person = f"{place.table}.{place.key}" in stated.roles
+        if place.key in made and not by_person and all(one.role is Role.DIRECT for one in made.values()):
+            made[place.key] = replace(made[place.key], role=Role.PSEUDONYM, reasons=(_ALONE,))
         return stated.excused_of(own, made.values(), f"{place.table}.")
 
     def _of_row(self, column: ColumnProfile, place: Place) -> Suggestion:

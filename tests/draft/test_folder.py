@@ -10,8 +10,9 @@ import pytest
 
 from tasks.core.errors import DataError
 from tasks.draft.draft import Draft, write_draft
-from tasks.draft.folder import Source, draft_folder, table_name
+from tasks.draft.folder import ProfiledFolder, Source, draft_folder, table_name
 from tasks.draft.omop import CONCEPTS
+from tasks.draft.stated import Stated
 from tasks.microdata.build import read_arx
 from tasks.microdata.read import read_text
 from tasks.request.load import load_request
@@ -77,6 +78,19 @@ def test_a_folder_is_one_request_of_people_and_tables(tmp_path: Path) -> None:
     assert "  labs: # every visit_id in it is that of a row of visits, of the same patient_id\n" in draft.text
     for value in ("d1", "w1", "v7", "p3", "2024"):
         assert not re.search(rf"\b{value}\b", draft.text), value
+
+
+def test_the_key_of_a_table_that_keeps_nothing_else_is_a_pseudonym(tmp_path: Path) -> None:
+    """A table that keeps nothing would be refused."""
+    texts = [f"Seen on day {n}, call 615-555-0{100 + n}, patient p{n % 40} goes home" for n in range(80)]
+    notes = frame({"note_id": [f"n{n}" for n in range(80)], "patient_id": list(VISITS["patient_id"]), "note": texts})
+    tables = {"patients": PATIENTS, "notes": notes}
+    attributes = request_of(drafted(tables), tmp_path).attributes
+    assert (attributes["notes.note_id"].role, attributes["notes.note"].role) == (Role.PSEUDONYM, Role.DIRECT)
+    withheld = Stated(roles={"notes.note_id": Role.DIRECT})
+    draft = ProfiledFolder.of(Source(f"{name}.csv", table) for name, table in tables.items()).draft(stated=withheld)
+    (of_notes,) = draft.further.tables
+    assert {one.role for one in of_notes.suggestions} == {Role.DIRECT}
 
 
 def test_a_column_of_rows_that_tells_of_the_person_is_not_drafted_for_release() -> None:
