@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -42,6 +42,11 @@ _starting = threading.Lock()
 
 class _WorkerProcess(ForkServerProcess):
     """A process that does not run the main program again: stages are functions of this package alone."""
+
+    def run(self) -> None:
+        """Take work until there is none; quietly where the process that asked for a result has ended meanwhile."""
+        with suppress(BrokenPipeError):
+            super().run()
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: N802 - as multiprocessing calls it

@@ -168,11 +168,12 @@ class Site:
         **context: object,
     ) -> HTMLResponse:
         """A page from a template."""
+        is_part = bool(request.headers.get("hx-request"))  # of a page that is shown; the notice waits for the next page
         html = render(
             SmallCellRule(small_cell),
             f"web/{template}",
             visitor=visitor,
-            notice=visitor.session.take_notice() if visitor else "",
+            notice=visitor.session.take_notice() if visitor and not is_part else "",
             csrf=visitor.session.csrf if visitor else "",
             here=request.url.path,
             versions=_VERSIONS,
