@@ -48,7 +48,7 @@ def test_what_is_recorded_is_finished_and_counts_once(world: World, engine: Any)
     assert events[-1][0] is Event.PUBLISHED
     made = events[-1][1]
     assert made not in {first, blocked.release_id}
-    assert (Event.SUPERSEDED, first) in events
+    assert (Event.SUPERSEDED, first) in events, [event for event, _ in events]
     assert not place.bundle(str(made)).exists()
 
     outcome = world.run(engine)
