@@ -30,9 +30,6 @@ from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.redaction.recall import redacted
 
-_LARGEST_AT_ONCE = 64 * 2**20
-"""Size of the microdata files in bytes, as they are stored, up to which two copies are checked at the same time."""
-
 
 def check_copies(
     run: Run, recipients: Sequence[RecipientFiles], copies: Mapping[str, Mapping[str, Any] | None]
@@ -77,5 +74,5 @@ def check_copies(
         return_memory()
         return replace(files, listed=listed)
 
-    with ThreadPoolExecutor(1 if bench.bytes > _LARGEST_AT_ONCE else 2) as threads:
+    with ThreadPoolExecutor(1 if bench.takes_turns else None) as threads:
         return list(threads.map(with_groups, recipients))

@@ -62,9 +62,7 @@ def reference_faults(keys: Mapping[str | None, Keys], request: ReleaseRequest) -
         own, outer = request.key_of(table), request.parent_key(table)
         if person is not None and not _all_in(keys[table][person], keys[None][person]):
             yield f"rows of {table} are of no person of the dataset"
-        if own in request.pseudonyms and pc.count_distinct(keys[table][own], mode="all").as_py() < len(
-            keys[table][own]
-        ):
+        if own in request.pseudonyms and len(pc.unique(keys[table][own])) < len(keys[table][own]):
             yield f"rows of {table} do not have keys of their own"
         elif outer in request.pseudonyms:
             yield from _within_faults(keys[table], keys[terms.within], str(outer), person, (table, str(terms.within)))
@@ -82,7 +80,7 @@ def _within_faults(inner: Keys, outer: Keys, key: str, person: str | None, table
         yield f"rows of {table} are within no row of {around}"
     elif person is not None:
         others = pc.not_equal(inner[person].filter(inside), outer[person].take(place.drop_null()))
-        if pc.any(others).as_py():
+        if pc.any(others.fill_null(True)).as_py():
             yield f"rows of {table} are within rows of other persons"
 
 
