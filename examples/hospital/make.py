@@ -3,7 +3,7 @@
 Nobody here exists. Age, sex, race and ZIP code of each patient are drawn from the 2010 census of the example
 ``adult-tn``, which is also the population. Households share an address and a family name, twins a date of birth too.
 Admissions follow weekday and season, some diagnoses are rare, and values are missing.
-``python examples/hospital/make.py [FOLDER] [--patients NUMBER]`` writes the same bytes each time.
+``python examples/hospital/make.py [FOLDER] [--patients NUMBER] [--visits-each MEAN]`` writes the same bytes each time.
 """
 
 import argparse
@@ -52,14 +52,14 @@ FAMILY = "Abbott Barnes Cole Dawson Ellis Foster Grant Hayes Irwin Jarvis Keller
 STREETS = "Acorn Birch Cedar Dogwood Elder Fern Garland Hickory Iris Juniper Laurel Maple Oakwood Poplar Spruce Walnut"
 
 
-def main(folder: Path, patients: int = PATIENTS) -> None:
+def main(folder: Path, patients: int = PATIENTS, visits_each: float = VISITS_EACH) -> None:
     """Write patients, visits, labs and notes as CSV, and the population as Parquet."""
     generator = np.random.Generator(np.random.PCG64(SEED))
     census = pd.read_parquet(CENSUS)
     city = census[census["zip"].between(*CITY)]
     area = (city if city["count"].sum() > 2 * patients else census).reset_index(drop=True)
     people = patients_of(generator, area, patients)
-    visits = visits_of(generator, people)
+    visits = visits_of(generator, people, visits_each)
     folder.mkdir(parents=True, exist_ok=True)
     area.to_parquet(folder / "population.parquet", index=False)
     tables = {
@@ -115,10 +115,10 @@ def _households(generator: np.random.Generator, people: pd.DataFrame) -> tuple[n
     return np.unique(home[twin_of], return_inverse=True)[1], twin_of
 
 
-def visits_of(generator: np.random.Generator, people: pd.DataFrame) -> pd.DataFrame:
+def visits_of(generator: np.random.Generator, people: pd.DataFrame, visits_each: float) -> pd.DataFrame:
     """Visits in the order of admission; ``row`` is that of the patient."""
     age = people["age"].astype(int).to_numpy()
-    each = np.minimum(1 + generator.negative_binomial(1.1, 1.1 / (1.1 + VISITS_EACH - 1), len(people)), 60)
+    each = np.minimum(1 + generator.negative_binomial(1.1, 1.1 / (1.1 + visits_each - 1), len(people)), 60)
     who = np.repeat(np.arange(len(people)), each)
     day = generator.choice(DAYS, len(who), p=_by_day())
     codes, often = list(DIAGNOSES), np.array(list(DIAGNOSES.values()))
@@ -207,5 +207,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make a synthetic hospital.")
     parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).parent / "data")
     parser.add_argument("--patients", type=int, default=PATIENTS)
+    parser.add_argument("--visits-each", type=float, default=VISITS_EACH, help="mean number of visits of a patient")
     given = parser.parse_args()
-    main(given.folder, given.patients)
+    main(given.folder, given.patients, given.visits_each)

@@ -36,7 +36,7 @@ _LARGEST_KEPT_BYTES = 128 * 2**20
 """Microdata up to this size stay in memory between stages, and all candidates with them; larger files are read anew by
 each stage that needs them, and only the last candidate is kept."""
 _LARGEST_AT_ONCE_BYTES = 16 * 2**20
-"""Of larger microdata files, as they are stored, one copy is written or checked at a time."""
+"""Of larger microdata files, as they are stored, one copy is written at a time, and two are checked."""
 _CANDIDATE = "candidate "
 
 
