@@ -126,7 +126,7 @@ class ReleaseAction:
                     got="a bundle elsewhere",
                     fix="name the release by its id, and its workspace with --workspace",
                 )
-            with open_ledger(home) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
+            with open_ledger(home, clock=self.clock) as ledger, home.alone(bundle.name, wait_seconds=_LONGEST_WAIT):
                 yield opened(home, ledger, bundle.name, self.clock())
 
     def named(self, release: OpenRelease) -> str:

@@ -58,7 +58,7 @@ def enrol(
     Raises BadInput if `by` is no enrolled officer or the login is another person's, or an item is not permitted;
     WorkspaceError if the officer's private key cannot be opened.
     """
-    with open_ledger(workspace) as ledger, ledger.transaction():
+    with open_ledger(workspace, clock=clock) as ledger, ledger.transaction():
         directory = Directory.of(ledger)
         officer, signer = _acting(ledger, directory, by, key, ask)
         body = Enrolment(items=tuple(map(item_of, items)), by=officer.name)
@@ -78,7 +78,7 @@ def end_enrolment(
     clock: Clock = utc_now,
 ) -> None:
     """End an enrolment; what was decided under it stays as it is. Raises as `enrol`, and if it is not in force."""
-    with open_ledger(workspace) as ledger, ledger.transaction():
+    with open_ledger(workspace, clock=clock) as ledger, ledger.transaction():
         directory = Directory.of(ledger)
         officer, signer = _acting(ledger, directory, by, key, ask)
         body = EndedEnrolment(item=item, by=officer.name)

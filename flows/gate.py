@@ -28,13 +28,13 @@ from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
 from flows.enrolment import check_enrolled, first_enrolment, items_of
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
-from flows.ledger import begun_workspace, open_ledger
+from flows.ledger import begun_workspace, kept_reason, open_ledger
 from flows.persons import involved
 from flows.pipeline.run import Run, RunTerms, Take
 from flows.policies import PolicyShelf
 from flows.progress import importing, step
 from flows.workspace import INPUTS, Workspace, open_workspace
-from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.errors import BadInput, Outage, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
@@ -54,7 +54,6 @@ from tasks.request.load import LoadedRequest, load_request, open_snapshot, take_
 Engine = Callable[[Path, Path], AbstractContextManager[Take]]
 """Gives, for the orchestrator's home and the folder of a run's results, a context with what runs the pipeline."""
 
-_LONGEST_TEXT = 2000
 _LONGEST_WAIT = 3600.0
 """Seconds to wait for another process that works on the same release."""
 _LEAST_ROOM = 1024 * 1024
@@ -147,7 +146,7 @@ def run_release(
     workspace = open_workspace(workspace_root) if enrol else begun_workspace(workspace_root)
     clock = SteadyClock(clock)
     workspace.forget_abandoned()
-    with guarded("release"), open_ledger(workspace, create=enrol) as ledger:
+    with guarded("release"), open_ledger(workspace, create=enrol, clock=clock) as ledger:
         with _recorded(ledger, clock), guarded("request"):
             loaded = load_request(request_path, roots, PolicyShelf(workspace.root))
             inputs = read_inputs(loaded)
@@ -195,7 +194,8 @@ def _run(call: _GateCall, people: InvolvedPeople, engine: Engine, dask: str | No
         # A disk that has run full shows in many ways, most of them in the orchestrator.
         full = isinstance(error, StageFailed) and shutil.disk_usage(workspace.root).free < _LEAST_ROOM
         shown = disk_full(str(workspace.root)) if full else error
-        _record_error(ledger, name, shown, call.clock())
+        if not isinstance(shown, Outage):  # nothing is decided: the same command goes on later
+            _record_error(ledger, name, shown, call.clock())
         if not isinstance(shown, WorkspaceError):
             workspace.clear_run(name)
             _drop_undecided(call)
@@ -291,7 +291,7 @@ def standing_outcome(release_id: str, workspace: Workspace, *, clock: Clock = ut
     the ledger is not as recorded.
     """
     at = clock()
-    with open_ledger(workspace) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
+    with open_ledger(workspace, clock=clock) as ledger, workspace.alone(release_id, wait_seconds=_LONGEST_WAIT):
         return _as_it_stands(release_id, workspace, list(opened(workspace, ledger, release_id, at).cases.values()), at)
 
 
@@ -370,6 +370,8 @@ def _recorded(ledger: Ledger, clock: Clock) -> Iterator[None]:
     """Record an error of the block, which concerns no release yet."""
     try:
         yield
+    except Outage:
+        raise
     except ReleasegateError as error:
         _record_error(ledger, None, error, clock())
         raise
@@ -378,7 +380,7 @@ def _recorded(ledger: Ledger, clock: Clock) -> Iterator[None]:
 def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:
     """Record a refusal or a failure; an error of the workspace itself may leave the ledger no room for it."""
     event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
-    body = {part: printable(text)[:_LONGEST_TEXT] for part, text in error.fields().items()}
+    body = kept_reason(error.reason())
     try:
         ledger.append(event, release_id=name, recipient=None, actor=actor(), body=body, at=at)
     except WorkspaceError:

@@ -10,13 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from flows.actor import actor, utc_now
+from flows.actor import Clock, actor, utc_now
 from flows.ledger_head import NotedHead
 from flows.workspace import Workspace, no_workspace, open_workspace
 from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.secret_variables import secret
 from tasks.decision.votes import checked_reason
+from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
 from tasks.ledger.places import database_at
 from tasks.ledger.postgresql import SCHEMES
@@ -24,18 +25,23 @@ from tasks.ledger.store import Ledger
 
 VARIABLE = "RELEASEGATE_LEDGER"
 """Names the environment variable with the address of the ledger's database."""
+_LONGEST_TEXT = 2000
+_LONGEST_PROBLEMS = 20_000
+"""Bytes of a part of a refusal; all mistakes of a document together."""
 
 
-def open_ledger(workspace: Workspace, *, create: bool = False, restored: bool = False) -> Ledger:
+def open_ledger(
+    workspace: Workspace, *, create: bool = False, restored: bool = False, clock: Clock = utc_now
+) -> Ledger:
     """Open the ledger of a workspace, and note its head after each transaction (``flows.ledger_head``).
 
     `create` begins one where the workspace has none yet; one that is noted and missing is never begun again.
-    `restored` opens it even if it lacks the head that was noted.
+    `restored` opens it even if it lacks the head that was noted; `clock` gives the times of writing.
     Raises WorkspaceError if there is none, it cannot be used, or the environment names another one than the workspace
     has; TamperingFound if something else is in its place, an older state of it too.
     """
     noted_head = NotedHead(workspace)
-    ledger = _opened(workspace, noted_head, create=create and (restored or noted_head.read() is None))
+    ledger = _opened(workspace, noted_head, clock, create=create and (restored or noted_head.read() is None))
     try:
         if not restored:
             noted_head.check(ledger)
@@ -45,13 +51,13 @@ def open_ledger(workspace: Workspace, *, create: bool = False, restored: bool = 
     return ledger
 
 
-def _opened(workspace: Workspace, noted_head: NotedHead, *, create: bool) -> Ledger:
+def _opened(workspace: Workspace, noted_head: NotedHead, clock: Clock, *, create: bool) -> Ledger:
     address = ledger_address()
     noted = _noted(workspace)
     if not address:
         if noted is not None:
             raise _mismatch(workspace, noted, "no address", f"set {VARIABLE} to the address of that database")
-        return Ledger.open(workspace.ledger, create=create, committed=noted_head.raise_to)
+        return Ledger.open(workspace.ledger, create=create, committed=noted_head.raise_to, clock=clock)
     if not address.startswith(SCHEMES):
         raise _mismatch(workspace, "an address that begins with postgresql://", "something else", f"correct {VARIABLE}")
     place = database_at(address).place
@@ -63,7 +69,7 @@ def _opened(workspace: Workspace, noted_head: NotedHead, *, create: bool) -> Led
         raise _mismatch(
             workspace, str(noted), place, f"correct {VARIABLE}; where the database has moved, also {_note(workspace)}"
         )
-    ledger = Ledger.open(address, create=create and noted is None, committed=noted_head.raise_to)
+    ledger = Ledger.open(address, create=create and noted is None, committed=noted_head.raise_to, clock=clock)
     if noted is None and create:
         try:
             with suppress(FileExistsError):
@@ -96,6 +102,12 @@ def last_body(ledger: Ledger, event: Event, release_id: str, recipient: str | No
     """Body of the last entry of an event on a release, or on one recipient's; empty where there is none."""
     entries = ledger.entries(release_id=release_id, recipient=recipient, event=event)
     return entries[-1].body if entries else {}
+
+
+def kept_reason(reason: Mapping[str, str]) -> dict[str, object]:
+    """A refusal or failure by its parts, cut to what an entry may hold."""
+    most = {part: _LONGEST_PROBLEMS if part == "problems" else _LONGEST_TEXT for part in reason}
+    return {part: printable(text).encode()[: most[part]].decode(errors="ignore") for part, text in reason.items()}
 
 
 def ledger_address() -> str:

@@ -83,7 +83,7 @@ def reassess(
     """
     _check(workspace, options)
     release_id = find_bundle(reference, workspace).name
-    with guarded("re-assessment"), open_ledger(workspace) as ledger:
+    with guarded("re-assessment"), open_ledger(workspace, clock=clock) as ledger:
         departures = Departures(ledger)
         copies = [one for one in departures.copies if one.release_id == release_id]
         if not copies:
@@ -118,7 +118,7 @@ def reassess_all(
     """
     _check(workspace, options)
     found, passed_over = [], None
-    with guarded("re-assessment"), open_ledger(workspace) as ledger:
+    with guarded("re-assessment"), open_ledger(workspace, clock=clock) as ledger:
         departures = Departures(ledger)
         for copy in departures.copies:
             if due_only and utc_day(clock()) < _next_due(ledger, copy):

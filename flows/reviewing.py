@@ -30,8 +30,9 @@ from tasks.decision.standing import REVIEWER, Standing, check_apart, reviewer_of
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce
-from tasks.delivery.additions import stage_addition
+from tasks.delivery.additions import overrides_in, stage_addition
 from tasks.delivery.pending import open_folder
+from tasks.delivery.verification import report_path
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.signing import Signer
 from tasks.ledger.store import Ledger
@@ -195,6 +196,8 @@ def answering(ledger: Ledger, record: DecisionRecord, stands: Standing) -> tuple
 def _stage(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -> dict[str, object]:
     """Stage the delivery that was sealed when it was decided; returns the body of its entry."""
     from reports.certificate import render_certificate  # noqa: PLC0415  WeasyPrint takes a second to import
+    from reports.determination import render_approved  # noqa: PLC0415
+    from reports.sections.review import AfterReview  # noqa: PLC0415
 
     workspace, name, record = release.workspace, release.release_id, case.record
     staging = workspace.additions(name)
@@ -202,6 +205,15 @@ def _stage(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -
     open_folder(workspace.pending(name, case.recipient), delivery, key)
     reviews = _reviews(release, case, ballots)
     approved = record.model_copy(update={"decision": Verdict.APPROVED, "reviews": reviews})
+    sealed, signed = release.report.hashes, f"signed/{case.recipient}/"
+    after = AfterReview(
+        reviews=reviews,
+        returned=overrides_in(case.standing),
+        approved_at=release.now,
+        report_sha256=sealed[report_path(case.recipient)],
+        record_sha256=case.record_sha256,
+        signed=tuple(sealed[path] for path in release.report.signed if path.startswith(signed)),
+    )
     hashes = stage_addition(
         staging,
         record,
@@ -209,7 +221,10 @@ def _stage(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot]) -
         reviews=reviews,
         standing=case.standing,
         approved_at=release.now,
-        certificate=render_certificate(approved, approved_at=release.now),
+        documents={
+            "certificate_sha256": render_certificate(approved, approved_at=release.now),
+            "determination_sha256": render_approved(record, after),
+        },
     )
     return bodies.released(str(record.dataset.output_sha256), record.delivered_sha256, **hashes)
 

@@ -70,7 +70,7 @@ def rotate_keys(workspace: Workspace, *, drop_old: bool = False, clock: Clock = 
     )
     # Of two rotations at once, one would lose the other's key, and the manifests under it.
     lock = vault.key_file.with_name(f"{vault.key_file.name}.lock")
-    with open_ledger(workspace) as ledger, alone(lock, refused):
+    with open_ledger(workspace, clock=clock) as ledger, alone(lock, refused):
         if drop_old:
             _check_idle(workspace)
         ring = add_key(vault.key_file)

@@ -87,7 +87,7 @@ def create_key(
     WorkspaceError if the ledger cannot be used, or the file cannot be written.
     """
     chosen = tuple(roles)
-    with open_ledger(workspace, create=True) as ledger:
+    with open_ledger(workspace, create=True, clock=clock) as ledger:
         directory = Directory.of(ledger)
         holder = enrolled(directory, name, *chosen, where="NAME")
         check_holder(holder, chosen, "--role")
@@ -130,7 +130,7 @@ def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> Re
 
     Raises BadInput if no person of this name has a key in force.
     """
-    with open_ledger(workspace) as ledger, ledger.transaction():
+    with open_ledger(workspace, clock=clock) as ledger, ledger.transaction():
         key = key_in_force(ledger, name)
         if key is None:
             raise BadInput(

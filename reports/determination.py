@@ -1,6 +1,7 @@
 """The expert determination and its evidence: one decision record as two PDFs; the same record gives the same bytes."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from reports import numbers
 from reports.charts import Chart
@@ -9,10 +10,12 @@ from reports.pdf import Attachment, write_document
 from reports.record_view import RecordView
 from reports.sections import overview
 from reports.sections.contents import determination_sections, evidence_sections
+from reports.sections.review import AfterReview, review
 from reports.statements import verdict_box
 from reports.templating import rendering
 from tasks.core.canonical import canonical_json, digest
-from tasks.decision.record import DecisionRecord
+from tasks.decision.record import DecisionRecord, Verdict
+from tasks.decision.verdict import reasons_after_review
 
 RECORD_NAME = "decision.json"
 
@@ -26,6 +29,27 @@ def render_determination(record: DecisionRecord) -> bytes:
 def render_evidence(record: DecisionRecord) -> bytes:
     """Every figure of the same record, as tagged PDF/A-3a."""
     return write_document(evidence(record), [], digest(record)[32:])
+
+
+def render_approved(record: DecisionRecord, after: AfterReview) -> bytes:
+    """The determination after review, as tagged PDF/A-3a: the votes, and all of the first one as approved.
+
+    It has the record that was voted on attached, and names it and the first determination by SHA-256.
+    """
+    attached = Attachment(RECORD_NAME, canonical_json(record), "The decision record that was voted on")
+    identifier = digest([after.record_sha256, "after review"])[:32]
+    return write_document(approved_determination(record, after), [attached], identifier)
+
+
+def approved_determination(record: DecisionRecord, after: AfterReview) -> Document:
+    """The determination after review as a document."""
+    changes = {"decision": Verdict.APPROVED, "reviews": after.reviews, "reasons": reasons_after_review(record)}
+    approved = record.model_copy(update=changes)
+    view = RecordView(approved)
+    with rendering("determination"):
+        votes = Section("review", "Review", tuple(review(view, after)))
+        made = _document("Expert determination after review", approved, (votes, *determination_sections(view)), None)
+        return replace(made, moment=after.approved_at, foot=f"{made.kind} · {numbers.day(after.approved_at)}")
 
 
 def charts(record: DecisionRecord) -> dict[str, Chart]:

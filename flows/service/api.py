@@ -111,5 +111,9 @@ async def _limited_body(request: Request) -> bytes:
 def _shown(entry: QueuedRequest) -> dict[str, Any]:
     """The fields of a request that callers see."""
     return entry.model_dump(
-        mode="json", include={"id", "state", "release_id", "verdicts", "reason", "accepted_at", "finished_at"}
-    )
+        mode="json",
+        include={
+            "id", "title", "recipients", "requested_by", "state", "waits_for", "waiting_since", "release_id",
+            "verdicts", "reason", "accepted_at", "finished_at",
+        },
+    )  # fmt: skip

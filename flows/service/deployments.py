@@ -13,7 +13,8 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,8 @@ from prefect.states import Completed
 from prefect.types.entrypoint import EntrypointType
 
 from flows.actor import utc_now
-from flows.audit import month_before, run_audit
-from flows.engine import discard_foreign_results
+from flows.audit import run_audit
+from flows.engine import discard_foreign_results, is_healthy
 from flows.gate import Engine
 from flows.pipeline.run import Take
 from flows.pipeline.workers import working
@@ -42,9 +43,11 @@ from flows.server_process import end_with
 from flows.service.config import Service, of_environment
 from flows.service.intake import Arrival, Received, read_document, receive
 from flows.service.logs import log
+from flows.service.outages import PREFECT
 from flows.service.queue import QueuedRequest, RequestState, run_name
+from flows.service.schedules import AUDITS, Schedule, Schedules, terms_of
 from flows.service.worker import decide, expire_all
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import Outage, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
 from tasks.core.secret_variables import secrets_taken
@@ -56,6 +59,7 @@ RUNNER = "RELEASEGATE_RUNNER"
 """Environment variable with the process id of the runner; runs end with it."""
 REQUESTED = "releasegate.release.requested"
 """The event that requests a release; its payload names a request below one of the roots."""
+_FOLLOWED = "a later run of this schedule has done it, or another one does"
 _LONGEST_WAIT = 60.0
 """Seconds to wait for a process that is about to end."""
 _PAUSES = (5.0, 15.0, 60.0, 300.0)
@@ -68,26 +72,23 @@ _OF_THE_SERVER = ("PREFECT_API_", "PREFECT_SERVER_")
 
 def deployments(service: Service) -> list[RunnerDeployment]:
     """The deployments of a service, with their schedules and triggers."""
-    schedules = service.settings.schedules
+    terms = terms_of(service.settings)
     trigger = DeploymentEventTrigger(
         name=f"{REQUESTED} → {service.name}", expect={REQUESTED}, parameters={"request": "{{ event.payload.request }}"}
     )
     return [
         _deployment(release_request, service),
         _deployment(receive_request, service, triggers=[trigger]),
-        _deployment(reassess, service, cron=schedules.reassess, timezone=schedules.timezone),
-        _deployment(expire, service, cron=schedules.expire, timezone=schedules.timezone),
-        # Audits cover days in UTC: by a clock ahead of UTC the month would not have ended yet.
-        _deployment(audit, service, cron=schedules.audit),
+        _deployment(reassess, service, terms.get(Schedule.REASSESS)),
+        _deployment(expire, service, terms.get(Schedule.EXPIRE)),
+        _deployment(audit, service, terms.get(Schedule.AUDIT)),
     ]
 
 
-def _deployment(
-    made: Any, service: Service, *, cron: str | None = None, timezone: str = "UTC", **terms: Any
-) -> RunnerDeployment:
+def _deployment(made: Any, service: Service, when: tuple[str, str] | None = None, **terms: Any) -> RunnerDeployment:
     deployment: RunnerDeployment = made.to_deployment(
         service.name,
-        schedules=[] if cron is None else [Cron(cron, timezone=timezone)],
+        schedules=[] if when is None else [Cron(when[0], timezone=when[1])],
         entrypoint_type=EntrypointType.MODULE_PATH,
         tags=["releasegate", service.name],
         **terms,
@@ -162,7 +163,9 @@ def receive_request(request: str) -> RunState[None]:
 @flow(name="reassess", persist_result=False, retries=0)
 def reassess() -> RunState[None]:
     """Assess earlier releases again that are due by their policy."""
-    with _run() as service, guarded("service"):
+    with _following(Schedule.REASSESS) as service:
+        if service is None:
+            return Completed(message=_FOLLOWED)
         from flows.reassessing import reassess_all  # noqa: PLC0415 - imports every method
 
         made = reassess_all(service.workspace, options=todays_terms(service), due_only=True)
@@ -184,7 +187,9 @@ def todays_terms(service: Service) -> "TodaysFiles":
 @flow(name="expire", persist_result=False, retries=0)
 def expire() -> RunState[None]:
     """Record releases that have expired in the ledger."""
-    with _run() as service, guarded("service"):
+    with _following(Schedule.EXPIRE) as service:
+        if service is None:
+            return Completed(message=_FOLLOWED)
         opened, failed = expire_all(service.workspace)
         name = "Failed" if failed else "Completed"
         return Completed(message=f"{opened} releases checked, {failed} not as recorded", name=name)
@@ -192,31 +197,56 @@ def expire() -> RunState[None]:
 
 @flow(name="audit", persist_result=False, retries=0)
 def audit() -> RunState[None]:
-    """Audit the month before the one in which this run was due."""
-    with _run() as service, guarded("service"):
-        due = flow_run.get_scheduled_start_time()
-        first, last = month_before(min(due.date(), utc_now().date()))
-        output = service.workspace.root / "audits"
-        make_folder_for_group(output)
-        if (output / f"audit-{first}-{last}").exists():
+    """Audit the month before the one in which this run was due, and months before it whose audits were missed."""
+    with _following(Schedule.AUDIT) as service:
+        months = [] if service is None else Schedules(service).months(min(_scheduled(), utc_now()).date())
+        if service is None or not months:
             return Completed(message="this month was audited earlier")
+        output, intact = service.workspace.root / AUDITS, []
+        make_folder_for_group(output)
         try:
-            audited = run_audit(service.workspace, str(first), str(last), output)
+            for first, last in months:
+                intact.append(run_audit(service.workspace, str(first), str(last), output).report.chain.intact)
+                Schedules(service).audited(last)
+        except Outage:
+            raise
         except WorkspaceError as error:
             return Completed(message=error.in_one_line(), name="Refused")
-        intact = audited.report.chain.intact
-        if intact:
+        if all(intact):
             return Completed(message="the ledger is intact")
         return Completed(message="THE LEDGER HAS BEEN ALTERED", name="Broken")
 
 
+@contextmanager
+def _following(name: Schedule) -> Iterator[Service | None]:
+    """The service, for a block that follows a schedule; None if another run does, or did later than this was due."""
+    with _run() as service, guarded("service"), Schedules(service).following(name, _scheduled()) as follows:
+        yield service if follows else None
+
+
+def _scheduled() -> datetime:
+    """When this run was due."""
+    due: datetime = flow_run.get_scheduled_start_time()
+    return due
+
+
 def receive_with_retries(service: Service, arrival: Arrival) -> Received:
-    """Take in a request that nobody submits again; retry while the queue is full or something is locked."""
-    for pause in _PAUSES:
-        with suppress(WorkspaceError):
+    """Take in a request that nobody submits again; retry while the queue is full, something is locked, or in an outage.
+
+    An outage is waited for as long as the settings say.
+    """
+    until = time.monotonic() + service.settings.limits.outage_hours * 3600
+    pauses = iter(_PAUSES)
+    while True:
+        try:
             return receive(service, arrival)
+        except WorkspaceError as error:
+            pause = next(pauses, None)
+            if pause is None:
+                if not isinstance(error, Outage) or time.monotonic() > until:
+                    raise
+                pause = _PAUSES[-1]
         time.sleep(pause)
-    return receive(service, arrival)
 
 
 @contextmanager
@@ -243,10 +273,29 @@ def _engine(service: Service) -> Engine:
         discard_foreign_results(results)
         slot = partial(concurrency, service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
         settings = temporary_settings(updates={PREFECT_RESULTS_LOCAL_STORAGE_PATH: results})
-        with working(service.workspace.private) as workers, settings:
+        with working(service.workspace.private) as workers, settings, _outage_of_prefect():
             yield partial(take_with, workers, slot=slot)
 
     return engine
+
+
+@contextmanager
+def _outage_of_prefect() -> Iterator[None]:
+    """Raise an Outage in place of an error of the block while the Prefect server does not answer."""
+    try:
+        yield
+    except Exception:
+        url = os.environ.get("PREFECT_API_URL")
+        if url is None or is_healthy(url, os.environ):
+            raise
+        raise Outage(
+            "the Prefect server does not answer",
+            server=PREFECT,
+            where=url,
+            expected="an answer",
+            got="none",
+            fix="start it again; the request goes on by itself",
+        ) from None
 
 
 def _below_roots(service: Service, name: str) -> Path | None:

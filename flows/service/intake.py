@@ -18,14 +18,15 @@ from typing import Literal
 
 from flows.actor import Clock, actor, login_of_user, utc_now
 from flows.identity import code_fact, named, read_inputs, release_id
-from flows.ledger import open_ledger
+from flows.ledger import kept_reason, open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
 from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
+from flows.service.receipts import Receipts
 from flows.workspace import Workspace
 from tasks.core.canonical import digest
-from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
+from tasks.core.errors import BadInput, Outage, ReleasegateError, RequestError, WorkspaceError
 from tasks.core.files import file_sha256, sync_folder, write_whole
 from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
@@ -36,7 +37,6 @@ from tasks.ledger.store import Ledger
 from tasks.request.document import MAXIMUM_BYTES
 from tasks.request.load import load_request
 
-_LONGEST_TEXT = 2000
 ACCEPTED, REFUSED = "accepted", "refused"
 _SUFFIXES = (".yaml", ".yml")
 _PAUSE = 30.0
@@ -77,7 +77,7 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
     the same request may be submitted again.
     """
     queue, most = service.queue, service.settings.limits.queued
-    with guarded("queue"), open_ledger(service.workspace, create=True) as ledger:
+    with guarded("queue"), open_ledger(service.workspace, create=True, clock=clock) as ledger:
         queue.prepare()
         document = queue.document(hashlib.sha256(arrival.content).hexdigest())
         kept = document.is_file()
@@ -114,13 +114,19 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
     requested = event is Event.FAILED and ledger.entries(release_id=entry.id, event=Event.REQUESTED)
     with ledger.transaction():
         if all(known.body.get("queued") != entry.token for known in ledger.entries(event=event)):
-            reason = {part: printable(text)[:_LONGEST_TEXT] for part, text in entry.reason.items()}
+            asked = {
+                "title": entry.title,
+                "recipients": list(entry.recipients),
+                "requested_by": entry.requested_by,
+                "request_sha256": entry.request_sha256,
+                "queued": entry.token,
+            }
             ledger.append(
                 event,
                 release_id=entry.id if requested else None,
                 recipient=None,
                 actor=entry.handed_in_by or actor(),
-                body={**reason, "request_sha256": entry.request_sha256, "queued": entry.token},
+                body={**kept_reason(entry.reason), **asked},
                 at=entry.finished_at or entry.accepted_at,
             )
     queue.update(entry, recorded=True)
@@ -173,9 +179,19 @@ def _new_entry(workspace: Workspace, document: Path, ledger: Ledger, arrival: Ar
                     fix="name the data by dataset.path, and long hierarchies by hierarchy.file",
                 )
             loaded = load_request(document, arrival.folders, PolicyShelf(workspace.root))
+            asked = loaded.request
+            new = new.model_copy(
+                update={
+                    "title": printable(asked.title),
+                    "recipients": tuple(one.id for one in asked.recipients),
+                    "requested_by": printable(asked.requested_by),
+                }
+            )
             inputs = read_inputs(loaded)
+    except Outage:
+        raise
     except BadInput as error:
-        reason = {part: text.replace(str(document), new.name) for part, text in error.fields().items()}
+        reason = {part: text.replace(str(document), new.name) for part, text in error.reason().items()}
         refused = {"state": RequestState.REFUSED, "reason": reason, "finished_at": at}
         return new.model_copy(update=refused)
     name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
@@ -201,7 +217,7 @@ class InboxWatcher:
     """Takes in the requests that are dropped into a folder.
 
     A file is read once its size and time have not changed for a while, so that a file still being written is left
-    alone. Accepted files are moved to ``accepted/``, unusable ones to ``refused/`` beside a text with the reason.
+    alone. Accepted files are moved to ``accepted/``, unusable ones to ``refused/``, each beside its receipt.
     Hidden files, links and files with other names stay where they are: a request's data may lie beside it.
     """
 
@@ -211,11 +227,13 @@ class InboxWatcher:
         self._monotonic = monotonic
         self._seen: dict[_Identity, float] = {}
         """Since when each file is unchanged."""
+        self._receipts = Receipts(service, folder / ACCEPTED)
 
     def prepare(self) -> None:
         """Create the folders that files are moved to."""
         for name in (ACCEPTED, REFUSED):
             make_folder_for_group(self._folder / name)
+        self._receipts.prepare()
 
     def tick(self) -> list[Received]:
         """Take in the files that have settled. Raises OSError if the folder cannot be read."""
@@ -235,6 +253,7 @@ class InboxWatcher:
                 since = now + _PAUSE
             seen[identity] = since
         self._seen = seen
+        self._receipts.tick()
         return taken
 
     def _take(self, path: Path, identity: _Identity) -> Received | None:
@@ -254,16 +273,13 @@ class InboxWatcher:
         return received
 
     def _move(self, path: Path, entry: QueuedRequest, identity: _Identity) -> None:
-        """Move a file aside; one that was refused gets the reason beside it.
+        """Move a file aside, beside its receipt.
 
         Hashing its data may have taken minutes: a file that has replaced it meanwhile stays, to be read.
         """
-        refused = entry.state is RequestState.REFUSED
-        folder = self._folder / (REFUSED if refused else ACCEPTED)
+        folder = self._folder / (REFUSED if entry.state is RequestState.REFUSED else ACCEPTED)
         target = folder / f"{path.stem}.{entry.token[:8]}{path.suffix}"
-        if refused:
-            lines = "".join(f"{part}: {text}\n" for part, text in entry.reason.items())
-            write_whole(target.with_name(target.name + ".reason.txt"), lines.encode())
+        self._receipts.write(target, entry)
         if _identity(path) == identity:
             path.replace(target)
         sync_folder(folder)

@@ -10,15 +10,17 @@ from tasks.core.errors import ReleasegateError
 from tasks.core.guard import place_of
 
 _LOGGER = logging.getLogger("releasegate.service")
+_ALL = logging.getLogger("releasegate")
+"""Of the service and of its pages."""
 
 
 def start_logging(*, as_json: bool) -> None:
     """Write the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line(as_json=as_json))
-    _LOGGER.handlers[:] = [handler]
-    _LOGGER.setLevel(logging.INFO)
-    _LOGGER.propagate = False
+    _ALL.handlers[:] = [handler]
+    _ALL.setLevel(logging.INFO)
+    _ALL.propagate = False
     # Its messages about an unusable address contain that address.
     logging.getLogger("apprise").addHandler(logging.NullHandler())
     logging.getLogger("apprise").propagate = False

@@ -16,9 +16,10 @@ from flows.actor import utc_now
 from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
 from flows.service.notifications import announced_to, news_of
+from flows.service.outages import waiting
 from flows.service.queue import OPEN, QueuedRequest, RequestState
 from tasks.core.errors import ReleasegateError, WorkspaceError
-from tasks.service.settings import NewsKind
+from tasks.service.settings import REMINDERS, NewsKind
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
@@ -42,6 +43,7 @@ def health(service: Service, pulse: Pulse, *, prefect_answers: bool, runner_runs
         "prefect": "ok" if prefect_answers else "does not answer",
         "runner": "ok" if runner_runs else "is not running",
         "queue": _queue(service, pulse),
+        "requests": _waiting(service),
         "inbox": "cannot be read" if "inbox" in pulse.problems else "ok",
         "news": "cannot be announced" if "news" in pulse.problems else "ok",
     }
@@ -73,6 +75,14 @@ def _queue(service: Service, pulse: Pulse) -> str:
     return "ok"
 
 
+def _waiting(service: Service) -> str:
+    """The servers that requests wait for."""
+    try:
+        return "; ".join(waiting(service)) or "ok"
+    except (ReleasegateError, OSError):
+        return "cannot be read"
+
+
 def _ages(entries: Iterable[QueuedRequest], at: datetime) -> dict[RequestState, float]:
     """Seconds since the oldest request of each state was accepted; entries come oldest first."""
     ages: dict[RequestState, float] = {}
@@ -95,7 +105,7 @@ class Metrics:
         self._ended = Counter("releasegate_requests", "Requests by final state", ["state"], registry=registry)
         text = "Seconds of work on a request"
         self._seconds = Histogram("releasegate_request_seconds", text, buckets=_BUCKETS, registry=registry)
-        for kind in NewsKind:
+        for kind in set(NewsKind) - REMINDERS:
             self._verdicts.labels(kind)
         for state in set(RequestState) - OPEN:
             self._ended.labels(state)

@@ -29,6 +29,7 @@ from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
 from tasks.core.secret_variables import FOR_RUNS, SECRETS
 
 _HEALTH_SECONDS = 5.0
+_SILENT_SECONDS = 30.0
 _UNRESPONSIVE_SECONDS = 300.0
 _STOP_SECONDS = 10.0
 _EXTERNAL_SERVER_VARIABLES = (
@@ -70,6 +71,9 @@ class Orchestrator:
         self._last_answer: float | None = None
         self._last_asked = 0.0
         self._started_at = time.monotonic()
+        self._is_silent = False
+        self.answering_since = 0.0
+        """When the server has answered again after an outage, in seconds since 1970; 0 without one."""
         self.is_ready = False
         """Whether deployments are registered and runs can be made."""
 
@@ -77,6 +81,11 @@ class Orchestrator:
     def api_url(self) -> str:
         """API address of the Prefect server."""
         return self.settings["PREFECT_API_URL"]
+
+    @property
+    def answers(self) -> bool:
+        """Whether the server has answered within half a minute, or may still be starting."""
+        return time.monotonic() - (self._last_answer or self._started_at) < _SILENT_SECONDS
 
     @property
     def runs_flows(self) -> bool:
@@ -115,8 +124,12 @@ class Orchestrator:
                 if self._last_answer is None:
                     server = self._children.get("Prefect server")
                     log("the Prefect server answers", address=self.api_url, process=server and server.pid)
+                if self._is_silent:
+                    self._is_silent, self.answering_since = False, time.time()
                 self._last_answer = now
-            elif self._socket is not None and now - (self._last_answer or self._started_at) > _UNRESPONSIVE_SECONDS:
+                return True
+            self._is_silent = self._last_answer is not None
+            if self._socket is not None and now - (self._last_answer or self._started_at) > _UNRESPONSIVE_SECONDS:
                 raise _ended("the Prefect server does not answer", "no answer for five minutes", self._service)
         return self._last_answer is not None
 

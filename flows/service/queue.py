@@ -70,6 +70,12 @@ class QueuedRequest(BaseModel):
     """Name of the document as received."""
     handed_in_by: str = ""
     """Login or token that it came from."""
+    title: str = ""
+    """Title of the request; empty where the document could not be read."""
+    recipients: tuple[str, ...] = ()
+    """Ids of its recipients."""
+    requested_by: str = ""
+    """The requester, as the document names them."""
     request_sha256: str
     roots: tuple[str, ...] = ()
     """Folders that it may name files in."""
@@ -87,6 +93,9 @@ class QueuedRequest(BaseModel):
     """Runs that ended without a verdict for a reason of their own."""
     not_before: datetime | None = None
     """Earliest time of the next attempt."""
+    waits_for: str = ""
+    """The server that does not answer, while it waits for one."""
+    waiting_since: datetime | None = None
     release_id: str | None = None
     """The release that came of it."""
     verdicts: dict[str, str] = {}
@@ -144,6 +153,11 @@ class Queue:
     def done_entries(self) -> tuple[QueuedRequest, ...]:
         """Requests with a verdict, oldest first."""
         return _oldest_first(self._done)
+
+    def changed(self) -> tuple[int, int]:
+        """When the folders of requests without and with a verdict have last changed, in nanoseconds."""
+        first, last = (folder.stat().st_mtime_ns if folder.is_dir() else 0 for folder in (self._folder, self._done))
+        return first, last
 
     def damaged(self) -> tuple[Path, ...]:
         """Entries that cannot be read; they are skipped until somebody has looked at them."""

@@ -13,7 +13,8 @@ and in the ledger, so that it does not matter what was killed, when, and how oft
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date
 
 from prefect.client.orchestration import SyncPrefectClient
@@ -30,7 +31,9 @@ from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
+from flows.service.outages import answers
 from flows.service.queue import QueuedRequest, RequestState, run_name
+from flows.service.schedules import Schedules
 from flows.service.worker import follow_reviews, retry_or_fail, write
 from tasks.audit.cases import case_of
 from tasks.audit.history import ReleaseEntries
@@ -54,11 +57,21 @@ _GRACE_PENDING = 300.0
 class Reconciler:
     """Compares every open request with its run and with the ledger, once a `tick`."""
 
-    def __init__(self, service: Service, *, clock: Clock = utc_now, has_runner: bool = True) -> None:
+    def __init__(
+        self,
+        service: Service,
+        *,
+        clock: Clock = utc_now,
+        has_runner: bool = True,
+        answering_since: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self._service = service
+        self._answering_since = answering_since
+        """When the Prefect server has answered again, in seconds since 1970: runs from before may have died of that."""
         self._has_runner = has_runner
         self._queue = service.queue
         self._clock = clock
+        self._schedules = Schedules(service, clock=clock)
         self._runner_since = 0.0
         self._ledger_seen: tuple[int, date] | None = None
         self._queried_at: float | None = None
@@ -70,6 +83,7 @@ class Reconciler:
         """
         self._queue.prepare()
         self._queue.tidy()
+        self._schedules.prepare()
         self._queried_at, self._ledger_seen = None, None
         entries = {self._key(entry): entry for entry in self._queue.open_entries()}
         self._set_solver_limit(client, free=not any(self._queue.is_claimed(entry.id) for entry in entries.values()))
@@ -100,14 +114,22 @@ class Reconciler:
             run = runs.get(self._key(entry))
             if run is not None:
                 self._reconcile(client, entry, run)
-            elif room > 0 and (entry.not_before is None or entry.not_before <= self._clock()):
+            elif room > 0 and self._may_run(entry):
                 room -= self._create_run(client, entry)
         if self._is_time():
             self._repeat_dead(client)
+            self._make_up(client)
             self._queried_at = time.monotonic()
 
     def _entries(self, state: RequestState) -> list[QueuedRequest]:
         return [entry for entry in self._queue.open_entries() if entry.state is state]
+
+    def _may_run(self, entry: QueuedRequest) -> bool:
+        """Whether a request is due, and the cluster that it waits for can be reached again."""
+        dask = self._service.settings.counting.dask
+        if entry.not_before is not None and entry.not_before > self._clock():
+            return False
+        return dask is None or entry.waiting_since is None or answers(dask)
 
     def _is_time(self) -> bool:
         return self._queried_at is None or time.monotonic() - self._queried_at > _LONGEST_PAUSE
@@ -115,9 +137,13 @@ class Reconciler:
     def _reconcile(self, client: SyncPrefectClient, entry: QueuedRequest, run: FlowRun) -> None:
         if run.state is None or run.state.is_scheduled() or self._queue.is_claimed(entry.id):
             return
+        by_outage = (run.start_time or run.state.timestamp).timestamp() < self._answering_since()
         if run.state.is_final():
-            self._lose(entry, f"a run that ended as “{run.state.name}”")
-        elif run.state.timestamp.timestamp() < self._runner_since:
+            if by_outage:
+                self._queue.update(entry, attempt=entry.attempt + 1)
+            else:
+                self._lose(entry, f"a run that ended as “{run.state.name}”")
+        elif run.state.timestamp.timestamp() < self._runner_since or (by_outage and run.state.is_running()):
             self._end_orphan(client, run, entry)
         elif _is_overdue(run.state):
             self._end_orphan(client, run)
@@ -216,13 +242,23 @@ class Reconciler:
             elif not self._queue.is_claimed(run_name(run.id)) and _is_overdue(run.state):
                 self._end_orphan(client, run)
 
+    def _make_up(self, client: SyncPrefectClient) -> None:
+        """Run schedules once that came due and were not followed."""
+        for name, due in self._schedules.missed():
+            with suppress(ObjectNotFound):  # the deployments are not registered yet
+                deployment = client.read_deployment_by_name(f"{name}/{self._service.name}")
+                key = f"{self._service.name} missed {name} {due:%Y-%m-%dT%H:%M} {self._clock():%Y-%m-%dT%H}"
+                run = client.create_flow_run_from_deployment(deployment.id, idempotency_key=key)
+                log("a schedule was missed and is made up", schedule=name.value, due=due, run=str(run.id))
+
     def _is_of_queue(self, run: FlowRun) -> bool:
         return str(run.idempotency_key).startswith(f"{self._service.name}:")
 
     def _end_orphan(self, client: SyncPrefectClient, run: FlowRun, entry: QueuedRequest | None = None) -> None:
         """Mark a run as crashed whose process is gone; schedule it again if it is not a request of the queue.
 
-        A request whose run ended with its runner, through no fault of its own, is run again and not counted.
+        A request whose run ended with its runner or with the Prefect server, through no fault of its own, is run again
+        and not counted.
         """
         final = self._is_of_queue(run) or run.run_count >= self._service.settings.limits.attempts
         state = Crashed if final else Scheduled

@@ -16,6 +16,7 @@ from flows.service.logs import log, log_problem
 from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.notifications import Notifier
 from flows.service.orchestrator import Orchestrator, OrchestratorEnded
+from flows.service.outages import OutageWatch, waiting
 from flows.service.reconciler import Reconciler
 from flows.service.studio_runs import QueuedRuns
 from flows.studio.desk import Desk
@@ -25,6 +26,7 @@ from flows.web.connections import http_server
 from flows.web.uploads import keep_uploads_in
 
 _TICK_SECONDS = 1.0
+_OUTAGE_SECONDS = 5.0
 _JOIN_SECONDS = 30.0
 
 
@@ -36,7 +38,10 @@ class Threads:
         self._orchestrator = orchestrator
         self._stopping = threading.Event()
         self._pulse = Pulse()
-        self._reconciler = Reconciler(service, has_runner=has_runner)
+        self._reconciler = Reconciler(
+            service, has_runner=has_runner, answering_since=lambda: orchestrator.answering_since
+        )
+        self._outages = OutageWatch(service)
         self._notifier = Notifier(service)
         self._ended: OrchestratorEnded | None = None
         status = status_router(
@@ -53,6 +58,7 @@ class Threads:
             service.workspace.root,
             settings=service.settings.page,
             routers=[requests_router(service), status],
+            outages=partial(waiting, service),
             writing=Writing(Studio.of(Desk(service.workspace, roots=service.roots), QueuedRuns(service))),
         )
         self._server = http_server(app)
@@ -62,6 +68,7 @@ class Threads:
         parts: list[tuple[str, Callable[[], object], float]] = [
             ("queue", partial(self._follow, self._reconciler), _TICK_SECONDS),
             ("news", partial(self._follow, self._notifier), _TICK_SECONDS),
+            ("outages", lambda: self._outages.tick(prefect_answers=self._orchestrator.answers), _OUTAGE_SECONDS),
         ]
         if self._service.inbox is not None:
             inbox = InboxWatcher(self._service, self._service.inbox)

@@ -14,7 +14,7 @@ from flows.service.intake import check_inputs, code_digest, record_end
 from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
+from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed, StageFailed, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.manifest import printable
@@ -23,20 +23,25 @@ from tasks.microdata.counting import check_cluster
 from tasks.microdata.read import is_parquet
 from tasks.request.load import load_request
 
+_NO_LONGER_WAITING: dict[str, object] = {"waits_for": "", "waiting_since": None}
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 900.0
+_OUTAGE_PAUSE = 60.0
+"""Seconds until a request that waits for a server is tried again at the latest."""
 
 
 def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clock = utc_now) -> QueuedRequest:
     """Take a request to its verdict, or to its reviewers, and write the result to the queue.
 
-    Only transient errors are tried again, later and as often as the settings allow: a busy database or workspace, a
-    full disk, lack of memory. A decision is never tried again. Returns the request as it is in the queue now.
+    Only transient errors are tried again, later: a server that does not answer for as long as the settings say; a busy
+    workspace, a full disk or lack of memory as often as they allow. A decision is never tried again. Returns the
+    request as it is in the queue now.
     """
     started = time.monotonic()
-    before, usable = service.ledger_end(), False
+    before, usable = 0, False
     try:
         with guarded("service"):
+            before = service.ledger_end()
             usable = _was_decided(service.workspace, entry)
             if usable:
                 outcome = standing_outcome(entry.id, service.workspace, clock=clock)
@@ -54,9 +59,9 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
                     )
         changes = _result(entry, outcome, clock)
     except ReleasegateError as error:
-        transient = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))
+        transient = isinstance(error, StageCrashed | Outage) or (usable and isinstance(error, WorkspaceError))
         changes = retry_or_fail(entry, service, error, clock) if transient else _end(error, clock)
-        if "state" in changes:
+        if "state" in changes and not isinstance(error, Outage):
             changes["recorded"] = _is_recorded(service.workspace, error, before)
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
     return write(service, entry, changes) or entry
@@ -89,15 +94,52 @@ def write(service: Service, entry: QueuedRequest, changes: dict[str, object]) ->
 
 
 def retry_or_fail(entry: QueuedRequest, service: Service, error: ReleasegateError, clock: Clock) -> dict[str, object]:
-    """Changes of an entry after a run without a verdict: it is tried again, up to the limit."""
+    """Changes of an entry after a run without a verdict: it is tried again, up to the limit of runs or of waiting."""
+    if isinstance(error, Outage):
+        return _wait_or_fail(entry, service, error, clock)
     if entry.lost + 1 >= service.settings.limits.attempts:
         return _end(error, clock) | {"state": RequestState.FAILED}
     pause = min(_FIRST_PAUSE * 2.0**entry.lost, _LONGEST_PAUSE)
     return {
         "attempt": entry.attempt + 1,
         "lost": entry.lost + 1,
-        "reason": error.fields(),
+        "reason": error.reason(),
         "not_before": clock() + timedelta(seconds=pause),
+        **_NO_LONGER_WAITING,
+    }
+
+
+def has_waited_too_long(entry: QueuedRequest, service: Service, clock: Clock) -> bool:
+    """Whether a request has waited for a server as long as the settings allow."""
+    longest = timedelta(hours=service.settings.limits.outage_hours)
+    return entry.waiting_since is not None and clock() - entry.waiting_since >= longest
+
+
+def give_up_waiting(entry: QueuedRequest, service: Service, clock: Clock) -> None:
+    """End a request that has waited for a server too long: it has failed."""
+    write(service, entry, _given_up(entry, service, clock))
+
+
+def _given_up(entry: QueuedRequest, service: Service, clock: Clock) -> dict[str, object]:
+    error = StageFailed(
+        "a server that the gate depends on did not answer",
+        where=entry.waits_for,
+        expected=f"an answer within {service.settings.limits.outage_hours:g} hours (limits.outage_hours)",
+        got=f"none since {entry.waiting_since:%Y-%m-%d %H:%M} UTC",
+        fix="start it again, then submit the request again",
+    )
+    return _end(error, clock)
+
+
+def _wait_or_fail(entry: QueuedRequest, service: Service, error: Outage, clock: Clock) -> dict[str, object]:
+    if has_waited_too_long(entry, service, clock):
+        return _given_up(entry, service, clock)
+    return {
+        "attempt": entry.attempt + 1,
+        "reason": error.reason(),
+        "not_before": clock() + timedelta(seconds=_FIRST_PAUSE if entry.waiting_since is None else _OUTAGE_PAUSE),
+        "waits_for": error.server,
+        "waiting_since": entry.waiting_since or clock(),
     }
 
 
@@ -127,7 +169,7 @@ def _was_decided(workspace: Workspace, entry: QueuedRequest) -> bool:
 def _cluster(service: Service, entry: QueuedRequest) -> str | None:
     """Address of the cluster that counts the records; None for this machine, which counts all but Parquet files.
 
-    Raises WorkspaceError if the cluster does not answer; that is transient, and no fault of the request.
+    Raises Outage if the cluster does not answer, which is no fault of the request, and WorkspaceError without Dask.
     """
     address = service.settings.counting.dask
     if address is None:
@@ -140,7 +182,8 @@ def _cluster(service: Service, entry: QueuedRequest) -> str | None:
     try:
         check_cluster(address)
     except BadInput as error:
-        raise WorkspaceError(**error.fields() | {"where": f"counting.dask: {address}"}) from None
+        parts = error.fields() | {"where": f"counting.dask: {address}"}
+        raise (Outage(server=error.server, **parts) if isinstance(error, Outage) else WorkspaceError(**parts)) from None
     return address
 
 
@@ -157,15 +200,17 @@ def _result(entry: QueuedRequest, outcome: Outcome, clock: Clock) -> dict[str, o
         "finished_at": None if waits else clock(),
         "not_before": None,
         "recorded": not waits,
+        **_NO_LONGER_WAITING,
     }
 
 
 def _end(error: ReleasegateError, clock: Clock) -> dict[str, object]:
     return {
         "state": RequestState.REFUSED if isinstance(error, BadInput) else RequestState.FAILED,
-        "reason": error.fields(),
+        "reason": error.reason(),
         "finished_at": clock(),
         "not_before": None,
+        **_NO_LONGER_WAITING,
     }
 
 

@@ -3,7 +3,7 @@
 Every request's host is checked, every answer has the security headers, and a fault is answered without details.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -22,7 +22,7 @@ from flows.studio.studio import Studio
 from flows.web import authentication, door, ledger_pages, releases, studio, studio_levels
 from flows.web.evidence import ReleaseIndex
 from flows.web.sessions import Sessions
-from flows.web.site import STATIC, Door, Refused, Site, log, not_found, see_other, sentence
+from flows.web.site import STATIC, Door, Refused, Site, fields, log, not_found, see_other, sentence
 from flows.workspace import Workspace
 from reports.templating import TEMPLATES
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
@@ -80,6 +80,7 @@ def create_app(
     settings: PageSettings = DEFAULTS.page,
     routers: Sequence[APIRouter] = (),
     writing: Writing | None = None,
+    outages: Callable[[], Sequence[str]] = tuple,
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 
@@ -89,7 +90,8 @@ def create_app(
     trusted proxies. Sessions are in memory, so there must be one process.
 
     Further `routers` have access control of their own: the page's sessions do not cover them; the headers of answers,
-    the check of the host and the silence about faults do. `writing` adds the pages for requesting.
+    the check of the host and the silence about faults do. `writing` adds the pages for requesting; every page
+    shows what `outages` gives: a sentence for each server that requests wait for.
     """
     place = Workspace(workspace.resolve())
     accounts = Accounts(place) if writing is None or writing.accounts is None else writing.accounts
@@ -102,6 +104,7 @@ def create_app(
         ReleaseIndex(place),
         door=None if writing is None else writing.door,
         has_studio=writing is not None,
+        outages=outages,
     )
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
@@ -124,7 +127,7 @@ def create_app(
                 answer = await call_next(request)
             except Exception as error:
                 # The message of an exception, and its traceback, might quote a value.
-                log.error("a page failed: %s in %s", type(error).__name__, place_of(error))
+                log.error("a page failed", extra=fields(error=type(error).__name__, place=place_of(error)))
                 answer = _page(site, request, _FAULT)
         https = {"strict-transport-security": f"max-age={_YEAR}"} if settings.https else {}
         for name, value in (_HEADERS | https).items():
@@ -186,7 +189,7 @@ def _refusal(error: Exception) -> Refused:
     if isinstance(error, Refused):
         return error
     if isinstance(error, ReleasegateError):
-        log.warning("a page was refused: %s", error.what)
+        log.warning("a page was refused", extra=fields(reason=error.what))
         _, status, title, advice = next(answer for answer in _ANSWERS if isinstance(error, answer[0]))
         return Refused(status, title, f"{sentence(error.what)} {advice}")
     if isinstance(error, HTTPException) and error.status_code != HTTPStatus.NOT_FOUND:

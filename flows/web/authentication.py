@@ -13,7 +13,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from flows.accounts import LONGEST_PASSWORD
-from flows.web.site import Refused, Site, Visitor, bounded, log, see_other, subscriber
+from flows.web.site import Refused, Site, Visitor, bounded, fields, log, see_other, subscriber
 
 LARGEST_FORM = 32 * 1024
 """Bytes of a form, including a key file."""
@@ -72,7 +72,7 @@ def visitor_of(request: Request) -> Visitor:
         )
     token, session = site.sessions.begin(account, site.clock(), by_proxy=True)
     site.set_cookie(request, site.cookie, token)
-    log.info("signed in by the proxy: %s", account.login)
+    log.info("signed in", extra=fields(login=account.login, by="proxy"))
     return Visitor(account, session, site, request)
 
 
@@ -123,7 +123,7 @@ async def posted_form(request: Request, visitor: CurrentVisitor) -> SubmittedFor
 def own_form(request: Request, visitor: Visitor, form: SubmittedForm) -> SubmittedForm:
     """The form, where it is of the visitor's session and site; errors as of ``posted_form``."""
     if not _is_same_site(request) or not visitor.session.is_own(form.text("csrf")):
-        log.warning("refused a form of another session: %s", visitor.account.login)
+        log.warning("a form of another session was refused", extra=fields(login=visitor.account.login))
         raise _forged()
     return form
 
@@ -166,7 +166,7 @@ def sign_in(request: Request, site: CurrentSite, form: Annotated[SubmittedForm, 
     site.limit(*own, (limits.everybody, "everybody"))
     account = site.accounts.check(login, password) if len(password) <= LONGEST_PASSWORD else None
     if account is None:
-        log.warning("a sign-in failed")
+        log.warning("a sign-in failed", extra=fields(address=_address_of(site, request)))
         return _sign_in_page(request, site, form.text("next"), login=login, wrong=True)
     for limiter, key in own:
         limiter.give_back(key)
@@ -174,7 +174,7 @@ def sign_in(request: Request, site: CurrentSite, form: Annotated[SubmittedForm, 
     token, _ = site.sessions.begin(account, site.clock())
     site.set_cookie(request, site.cookie, token)
     site.set_cookie(request, site.form_cookie, "", seconds=0)
-    log.info("signed in: %s", account.login)
+    log.info("signed in", extra=fields(login=account.login, by="password"))
     return see_other(_next_place(form.text("next")))
 
 
@@ -184,7 +184,7 @@ def sign_out(visitor: CurrentVisitor, _: PostedForm) -> Response:
     site = visitor.site
     site.sessions.end(visitor.request.cookies.get(site.cookie, ""))
     site.set_cookie(visitor.request, site.cookie, "", seconds=0)
-    log.info("signed out: %s", visitor.account.login)
+    log.info("signed out", extra=fields(login=visitor.account.login))
     return see_other("/sign-in")
 
 

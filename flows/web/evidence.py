@@ -226,6 +226,7 @@ def _documents(recipient: str, sealed: dict[str, str], own: tuple[Entry, ...]) -
         ("evidence.pdf", "Evidence", f"evidence/report-{recipient}.pdf"),
         ("certificate.pdf", "Certificate", f"certificate/{recipient}.pdf"),
         ("decision.json", "Decision record", decision_path(recipient)),
+        ("after-review.pdf", "Determination after review", f"approval/{recipient}.pdf"),
         ("approval.json", "Approval", f"approval/{recipient}.json"),
         *signed,
     )

@@ -20,7 +20,7 @@ from fastapi.responses import Response
 from flows.audit import JSON, as_data, as_pdf, audit_of, month_before
 from flows.ledger import has_ledger, open_ledger
 from flows.web.authentication import CurrentVisitor, PostedForm
-from flows.web.site import Visitor, log, not_allowed, number_of, query, sentence
+from flows.web.site import Visitor, fields, log, not_allowed, number_of, query, sentence
 from flows.workspace import Workspace
 from tasks.audit.history import text, texts
 from tasks.core.errors import BadInput
@@ -190,7 +190,7 @@ def download_audit(visitor: CurrentVisitor, form: PostedForm) -> Response:
                 content = _zipped(files)
     except BadInput as error:
         return _audit_page(visitor, given, f"{error.what}; expected: {error.expected}")
-    log.info("audit by %s", visitor.account.login)
+    log.info("an audit was made", extra=fields(login=visitor.account.login))
     name = f"audit-{report.first_day}-{report.last_day}.{'zip' if kind == 'csv' else kind}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=_TYPES[kind], headers=headers)

@@ -22,7 +22,19 @@ from flows.signing import SENT, SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.ledger_pages import entry_view
-from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
+from flows.web.site import (
+    REVOKES,
+    Refused,
+    Visitor,
+    fields,
+    log,
+    not_allowed,
+    not_found,
+    number_of,
+    query,
+    see_other,
+    sentence,
+)
 from reports.determination import charts
 from reports.record_view import RecordView
 from reports.statements import not_assessed, verdict_box
@@ -44,6 +56,8 @@ _UNCHANGED = {
 """States in which a release still has the gate's verdict."""
 _DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """Content security policy of a figure opened alone: inline styles of its shapes, nothing else."""
+_DONE = {"vote": "a vote was cast", "revoke": "a release was revoked"}
+"""Lines of the log."""
 _ROWS = 25
 _WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer of its policy."
 
@@ -153,7 +167,8 @@ class ShownRelease:
             raise
         except ReleasegateError as error:
             return self.form(action, sent, error)
-        log.info("%s by %s", action, account.login)
+        release = {"release": self.listed.release_id, "recipient": self.listed.recipient}
+        log.info(_DONE[action], extra=fields(login=account.login, **release))
         return see_other(f"/releases/{self.listed.release_id}/{self.listed.recipient}")
 
 

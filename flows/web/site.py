@@ -5,7 +5,7 @@ import ipaddress
 import logging
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -26,6 +26,12 @@ from tasks.audit.cells import LIMIT
 from tasks.service.settings import PageSettings
 
 log = logging.getLogger("releasegate.web")
+
+
+def fields(**values: object) -> dict[str, object]:
+    """Fields of a line of the log, as ``extra``: names and ids, never data."""
+    return {"fields": values}
+
 
 STATIC = {
     "style.css": "text/css; charset=utf-8",
@@ -138,6 +144,8 @@ class Site:
     """The way in by an address that is used once, in place of logins and passwords."""
     has_studio: bool = False
     """Whether requests can be written here."""
+    outages: Callable[[], Sequence[str]] = tuple
+    """A sentence for each server that requests wait for."""
 
     @property
     def cookie(self) -> str:
@@ -174,6 +182,7 @@ class Site:
             f"web/{template}",
             visitor=visitor,
             notice=visitor.session.take_notice() if visitor and not is_part else "",
+            outages=[sentence(one) for one in self.outages()] if visitor and not is_part else (),
             csrf=visitor.session.csrf if visitor else "",
             here=request.url.path,
             versions=_VERSIONS,
@@ -192,7 +201,7 @@ class Site:
             if wait:
                 for earlier, one in counted[:place]:
                     earlier.give_back(one)
-                log.warning("refused: too many attempts")
+                log.warning("too many attempts were refused")
                 minutes = -(-wait // 60)
                 raise Refused(
                     HTTPStatus.TOO_MANY_REQUESTS,

@@ -441,15 +441,20 @@ def history(view: RecordView) -> Iterator[Block]:
             "than the one that the officer saw. An officer who answers for one does not review the release."
         )
     if record.reviews and len(record.reviews) >= record.reviews_required:
-        yield Table(
-            "Votes",
-            "Reviewer 18 | Role 16 | Vote 12 | Reason 34 | At 20",
-            [(one.reviewer, one.role, one.vote, one.reason, numbers.minute(one.at)) for one in record.reviews],
-        )
+        yield cast_votes(record)
     elif record.reviews_required:
         yield text(
             "Votes stay closed until all are cast, so that no reviewer follows another. The decision of the reviewers "
-            "is recorded in the ledger under this release id and, if they approve, in `approval/{}.json` of the "
-            "bundle; this document stays as it was when the gate decided.",
+            "is recorded in the ledger under this release id and, if they approve, in a determination after review, "
+            "`approval/{}.pdf` of the bundle; this document stays as it was when the gate decided.",
             record.recipient.id,
         )
+
+
+def cast_votes(record: DecisionRecord) -> Table:
+    """The votes, once all are cast."""
+    return Table(
+        "Votes",
+        "Reviewer 18 | Role 16 | Vote 12 | Reason 34 | At 20",
+        [(one.reviewer, one.role, one.vote, one.reason, numbers.minute(one.at)) for one in record.reviews],
+    )

@@ -5,7 +5,6 @@ Rows are taken as they are stored, a broken chain's too; whether they can be rel
 without the facts that an audit rests on counts as unreadable.
 """
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from functools import cached_property
 
 from tasks.decision.bodies import KeptDecision
 from tasks.decision.record import Verdict
-from tasks.ledger.entry import Entry, Event, Row
+from tasks.ledger.entry import Entry, Event, Row, moment
 
 _KINDS = frozenset(event.value for event in Event)
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
@@ -112,18 +111,18 @@ def day(entry: Entry, name: str) -> date | None:
 
 def _entry(row: Row, at: datetime) -> Entry:
     """An entry as it is stored, or a ValueError or TypeError where it is none."""
-    body = json.loads(row.body)
+    body, recorded = row.object_in_body(), moment(row.stated_recorded_at())
     named = (row.actor, row.prev_sha256, row.sha256)
     optional = (row.release_id, row.recipient, row.signer, row.signature)
     if (
-        not isinstance(body, dict)
+        body is None
         or not isinstance(row.sequence, int)
         or not all(isinstance(one, str) for one in named)
         or not all(one is None or isinstance(one, str) for one in optional)
     ):
         raise TypeError("a field of another type")
     whose = Event(row.event), row.release_id, row.recipient, row.actor
-    entry = Entry(row.sequence, at, *whose, body, row.prev_sha256, row.sha256, row.signer, row.signature)
+    entry = Entry(row.sequence, at, *whose, body, row.prev_sha256, row.sha256, row.signer, row.signature, recorded)
     if entry.event is Event.DECIDED:
         kept(entry)
         if entry.release_id is None or entry.recipient is None or text(entry, "decision") not in _VERDICTS:

@@ -29,6 +29,10 @@ class ReleasegateError(Exception):
         """The parts of the message that are not empty, in reading order."""
         return {name: text for name in _LABELS if (text := getattr(self, name))}
 
+    def reason(self) -> dict[str, str]:
+        """The message in full, by its parts, for a place that keeps them."""
+        return self.fields()
+
     def __str__(self) -> str:
         return "\n  ".join(self._labelled())
 
@@ -78,15 +82,20 @@ class RequestError(BadInput):
         super().__init__(what, **parts)
         self.problems = problems
 
+    def reason(self) -> dict[str, str]:
+        """The message in full; several mistakes as one numbered text."""
+        return self.fields() | ({"problems": "\n".join(self._numbered())} if len(self.problems) > 1 else {})
+
     def __str__(self) -> str:
         if len(self.problems) < 2:
             return super().__str__()
-        lines = [self.what, f"  where: {self.where}"]
+        return "\n".join([self.what, f"  where: {self.where}", *(f"  {line}" for line in self._numbered())])
+
+    def _numbered(self) -> Iterator[str]:
         for number, problem in enumerate(self.problems, start=1):
-            lines.append(f"  {number}. {problem.place}: {problem.what}")
+            yield f"{number}. {problem.place}: {problem.what}"
             labelled = (("expected", problem.expected), ("got", problem.got), ("to do", problem.fix))
-            lines.extend(f"     {label}: {text}" for label, text in labelled if text)
-        return "\n".join(lines)
+            yield from (f"   {label}: {text}" for label, text in labelled if text)
 
 
 class DataError(BadInput):
@@ -107,6 +116,17 @@ class ParameterError(BadInput, ValueError):
 
 class WorkspaceError(BadInput):
     """A path is outside the workspace, or cannot be written."""
+
+
+class Outage(WorkspaceError):
+    """A server that the gate depends on does not answer; the same call may succeed later.
+
+    ``server`` names it: the ledger's database, the Dask cluster or the Prefect server.
+    """
+
+    def __init__(self, what: str, *, server: str = "", **parts: str) -> None:
+        super().__init__(what, **parts)
+        self.server = server
 
 
 class StageFailed(ReleasegateError):

@@ -17,7 +17,8 @@ event           body                                        read by
 ``rejected``
 ``released``    as above and ``manifest_sha256``,           ``verify_bundle``: what came after ``published``
 after review    ``certificate_sha256``,                     into ``delivery/``, ``certificate/`` and
-                ``approval_sha256``                         ``approval/``
+                ``approval_sha256``,                        ``approval/``
+                ``determination_sha256``
 ``signed``      ``record_sha256``, ``report_sha256``,       ``verify_bundle``: ``signed/``;
                 ``signed_sha256``,                          ``tasks.ledger.chain``
                 ``certificate_sha256``, ``subject``, and

@@ -54,6 +54,13 @@ def decide(
     return Verdict.APPROVED, (f"{passed}.", *exceptions)
 
 
+def reasons_after_review(record: DecisionRecord) -> tuple[str, ...]:
+    """Reasons of a release that its reviewers have approved: those of the gate, with the votes in place of the need."""
+    passed, _, _ = record.reasons[0].partition(";")
+    noun = "reviewer has" if record.reviews_required == 1 else "reviewers have"
+    return (f"{passed}; {record.reviews_required} {noun} voted to approve.", *record.reasons[1:])
+
+
 def is_excused(result: GateResult) -> bool:
     """Whether an officer answers for a missed threshold (no condition) and saw a figure no better than this one."""
     given = result.overridden

@@ -3,6 +3,7 @@
 ::
 
     approval/<recipient>.json               how a release that awaited review came to be approved
+    approval/<recipient>.pdf                the determination after review, with the votes
     certificate/<recipient>.pdf
     delivery/<recipient>/                   data, dictionary, hierarchies, manifest.json
     signed/<recipient>/<fingerprint>.pdf    report/<recipient>.pdf, byte for byte, and after it one signature; first 16
@@ -14,7 +15,7 @@ have in the bundle; an entry of the ledger names their files by SHA-256 (`record
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from itertools import combinations
 from pathlib import Path
@@ -31,6 +32,8 @@ from tasks.decision.standing import Standing
 from tasks.delivery.manifest import MANIFEST_FILE, flush, on_disk, read_contents, seal_folder
 from tasks.ledger.entry import Entry, Event
 
+_LATER = frozenset({"determination_sha256"})
+"""Files that entries of earlier versions do not name."""
 DATA_STEM = "data"
 """The one file of a delivery with this name, whatever its suffix, holds the records."""
 
@@ -57,6 +60,13 @@ class Approval(Fact):
     output_sha256: Sha256
     delivery_manifest_sha256: Sha256
     certificate_sha256: Sha256
+    determination_sha256: Sha256 | None = None
+    """Of the determination after review; None in approvals of earlier versions."""
+
+    def files(self) -> dict[str, str]:
+        """Paths in the bundle of the approval and what came with it, by the names of their SHA-256 in the entry."""
+        every = approval_files(self.recipient).items()
+        return {name: path for name, path in every if name not in _LATER or self.determination_sha256 is not None}
 
 
 def follows(approval: Approval, record: DecisionRecord, record_sha256: str) -> bool:
@@ -87,6 +97,7 @@ def approval_files(recipient: str) -> dict[str, str]:
     return {
         "approval_sha256": f"approval/{recipient}.json",
         "certificate_sha256": f"certificate/{recipient}.pdf",
+        "determination_sha256": f"approval/{recipient}.pdf",
         "manifest_sha256": f"delivery/{recipient}/{MANIFEST_FILE}",
     }
 
@@ -102,7 +113,8 @@ def recorded_files(entry: Entry) -> dict[str, str]:
     if entry.event is Event.SIGNED:
         return {signed_path(recipient, str(body.get("certificate_sha256"))): str(body.get("signed_sha256"))}
     if entry.event is Event.RELEASED and "approval_sha256" in body:
-        return {path: str(body.get(name)) for name, path in approval_files(recipient).items()}
+        files = approval_files(recipient).items()
+        return {path: str(body.get(name)) for name, path in files if name in body or name not in _LATER}
     return {}
 
 
@@ -120,10 +132,11 @@ def stage_addition(
     reviews: tuple[Review, ...],
     standing: Standing,
     approved_at: datetime,
-    certificate: bytes,
+    documents: Mapping[str, bytes],
 ) -> dict[str, str]:
     """Complete the addition of a release after review, whose delivery lies in its staged folder already.
 
+    `documents` are certificate and determination, by the names of their SHA-256 in `approval_files`.
     Returns the SHA-256 of its files, by their names in the ledger's entry. StageFailed says that its data file is not
     the one that was decided on, a WorkspaceError that a file cannot be written.
     """
@@ -150,6 +163,7 @@ def stage_addition(
             got="; ".join(faults),
             fix="nothing is released; revoke this release and make a new request",
         )
+    papers = {name: stage_file(staging, files[name], content) for name, content in documents.items()}
     approval = Approval(
         release_id=record.release_id,
         recipient=record.recipient.id,
@@ -160,11 +174,12 @@ def stage_addition(
         valid_until=record.valid_until,
         output_sha256=record.dataset.output_sha256,
         delivery_manifest_sha256=seal_folder(delivery).sha256,
-        certificate_sha256=stage_file(staging, files["certificate_sha256"], certificate),
+        certificate_sha256=papers["certificate_sha256"],
+        determination_sha256=papers["determination_sha256"],
     )
     return {
         "approval_sha256": stage_file(staging, files["approval_sha256"], canonical_json(approval)),
-        "certificate_sha256": approval.certificate_sha256,
+        **papers,
         "manifest_sha256": approval.delivery_manifest_sha256,
     }
 

@@ -200,6 +200,7 @@ class _Verification:
         for added, sha256 in (
             (certificate, approval.certificate_sha256),
             (manifest, approval.delivery_manifest_sha256),
+            *([(files["determination_sha256"], one)] if (one := approval.determination_sha256) is not None else []),
         ):
             if self.hashes.get(added) != sha256:
                 fault = "was altered" if added in self.hashes else "is missing"
@@ -208,7 +209,7 @@ class _Verification:
 
     def sealed(self) -> Contents:
         """Contents sealed with the bundle: everything but additions."""
-        papers = {path for who in self.approvals for path in approval_files(who).values()} | self.signed.keys()
+        papers = {path for one in self.approvals.values() for path in one.files().values()} | self.signed.keys()
         deliveries = tuple(f"{DELIVERIES}/{who}/" for who in self.approvals)
         files, others = self.contents.files.items(), self.contents.others
         return Contents(

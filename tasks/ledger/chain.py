@@ -15,9 +15,10 @@ contradicts. Pure: anchors are given, rows are seen one by one.
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tasks.core.errors import TamperingFound
-from tasks.ledger.entry import GENESIS, Event, Head, Row, broken
+from tasks.ledger.entry import GENESIS, Event, Head, Row, broken, moment
 from tasks.ledger.signing import KeyBook, UnsoundEntry
 
 _SHOWN = 5
@@ -173,6 +174,8 @@ class ChainCheck:
         """Number of signatures found right."""
         self.head = Head(0, GENESIS)
         """The last row found right."""
+        self._times: tuple[datetime | None, datetime | None] = (None, None)
+        """When the last row was decided, and the last one that says so was written."""
 
     @property
     def is_cut(self) -> bool:
@@ -194,6 +197,7 @@ class ChainCheck:
         if self._checkpoints.heads.get(due, row.sha256) != row.sha256:
             noted = "the SHA-256 noted outside the ledger"
             raise broken("the ledger was rewritten", due, noted, "a different SHA-256")
+        self._check_times(row)
         try:
             self.keys.add(row)
         except UnsoundEntry as unsound:
@@ -202,6 +206,20 @@ class ChainCheck:
         if self._documents is not None:
             self._documents.see(row)
         self.head = Head(due, row.sha256)
+
+    def _check_times(self, row: Row) -> None:
+        """Refuse times of decision or writing before the last entry's; entries of earlier versions state one only."""
+        decided, stated = moment(row.at), row.stated_recorded_at()
+        recorded, (last, last_recorded) = moment(stated), self._times
+        if stated is not None and (
+            decided is None
+            or recorded is None
+            or recorded < max(decided, last_recorded or decided)
+            or decided < (last or decided)
+        ):
+            expected = "times of decision and of writing, neither before the last entry's, nor writing before decision"
+            raise broken("the times of the ledger run backwards", row.sequence, expected, "an earlier time, or none")
+        self._times = decided, recorded or last_recorded
 
     def finish(self) -> int:
         """Check that nothing is missing at the end; returns the number of entries verified.

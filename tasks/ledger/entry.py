@@ -19,6 +19,9 @@ GENESIS = "0" * 64
 SKEW = timedelta(minutes=1)
 """By this much the clocks of several machines may differ."""
 
+RECORDED_AT = "recorded_at"
+"""Key in a stored body of the time of writing, so that the table is the one that earlier versions made."""
+
 MAXIMUM_BODY_BYTES = 65_536
 """A body holds figures, hashes and reasons; one larger than this is taken for data and refused."""
 
@@ -105,7 +108,15 @@ class Row(NamedTuple):
             raise ValueError("the fields of a ledger entry must be text that UTF-8 can encode") from None
 
     def object_in_body(self) -> Mapping[str, Any] | None:
-        """The JSON object in the body; None where it holds something else."""
+        """The JSON object in the body, without the time of writing; None where it holds something else."""
+        body = self._stored_object()
+        return None if body is None else {name: value for name, value in body.items() if name != RECORDED_AT}
+
+    def stated_recorded_at(self) -> object:
+        """What is stored as the time of writing; None where nothing is, as in entries of earlier versions."""
+        return (self._stored_object() or {}).get(RECORDED_AT)
+
+    def _stored_object(self) -> dict[str, Any] | None:
         try:
             body = json.loads(self.body)
         except (TypeError, ValueError):
@@ -138,6 +149,7 @@ class Entry:
 
     sequence: int
     at: datetime
+    """Time of the decision or action."""
     event: Event
     release_id: str | None
     """The release it concerns; None where a request was refused before it had one."""
@@ -152,14 +164,18 @@ class Entry:
     signer: str | None = None
     signature: str | None = None
     """Ed25519 signature, Base64, of ``Row.signed_bytes``; checked by ``Ledger.verify``."""
+    recorded_at: datetime | None = None
+    """Time of writing, at or after `at`; None in entries of earlier versions."""
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
         """The entry that a row stores; TamperingFound where its hash is another, or its fields are not an entry's."""
         row.check_intact()
         try:
-            moment = datetime.fromisoformat(row.at).astimezone(UTC)
-            return cls(**row._asdict() | {"at": moment, "event": Event(row.event), "body": json.loads(row.body)})
+            body = json.loads(row.body)
+            recorded = body.pop(RECORDED_AT, None) if isinstance(body, dict) else None
+            values = {"at": _utc(row.at), "event": Event(row.event), "body": body}
+            return cls(**row._asdict() | values, recorded_at=None if recorded is None else _utc(recorded))
         except (TypeError, ValueError):
             raise broken(
                 "an entry of the ledger cannot be read",
@@ -199,14 +215,17 @@ def new_row(
     actor: str,
     body: Mapping[str, object],
     at: datetime,
+    recorded_at: datetime | None = None,
 ) -> Row:
     """The row that continues the chain at `head`, without a signature; otherwise as in ``Ledger.append``.
 
+    `recorded_at` is the time of writing, or None as in entries of earlier versions.
     A ValueError says that `at` has no time zone, `actor` is empty, a text holds a NUL or cannot be encoded, or `body`
     is not JSON, holds a NaN or is too large.
     """
     try:
-        text = canonical_json(dict(body))
+        written = {} if recorded_at is None else {RECORDED_AT: stamp(recorded_at)}
+        text = canonical_json(dict(body) | written)
     except (TypeError, ValueError):
         raise ValueError("the body of a ledger entry must be JSON without NaN") from None
     mistakes = {
@@ -224,11 +243,24 @@ def new_row(
 
 
 def moment(stored: object) -> datetime | None:
-    """The time that is stored in a row; None where it is none."""
+    """The time that is stored in a row; None where it is none, or has no time zone."""
     try:
-        return datetime.fromisoformat(str(stored))
+        found = datetime.fromisoformat(str(stored))
     except ValueError:
         return None
+    return found if found.tzinfo else None
+
+
+def times_after(last: Entry | None, decided: datetime, written: datetime) -> tuple[datetime, datetime]:
+    """Times of decision and of writing of the entry after `last`: neither before its own, nor writing before decision.
+
+    A slow release reads its clock first and writes last; what others have recorded meanwhile comes before it.
+    """
+    if decided.tzinfo is None:  # which `new_row` refuses
+        return decided, written
+    if last is not None:
+        decided, written = max(decided, last.at), max(written, last.recorded_at or last.at)
+    return decided, max(decided, written)
 
 
 def check_clock(at: datetime, known: datetime | None, place: str) -> None:
@@ -241,6 +273,10 @@ def check_clock(at: datetime, known: datetime | None, place: str) -> None:
             got=f"{at:%Y-%m-%d %H:%M:%S}",
             fix="Set the clock of this machine; if it is right, find out whose was ahead when that entry was made.",
         )
+
+
+def _utc(stored: str) -> datetime:
+    return datetime.fromisoformat(stored).astimezone(UTC)
 
 
 def stamp(at: datetime) -> str:

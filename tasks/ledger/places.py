@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tasks.core.errors import ReleasegateError, WorkspaceError
+from tasks.core.errors import Outage, ReleasegateError, WorkspaceError
 from tasks.ledger.database import Fault, damaged
-from tasks.ledger.postgresql import SCHEMES, Postgresql
+from tasks.ledger.postgresql import OVERLOADED, SCHEMES, UNREACHABLE, Postgresql
 from tasks.ledger.sqlite import Sqlite
 
 Database = Sqlite | Postgresql
@@ -28,9 +28,10 @@ def translation(database: Database, error: Exception, reading: int | None = None
     if isinstance(fault, Fault):
         return (fault if reading is None else damaged(f"entry {reading}")).found(database.noun, database.place)
     got, fix = fault
-    return WorkspaceError(
-        "the ledger cannot be used", where=database.place, expected=f"a writable {database.noun}", got=got, fix=fix
-    )
+    what, parts = "the ledger cannot be used", {"expected": f"a writable {database.noun}", "got": got, "fix": fix}
+    if fault in (UNREACHABLE, OVERLOADED):
+        return Outage(what, server="the ledger's database", where=database.place, **parts)
+    return WorkspaceError(what, where=database.place, **parts)
 
 
 def database_at(place: Path | str) -> Database:

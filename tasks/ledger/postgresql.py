@@ -229,13 +229,14 @@ class Postgresql:
         """Meaning of a database error: a fault, or what is wrong with the database and what to do."""
         cause = error.orig if isinstance(error, DBAPIError) else error
         state = getattr(cause, "sqlstate", None) or ""
-        return _FAULTS.get(state) or _FAULTS.get(state[:2]) or _UNREACHABLE
+        return _FAULTS.get(state) or _FAULTS.get(state[:2]) or UNREACHABLE
 
 
-_UNREACHABLE = (
+UNREACHABLE = (
     "the server cannot be reached, refuses the user, or closed the connection",
     "Check the server, its address in RELEASEGATE_LEDGER, user and password, then run again.",
 )
+OVERLOADED = ("the server is out of memory or connections", "Run again when the server has room.")
 _FAULTS: dict[str, Fault | tuple[str, str]] = {
     "XX": DAMAGED,
     "23": REFUSED,
@@ -243,7 +244,7 @@ _FAULTS: dict[str, Fault | tuple[str, str]] = {
     "42703": FOREIGN,
     "3F000": FOREIGN,
     "53100": ("its disk is full", "Free space on the database server and run again."),
-    "53": ("the server is out of memory or connections", "Run again when the server has room."),
+    "53": OVERLOADED,
     "55P03": ("another process keeps it locked", "Wait until the other process ends and run again."),
     "57014": ("the server cancelled a statement", "Raise the server's statement_timeout for this user and run again."),
     "25006": ("it is read-only", "Name the primary server, or make the database writable."),

@@ -20,7 +20,19 @@ from sqlalchemy.exc import DBAPIError
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, WorkspaceError
 from tasks.ledger.chain import Anchor, ChainCheck, Checkpoints, Examination
 from tasks.ledger.database import FOREIGN, FORMAT, damaged
-from tasks.ledger.entry import GENESIS, Entry, EntryFilter, Event, Head, Row, broken, check_clock, moment, new_row
+from tasks.ledger.entry import (
+    GENESIS,
+    Entry,
+    EntryFilter,
+    Event,
+    Head,
+    Row,
+    broken,
+    check_clock,
+    moment,
+    new_row,
+    times_after,
+)
 from tasks.ledger.places import Database, database_at, translated, translation
 from tasks.ledger.signing import KEY_EVENTS, PERSONAL, KeyBook, RegisteredKey, Signer, UnsoundEntry
 
@@ -54,8 +66,10 @@ class Ledger(AbstractContextManager["Ledger"]):
     It may be used from several threads, one at a time, and the file by several processes at once.
     """
 
-    def __init__(self, database: Database, committed: Callable[[Head], object]) -> None:
-        self._database, self._committed = database, committed
+    def __init__(
+        self, database: Database, committed: Callable[[Head], object], clock: Callable[[], datetime] | None
+    ) -> None:
+        self._database, self._committed, self._clock = database, committed, clock
         self._appended: tuple[Head, datetime] | None = None
         """The last entry of the open transaction, and the time that was given for it."""
         self._not_before: datetime | None = None
@@ -71,11 +85,17 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     @classmethod
     def open(
-        cls, place: Path | str, *, create: bool = True, committed: Callable[[Head], object] = lambda _head: None
+        cls,
+        place: Path | str,
+        *,
+        create: bool = True,
+        committed: Callable[[Head], object] = lambda _head: None,
+        clock: Callable[[], datetime] | None = None,
     ) -> Self:
         """Open the ledger at a place: a file, whose folder must exist, or an address as of ``Postgresql.at``.
 
-        ``committed`` is called with the head after each transaction that has appended to it.
+        ``committed`` is called with the head after each transaction that has appended to it; ``clock`` gives the time
+        of writing, which without one is the time that an entry is given.
 
         A new one is made where there is none and `create` is set; a file is of mode 0600. A WorkspaceError says that it
         is missing, cannot be reached or written, or is of another version, TamperingFound that something else is in its
@@ -94,7 +114,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                             fix="Check the path; a ledger that has disappeared must be restored from a backup.",
                         )
                     database.create(_METADATA)
-                ledger = cls(database, committed)
+                ledger = cls(database, committed, clock)
         except OSError:
             raise WorkspaceError(
                 "the ledger cannot be created",
@@ -165,15 +185,18 @@ class Ledger(AbstractContextManager["Ledger"]):
 
         `release_id` and `recipient` are None where it concerns no release, or all recipients; `actor` caused it; `body`
         is JSON without NaN and holds no data value; `at` has a time zone. Actions of a person with a registered key
-        (``signing.PERSONAL``) must be signed. An entry is never dated before the last one: one that others have
-        appended since this ledger was opened gives it its time, and a time before the one found then is refused by a
-        WorkspaceError. BadInput says that it is not signed as it should be; a ValueError is that
-        of ``new_row``; others are those of ``transaction``. Nothing is added to a ledger whose last entry was edited.
+        (``signing.PERSONAL``) must be signed. The time of writing is added. An entry is never dated before the last
+        one: one that others have appended since this ledger was opened gives it its time, and a time before the one
+        found then is refused by a WorkspaceError. BadInput says that it is not signed as it should be; a ValueError is
+        that of ``new_row``; others are those of ``transaction``. Nothing is added to a ledger whose last entry was
+        edited.
         """
         with self.transaction():
             last = self._entries(_NEWEST.limit(1))
             head = Head(last[0].sequence, last[0].sha256) if last else Head(0, GENESIS)
             check_clock(at, self._appended[1] if self._appended else self._not_before, self.place)
+            written = at if self._clock is None else self._clock()
+            decided, written = times_after(last[0] if last else None, at, written)
             row = new_row(
                 head,
                 event,
@@ -181,7 +204,8 @@ class Ledger(AbstractContextManager["Ledger"]):
                 recipient=recipient,
                 actor=actor,
                 body=body,
-                at=max(at, last[0].at) if last and at.tzinfo else at,
+                at=decided,
+                recorded_at=written,
             )
             if signer is not None:
                 row = signer.sign(row)

@@ -32,7 +32,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.core.errors import BadInput, StageFailed
+from tasks.core.errors import BadInput, Outage, StageFailed
 from tasks.core.files import file_sha256
 from tasks.microdata.hierarchy import MISSING, Hierarchy
 from tasks.microdata.parts import FilePart, PartCoder, Piece, joined_tuples
@@ -227,7 +227,7 @@ def code_by_dask(address: str, coder: PartCoder, cut: Sequence[Piece]) -> list[F
     Raises
     ------
     BadInput
-        If Dask is not installed, or no scheduler or worker answers there.
+        If Dask is not installed, or (Outage) no scheduler or worker answers there, at first or in the end.
     StageFailed
         If a worker sees other bytes, has another program, fails, or gives back other records.
     """
@@ -242,6 +242,7 @@ def code_by_dask(address: str, coder: PartCoder, cut: Sequence[Piece]) -> list[F
             failure = type(error).__name__
     # Raised out here so that the library's exception, which may quote a value, is not attached as context.
     if failure:
+        check_cluster(address)
         raise _failed(address, "the Dask cluster did not finish its work", "every piece of the file coded", failure)
     for answer in answers:
         if isinstance(answer, str):
@@ -300,7 +301,7 @@ def connect(address: str) -> Any:
     Raises
     ------
     BadInput
-        If Dask is not installed, or no scheduler or worker answers there.
+        If Dask is not installed, or (Outage) no scheduler or worker answers there.
     """
     client, failure = None, "no worker"
     try:
@@ -322,8 +323,9 @@ def connect(address: str) -> Any:
         failure = type(error).__name__
     if client is not None:
         client.close()
-    raise BadInput(
+    raise Outage(
         "the Dask cluster does not answer",
+        server="the Dask cluster",
         where=f"--dask {address}",
         expected="a running scheduler with at least one worker, as tcp://host:port or tls://host:port",
         got=failure,

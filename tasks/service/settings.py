@@ -14,7 +14,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, BeforeValidator, Field, IPvAnyNetwork
 
 from tasks.request.form import Form
-from tasks.request.part import RequestPart, Rule, broken_rule
+from tasks.request.part import PersonId, RequestPart, Rule, broken_rule
 from tasks.request.reading import checked, read_bytes
 
 SCHEMA_VERSION = "releasegate/service/1"
@@ -79,6 +79,9 @@ class LimitSettings(RequestPart):
     solvers: int = Field(1, ge=1, le=64, description="Of these, runs that solve for generalizations or decoys.")
     queued: int = Field(1000, ge=1, le=100_000, description="Requests without a verdict that the queue may hold.")
     attempts: int = Field(5, ge=1, le=20, description="Runs of one request that may end without a verdict.")
+    outage_hours: float = Field(
+        24.0, ge=0, le=720, description="Hours that a request waits for a server that does not answer."
+    )
 
 
 class InboxSettings(RequestPart):
@@ -113,6 +116,11 @@ class PageSettings(RequestPart):
     signed_only: bool = Field(False, description="Whether votes of people without a registered key are refused.")
     idle_minutes: int = Field(15, ge=1, le=240, description="Minutes without use after which a session ends.")
     longest_hours: int = Field(8, ge=1, le=24, description="Hours after which a session ends in any case.")
+    address: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s?#]{1,500}$",
+        description="Address of the page for links in messages and receipts, such as https://gate.example.org.",
+    )
 
     rules: ClassVar[tuple[Rule["PageSettings"], ...]] = (
         Rule(
@@ -159,16 +167,55 @@ class NewsKind(StrEnum):
     REASSESSED = "reassessed"
     REFUSED = "refused"
     FAILED = "failed"
+    OVERRIDDEN = "overridden"
+    TRACED = "traced"
+    REVIEW_DUE = "review due"
+    EXPIRING = "expires soon"
+
+
+REMINDERS = frozenset({NewsKind.REVIEW_DUE, NewsKind.EXPIRING})
+"""Kinds of news that no entry of the ledger makes, but the calendar."""
 
 
 class Notification(RequestPart):
-    """A receiver of notifications: an address in the environment."""
+    """A receiver of notifications: an address in the environment, of a person or of a group."""
 
     variable: str = Field(
         pattern=r"^RELEASEGATE_NOTIFY_[A-Z0-9_]{1,64}$",
         description="An environment variable RELEASEGATE_NOTIFY_… with an Apprise address, for e-mail mailtos://…",
     )
-    events: tuple[NewsKind, ...] = Field(min_length=1, description="Kinds of news to notify of.")
+    person: PersonId | None = Field(
+        None, description="Id of an enrolled person: only news of releases that they requested, review or answer for."
+    )
+    events: tuple[NewsKind, ...] = Field(
+        (), description="Kinds of news to notify of; with a person, all that concern them if omitted."
+    )
+
+    rules: ClassVar[tuple[Rule["Notification"], ...]] = (
+        Rule(
+            "events, or a person whom news concerns",
+            lambda one: not one.events and one.person is None,
+            "events",
+            got="neither",
+            fix="list kinds of news, or name the person",
+        ),
+    )
+
+
+def _days_before(days: tuple[int, ...]) -> tuple[int, ...]:
+    if not all(0 <= one <= 365 for one in days):
+        raise broken_rule("days before a last day are 0 to 365", got="another number", fix="correct them")
+    return days
+
+
+DaysBefore = Annotated[tuple[int, ...], AfterValidator(_days_before)]
+
+
+class ReminderSettings(RequestPart):
+    """Reminders, in days before the last day of a release."""
+
+    review_days: DaysBefore = Field((7, 1), description="Reminders of votes that are missing.")
+    expiry_days: DaysBefore = Field((30, 7), description="Reminders that a release expires.")
 
 
 class CountingSettings(RequestPart):
@@ -207,6 +254,7 @@ class ServiceSettings(RequestPart):
     orchestrator: OrchestratorSettings = Field(OrchestratorSettings(), description="The service's own Prefect server.")
     page: PageSettings = Field(PageSettings(), description="The reviewer's page.")
     notifications: tuple[Notification, ...] = Field((), description="Who is notified of what.")
+    reminders: ReminderSettings = Field(ReminderSettings(), description="Reminders before a last day.")
 
 
 DEFAULTS = ServiceSettings(schema_version=SCHEMA_VERSION)

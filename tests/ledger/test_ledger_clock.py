@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.core.errors import WorkspaceError
+from tasks.core.errors import TamperingFound, WorkspaceError
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
 
@@ -61,14 +61,67 @@ def test_clocks_of_two_machines_may_differ_by_seconds(place: Path | str) -> None
         assert append(ledger, NOON - timedelta(seconds=3)).at == NOON
 
 
-def test_times_that_ran_backwards_before_they_were_refused_are_named(
+def as_earlier_versions_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries with one time, whatever the clock says."""
+    monkeypatch.setattr("tasks.ledger.entry.SKEW", timedelta(days=9999))
+    monkeypatch.setattr("tasks.ledger.store.times_after", lambda _last, decided, _written: (decided, None))
+
+
+def test_times_that_ran_backwards_before_they_were_refused_are_named_and_valid(
     place: Path | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Ledger.open(place) as ledger:
         append(ledger, NOON)
-        monkeypatch.setattr("tasks.ledger.entry.SKEW", timedelta(days=9999))
-        monkeypatch.setattr("tasks.ledger.store.max", lambda one, _other: one, raising=False)
-        append(ledger, NOON - timedelta(days=300))
-        append(ledger, NOON - timedelta(days=200))
-        append(ledger, NOON - timedelta(days=201))
+        with monkeypatch.context() as earlier:
+            as_earlier_versions_did(earlier)
+            append(ledger, NOON - timedelta(days=300))
+            append(ledger, NOON - timedelta(days=200))
+            append(ledger, NOON - timedelta(days=201))
         assert ledger.times_backwards() == (2, 4)
+        assert ledger.verify() == 4
+        assert [one.recorded_at for one in ledger.entries()] == [NOON, None, None, None]
+        assert append(ledger, NOON).recorded_at == NOON
+        assert ledger.verify() == 5
+
+
+def test_an_entry_says_when_it_was_decided_and_when_it_was_written(place: Path | str) -> None:
+    """A release of two hours: decided at ten, written at noon, after what others have decided at eleven."""
+    clock = [NOON - timedelta(hours=1), NOON, NOON - timedelta(minutes=5)]
+    with Ledger.open(place, clock=lambda: clock.pop(0)) as ledger:
+        append(ledger, NOON - timedelta(hours=2))
+        decided = append(ledger, NOON - timedelta(hours=1))
+        slow = append(ledger, NOON - timedelta(hours=1))
+        assert (decided.at, decided.recorded_at) == (NOON - timedelta(hours=1), NOON)
+        assert slow.recorded_at == NOON, "a clock that was set back a little makes no earlier entry"
+        assert decided.body == {}, "the time is no part of what the entry tells"
+        assert ledger.verify() == 3
+    with Ledger.open(place) as again:
+        assert again.entries()[1] == decided
+
+
+@pytest.mark.parametrize(
+    ("decided", "written"),
+    [
+        (timedelta(0), timedelta(minutes=-1)),
+        (timedelta(minutes=-1), timedelta(0)),
+        (timedelta(minutes=5), timedelta(minutes=4)),
+        (timedelta(0), None),
+    ],
+)
+def test_verification_names_the_first_entry_whose_times_run_backwards(
+    place: Path | str, monkeypatch: pytest.MonkeyPatch, decided: timedelta, written: timedelta | None
+) -> None:
+    """Entries that somebody has made who does not go through the gate, hashes and links right."""
+    with Ledger.open(place) as ledger:
+        append(ledger, NOON)
+        monkeypatch.setattr(
+            "tasks.ledger.store.times_after", lambda *_: (NOON + decided, None if written is None else NOON + written)
+        )
+        append(ledger, NOON)
+        if written is None:
+            assert ledger.verify() == 2, "an entry of an earlier version"
+            return
+        with pytest.raises(TamperingFound, match="the times of the ledger run backwards") as caught:
+            ledger.verify()
+        assert caught.value.where == "ledger entry 2"
+        assert ledger.examine().broken_at == 2

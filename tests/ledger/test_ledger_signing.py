@@ -1,7 +1,6 @@
 """Signatures of people: what they cover, which key they need, and that a rewritten chain breaks them."""
 
 import base64
-import json
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -175,15 +174,7 @@ def rewritten(rows: list[Row], change: Callable[[Row], Row]) -> list[Row]:
 
 def stored(place: Place) -> list[Row]:
     with Ledger.open(place) as ledger:
-        return [
-            Row(
-                one.sequence, one.at.isoformat(timespec="microseconds").replace("+00:00", "Z"), one.event.value,
-                one.release_id, one.recipient, one.actor,
-                json.dumps(one.body, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
-                one.prev_sha256, one.sha256, one.signer, one.signature,
-            )
-            for one in ledger.entries()
-        ]  # fmt: skip
+        return list(ledger.examine().rows)
 
 
 def unsigned(row: Row) -> Row:

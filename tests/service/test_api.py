@@ -105,7 +105,8 @@ def test_a_full_queue_asks_to_come_back(service: Service, world: World) -> None:
 
 def test_health_names_what_is_not_well(service: Service) -> None:
     assert client(service).get("/health").json() == {
-        "ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok", "inbox": "ok", "news": "ok",
+        "ok": True, "ledger": "ok", "prefect": "ok", "runner": "ok", "queue": "ok", "requests": "ok", "inbox": "ok",
+        "news": "ok",
     }  # fmt: skip
     down = client(service, answers=False).get("/health")
     assert (down.status_code, down.json()["prefect"]) == (503, "does not answer")

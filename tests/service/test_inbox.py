@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from flows.ledger import open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import InboxWatcher, receive
 from flows.service.queue import Queue, RequestState
 from tasks.core.errors import WorkspaceError
 from tasks.core.people import login_of
-from tests.support.world import World
+from tasks.ledger.entry import Event
+from tests.support.world import NOW, World
 
 
 @dataclass
@@ -70,7 +73,7 @@ def test_a_file_is_read_once_its_size_has_been_the_same_for_a_while(
     (received,) = inbox.tick()
     assert received.entry.state is RequestState.ACCEPTED
     assert not path.exists()
-    (moved,) = (path.parent / "accepted").iterdir()
+    (moved,) = (path.parent / "accepted").glob("*.yaml")
     assert moved.read_bytes() == whole
     assert moved.name == f"visits.{received.entry.token[:8]}.yaml"
     clock.now += 10
@@ -88,10 +91,54 @@ def test_what_cannot_be_used_is_moved_aside_with_its_reason(
     assert received.entry.state is RequestState.REFUSED
     moved = sorted(one.name for one in (path.parent / "refused").iterdir())
     stem = f"wrong.{received.entry.token[:8]}.yml"
-    assert moved == [stem, f"{stem}.reason.txt"]
-    reason = (path.parent / "refused" / moved[1]).read_text()
-    assert reason.startswith("what: ")
-    assert "wrong.yml:2" in reason
+    assert moved == [stem, f"{stem}.receipt.txt"]
+    receipt = (path.parent / "refused" / moved[1]).read_text()
+    assert receipt.startswith(f"id: {received.entry.id}\nstate: refused\n{received.entry.reason['what']}\n")
+    assert "wrong.yml:2" in receipt
+
+
+def test_a_refusal_lists_all_mistakes_in_receipt_and_ledger(
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds
+) -> None:
+    path = drop(world, service, "wrong.yml")
+    path.write_text("title: [QJXVALUE]\nrequested_by: QJXVALUE QJXVALUE\n")
+    inbox.tick()
+    clock.now += 3
+    (received,) = inbox.tick()
+    receipt = (path.parent / "refused" / f"wrong.{received.entry.token[:8]}.yml.receipt.txt").read_text()
+    with open_ledger(service.workspace) as ledger:
+        (refused,) = ledger.entries(event=Event.REFUSED)
+    numbers = re.findall(r"^(\d+)\. ", receipt, re.MULTILINE)
+    assert numbers == [str(one) for one in range(1, len(numbers) + 1)]
+    assert len(numbers) > 2
+    assert re.findall(r"^(\d+)\. ", str(refused.body["problems"]), re.MULTILINE) == numbers
+    assert "QJXVALUE" not in receipt + str(refused.body)
+
+
+def test_a_receipt_has_the_id_at_once_and_what_came_of_it_later(
+    world: World, service: Service, inbox: InboxWatcher, clock: Seconds
+) -> None:
+    path, queue = drop(world, service), Queue(service.workspace)
+    inbox.tick()
+    clock.now += 3
+    (received,) = inbox.tick()
+    entry = received.entry
+    receipt = path.parent / "accepted" / f"visits.{entry.token[:8]}.yaml.receipt.txt"
+    assert receipt.read_text().startswith(f"id: {entry.id}\nstate: accepted\ntitle: Visits")
+    later = InboxWatcher(service, path.parent, monotonic=clock)  # after a restart
+    later.prepare()
+    waiting = queue.update(entry, state=RequestState.AWAITING_REVIEW, verdicts={"university": "awaiting review"})
+    later.tick()
+    assert receipt.read_text().startswith(f"id: {entry.id}\nstate: awaiting review\nuniversity: awaiting review\n")
+    assert waiting is not None
+    queue.update(waiting, state=RequestState.DECIDED, verdicts={"university": "released"}, finished_at=NOW)
+    later.tick()
+    text = receipt.read_text()
+    assert text.startswith(f"id: {entry.id}\nstate: decided\nuniversity: released\n")
+    assert "finished: 2026-03-02 09:30 UTC\n" in text
+    receipt.write_text("")
+    later.tick()
+    assert receipt.read_text() == "", "a receipt with a verdict is not written again"
 
 
 def test_a_file_that_was_taken_in_and_not_moved_counts_once(

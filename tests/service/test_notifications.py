@@ -12,7 +12,7 @@ from flows.service.config import Service, service_of
 from flows.service.notifications import Notifier, news_of, notify, prefect_event
 from tasks.core.errors import WorkspaceError
 from tasks.ledger.entry import Event
-from tasks.service.settings import NewsKind, Notification
+from tasks.service.settings import REMINDERS, NewsKind, Notification
 from tests.support.hooks import Hook
 from tests.support.world import NOW, World
 
@@ -88,7 +88,8 @@ def test_only_a_changed_verdict_of_a_reassessment_is_news(service: Service) -> N
     append(service, Event.REASSESSED, verdict="holds", before="holds")
     append(service, Event.VOTED, reviewer="x")
     append(service, Event.OVERRIDDEN, by="x", reason="y", gates=[])
-    assert telling(service, client) == []
+    assert telling(service, client) == ["overridden"]
+    client.events.clear()
     append(service, Event.OVERRIDDEN, by="x", reason="put before the reviewers again")
     assert telling(service, client) == ["awaiting-review"]
     client.events.clear()
@@ -102,11 +103,12 @@ def test_every_kind_of_news_has_an_entry_that_makes_it(service: Service) -> None
         append(service, Event.DECIDED, decision=decision)
     append(service, Event.REASSESSED, verdict="a", before="b")
     others = (Event.REJECTED, Event.RELEASED, Event.REVOKED, Event.EXPIRED, Event.SUPERSEDED, Event.REFUSED)
-    for event in (*others, Event.FAILED):
+    for event in (*others, Event.FAILED, Event.TRACED):
         append(service, event, by="x")
+    append(service, Event.OVERRIDDEN, by="x", reason="y", gates=[])
     with open_ledger(service.workspace) as ledger:
         told = {news_of(entry) for entry in ledger.entries()}
-    assert told == {*NewsKind, None}
+    assert told == {*NewsKind, None} - REMINDERS
 
 
 def test_an_event_told_twice_is_one_event_and_holds_no_figure(service: Service) -> None:
@@ -131,14 +133,17 @@ def test_a_webhook_is_told_what_it_asked_for(service: Service, hook: int, monkey
     append(service, Event.REQUESTED)
     telling(service, client)
     append(service, Event.EXPIRED, valid_until="2026-01-01")
-    append(service, Event.REVOKED, by="x", reason="secret reasons stay in the ledger")
+    append(service, Event.REVOKED, by="x", reason="The agreement was broken.")
     telling(service, client)
     (body,) = Hook.bodies
-    assert body["title"] == "releasegate: revoked"
-    assert (
-        body["message"]
-        == f"Release {RELEASE[:12]} to university: revoked, 2026-03-02 09:30 UTC (entry 3 of the ledger)."
-    )
+    assert body["title"] == "releasegate: revoked · university"
+    assert body["message"].splitlines() == [
+        "Recipient: university",
+        "Verdict: revoked",
+        "Reason: x: The agreement was broken.",
+        f"Release: {RELEASE}",
+        "Ledger: entry 3, 2026-03-02 09:30 UTC",
+    ]
 
 
 def test_a_notification_that_fails_stops_nothing_and_tells_no_secret(

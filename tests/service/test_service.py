@@ -251,8 +251,8 @@ def test_what_cannot_be_used_is_refused_with_its_reason(serving: Serving, world:
     assert status == 422
     assert json.loads(body)["reason"]["what"]
     (serving.inbox / "wrong.yml").write_text(f"{ID_MARK}: 1\n")
-    serving.wait(lambda: list((serving.inbox / "refused").glob("wrong.*.reason.txt")), "a reason")
-    (reason,) = (serving.inbox / "refused").glob("wrong.*.reason.txt")
+    serving.wait(lambda: list((serving.inbox / "refused").glob("wrong.*.receipt.txt")), "a receipt")
+    (reason,) = (serving.inbox / "refused").glob("wrong.*.receipt.txt")
     assert "not a release request" in reason.read_text()
     assert ID_MARK not in reason.read_text()
     outside = asking(world, "Outside", dataset={"path": "../inbox/data.csv"})

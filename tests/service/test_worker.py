@@ -210,7 +210,8 @@ def test_a_cluster_that_does_not_answer_refuses_no_request(
     entry = receive(service, arrival, clock=lambda: NOW).entry
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("this machine has no memory"))
     what = "the Dask cluster does not answer" if parquet else "this machine has no memory"
-    assert (after.state, after.lost, after.reason["what"]) == (RequestState.ACCEPTED, 1, what)
+    assert (after.state, after.lost, after.reason["what"]) == (RequestState.ACCEPTED, not parquet, what)
+    assert after.waits_for == ("the Dask cluster" if parquet else "")
     assert told(service, Event.REFUSED) == []
 
 

@@ -1,0 +1,102 @@
+"""Outages of servers that the gate depends on: who waits for which, since when, and for how long.
+
+A request waits while the ledger's database, the Prefect server or the Dask cluster does not answer, for
+``limits.outage_hours`` at most; then it has failed. Its place in the queue says so, and with it health, page and API.
+"""
+
+import socket
+from collections import Counter
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from flows.actor import Clock, utc_now
+from flows.ledger import open_ledger
+from flows.service.config import Service
+from flows.service.intake import record_end
+from flows.service.logs import log
+from flows.service.queue import QueuedRequest, RequestState
+from flows.service.worker import give_up_waiting, has_waited_too_long
+from tasks.core.errors import Outage, ReleasegateError
+
+PREFECT = "the Prefect server"
+_SEEN_HERE = frozenset({PREFECT, "the ledger's database"})
+"""Servers whose return is seen from here; whether the Dask cluster can work is seen by a run."""
+_CONNECT_SECONDS = 2.0
+
+
+class OutageWatch:
+    """Notes in the queue which requests wait for a server, and ends those that have waited too long."""
+
+    def __init__(self, service: Service, *, clock: Clock = utc_now) -> None:
+        self._service, self._clock = service, clock
+        self._recorded: int | None = None
+        """When the folder of ended requests had last changed, when all of them were recorded."""
+
+    def tick(self, *, prefect_answers: bool) -> None:
+        """Compare the queue with the servers as they are now."""
+        queue, ledger = self._service.queue, self._ledger_outage()
+        down = ledger or ("" if prefect_answers else PREFECT)
+        for entry in queue.open_entries():
+            if entry.state is not RequestState.ACCEPTED or queue.is_claimed(entry.id):
+                continue
+            if down and entry.waiting_since is None:
+                self._note(entry, down, self._clock())
+            elif entry.waits_for in _SEEN_HERE and entry.waits_for != down:
+                self._note(entry, down, entry.waiting_since if down else None)
+            elif has_waited_too_long(entry, self._service, self._clock):
+                give_up_waiting(entry, self._service, self._clock)
+        if not ledger:
+            self._record_ends()
+
+    def _note(self, entry: QueuedRequest, server: str, since: datetime | None) -> None:
+        if self._service.queue.update(entry, waits_for=server, waiting_since=since) is not None:
+            what = "a request waits for a server" if server else "a request no longer waits"
+            log(what, request=entry.id, server=server or None)
+
+    def _ledger_outage(self) -> str:
+        try:
+            self._service.ledger_end()
+        except Outage as outage:
+            return outage.server
+        except ReleasegateError:
+            pass  # which health reports
+        return ""
+
+    def _record_ends(self) -> None:
+        """Record what ended while the ledger did not answer."""
+        _, changed = self._service.queue.changed()
+        if changed == self._recorded:
+            return
+        badly = (RequestState.REFUSED, RequestState.FAILED)
+        unrecorded = [one for one in self._service.queue.done_entries() if one.state in badly and not one.recorded]
+        if unrecorded:
+            with open_ledger(self._service.workspace, create=True) as ledger:
+                for entry in unrecorded:
+                    record_end(self._service.queue, ledger, entry)
+        self._recorded = changed
+
+
+def waiting(service: Service) -> tuple[str, ...]:
+    """A sentence for each server that requests wait for; none names a request."""
+    held = [one for one in service.queue.open_entries() if one.waiting_since is not None]
+    numbers = Counter(one.waits_for for one in held)
+    since = {one.waits_for: one.waiting_since for one in sorted(held, key=_since, reverse=True)}
+    return tuple(
+        f"{server} does not answer: {number} request{'' if number == 1 else 's'} waiting since "
+        f"{since[server]:%Y-%m-%d %H:%M} UTC"
+        for server, number in sorted(numbers.items())
+    )
+
+
+def _since(entry: QueuedRequest) -> datetime:
+    return entry.waiting_since or entry.accepted_at
+
+
+def answers(address: str) -> bool:
+    """Whether something listens at a Dask scheduler's address, as ``tcp://host:port``."""
+    place = urlsplit(address)
+    try:
+        with socket.create_connection((place.hostname or "", place.port or 0), timeout=_CONNECT_SECONDS):
+            return True
+    except (OSError, ValueError):
+        return False
