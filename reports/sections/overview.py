@@ -124,7 +124,9 @@ def statement(view: RecordView) -> Iterator[Block]:
     elif record.expert:
         signs = f"The determination is that of {record.expert} and takes effect with the signature on the first page."
         if record.decision is Verdict.APPROVED:
-            signs += " “Approved” is the result of the gates; the policy lets the file leave before the expert signs."
+            by = "the gates and of the reviewers' votes" if record.reviews else "the gates"
+            early = "" if record.expert_signs else "; the policy lets the file leave before the expert signs"
+            signs += f" “Approved” is the result of {by}{early}."
     yield (
         "This document and its evidence are the record required by (ii). The program that wrote them measures and "
         f"compares; it does not determine. {signs} Where the Privacy Rule does not apply to the data, the statement is "

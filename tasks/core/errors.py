@@ -83,18 +83,19 @@ class RequestError(BadInput):
         self.problems = problems
 
     def reason(self) -> dict[str, str]:
-        """The message in full; several mistakes as one numbered text."""
-        return self.fields() | ({"problems": "\n".join(self._numbered())} if len(self.problems) > 1 else {})
+        """The message in full; several mistakes as one numbered text, which quotes nothing of the document."""
+        return self.fields() | ({"problems": "\n".join(self._numbered(quote=False))} if len(self.problems) > 1 else {})
 
     def __str__(self) -> str:
         if len(self.problems) < 2:
             return super().__str__()
         return "\n".join([self.what, f"  where: {self.where}", *(f"  {line}" for line in self._numbered())])
 
-    def _numbered(self) -> Iterator[str]:
+    def _numbered(self, *, quote: bool = True) -> Iterator[str]:
         for number, problem in enumerate(self.problems, start=1):
             yield f"{number}. {problem.place}: {problem.what}"
-            labelled = (("expected", problem.expected), ("got", problem.got), ("to do", problem.fix))
+            got = problem.got if quote else ""
+            labelled = (("expected", problem.expected), ("got", got), ("to do", problem.fix))
             yield from (f"   {label}: {text}" for label, text in labelled if text)
 
 

@@ -1,5 +1,6 @@
 """A release that awaits review: votes that nobody sees, what follows when the last is in, and what takes it back."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -24,8 +25,11 @@ from flows.service.queue import RequestState as Queued
 from flows.service.worker import decide
 from flows.signing import PASSPHRASE
 from flows.workspace import Workspace
+from tasks.core.canonical import canonical_json
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
+from tasks.core.files import file_sha256
 from tasks.decision.states import State
+from tasks.delivery.additions import stage_addition
 from tasks.delivery.verification import verify_bundle
 from tasks.ledger.entry import Entry, Event
 from tasks.ledger.store import Ledger
@@ -203,6 +207,7 @@ def test_two_votes_release(waiting: Waiting, engine: Any) -> None:
     added = {path for path in waiting.bundle.rglob("*") if path.is_file()} - before.keys()
     assert {path.relative_to(waiting.bundle).as_posix() for path in added} == {
         "approval/university.json",
+        "approval/university.pdf",
         "certificate/university.pdf",
         *(f"delivery/university/{name}" for name in ("data.csv", "dictionary.json", "manifest.json")),
         *(f"delivery/university/hierarchies/{name}.csv" for name in ("age", "sex", "zip")),
@@ -235,6 +240,48 @@ def test_the_approval_tells_the_reviews_and_the_certificate_names_the_reviewers(
     for part in ("M.Okafor,on2March2026", "wasapprovedon2March2026,13:30"):
         assert part.encode() in text
     assert not holds(text, "Zwölfreason")
+
+
+def test_the_determination_after_review_shows_the_votes_and_is_bound_to_the_first(approved: Waiting) -> None:
+    made = (approved.bundle / "approval/university.pdf").read_bytes()
+    text = b"".join(pdf_parts(made))
+    first = approved.bundle / "report/university.pdf"
+    for part in (file_sha256(first), file_sha256(approved.bundle / "decision/university.json"), "Zwölfreason"):
+        assert holds(text, part), part
+    assert holds(text, "M.Okafor")
+    assert not holds(text, "Awaitingreview")
+    approval = json.loads((approved.bundle / "approval/university.json").read_bytes())
+    assert approval["determination_sha256"] == hashlib.sha256(made).hexdigest()
+    (approved.bundle / "approval/university.pdf").write_bytes(made + b"%")
+    with pytest.raises(TamperingFound, match=r"approval/university\.pdf"):
+        approved.verified()
+    (approved.bundle / "approval/university.pdf").unlink()
+    with pytest.raises(TamperingFound, match=r"approval/university\.pdf"):
+        approved.verified()
+
+
+def test_an_approval_of_an_earlier_version_needs_no_second_determination(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither approval nor ledger names one; one that is laid beside them is a file too many."""
+
+    def without(*arguments: Any, **terms: Any) -> dict[str, str]:
+        hashes, staging = stage_addition(*arguments, **terms), arguments[0]
+        path = staging / "approval/university.json"
+        approval = {name: one for name, one in json.loads(path.read_bytes()).items() if name != "determination_sha256"}
+        path.write_bytes(canonical_json(approval))
+        (staging / "approval/university.pdf").rename(staging.parent / "after.pdf")
+        del hashes["determination_sha256"]
+        return hashes | {"approval_sha256": file_sha256(path)}
+
+    monkeypatch.setattr(flows.reviewing, "stage_addition", without)
+    waiting.vote(FIRST)
+    waiting.vote(SECOND)
+    assert not (waiting.bundle / "approval/university.pdf").exists()
+    assert waiting.verified().delivered == ("university",)
+    (waiting.workspace.private / "additions" / "after.pdf").rename(waiting.bundle / "approval/university.pdf")
+    with pytest.raises(TamperingFound, match=r"approval/university\.pdf"):
+        waiting.verified()
 
 
 def test_the_delivered_file_is_what_a_release_without_review_delivers(
@@ -515,7 +562,7 @@ def test_every_later_file_is_checked(approved: Waiting) -> None:
         for path in (approved.bundle / folder).rglob("*")
         if path.is_file()
     ]
-    assert len(added) == 8
+    assert len(added) == 9
     for path in added:
         name, content = path.relative_to(approved.bundle).as_posix().removeprefix(UNDER), path.read_bytes()
         middle = len(content) // 2

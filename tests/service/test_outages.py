@@ -1,0 +1,281 @@
+"""Servers that do not answer are waited for as long as the settings say; every request has one verdict in the end."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from flows.ledger import VARIABLE, open_ledger
+from flows.service.config import Service, service_of
+from flows.service.intake import Arrival, receive
+from flows.service.monitoring import Pulse, health
+from flows.service.outages import PREFECT, OutageWatch, answers, waiting
+from flows.service.queue import Queue, QueuedRequest, RequestState
+from flows.service.worker import decide
+from tasks.core.errors import Outage, StageFailed
+from tasks.ledger.entry import Event
+from tasks.service.settings import ServiceSettings
+from tests.support.postgres import Server, running_server
+from tests.support.serving import Serving
+from tests.support.world import NOW, QUICK_LINKAGE, World, drawn_rows
+
+LEDGER, DASK = "the ledger's database", "the Dask cluster"
+
+
+@dataclass
+class Time:
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def service(world: World) -> Service:
+    world.enrol(lambda: NOW)
+    return service_of(world.workspace.root, (world.folder,))
+
+
+@pytest.fixture
+def entry(service: Service, world: World) -> QueuedRequest:
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+    return receive(service, arrival, clock=lambda: NOW).entry
+
+
+def engine_of(error: Exception) -> Any:
+    @contextmanager
+    def engine(*_: Path) -> Iterator[None]:
+        raise error
+        yield
+
+    return engine
+
+
+def now(service: Service, entry: QueuedRequest) -> QueuedRequest:
+    found = Queue(service.workspace).get(entry.id)
+    assert found is not None
+    return found
+
+
+def out(server: str) -> Outage:
+    return Outage(f"{server} does not answer", server=server, where="10.0.0.5", expected="an answer", got="none")
+
+
+@pytest.mark.parametrize("server", [LEDGER, DASK, PREFECT])
+def test_a_request_waits_a_day_and_not_for_a_number_of_runs(
+    service: Service, entry: QueuedRequest, clock: Time, server: str
+) -> None:
+    for minutes in (0, 1, 30, 600, 1439):
+        clock.now = NOW + timedelta(minutes=minutes)
+        entry = decide(service, entry, engine_of(out(server)), clock=clock)
+        assert (entry.state, entry.lost) == (RequestState.ACCEPTED, 0)
+        assert (entry.waits_for, entry.waiting_since) == (server, NOW)
+    assert entry.not_before == clock.now + timedelta(minutes=1)
+    assert waiting(service) == (f"{server} does not answer: 1 request waiting since 2026-03-02 09:30 UTC",)
+    clock.now = NOW + timedelta(days=1)
+    last = decide(service, entry, engine_of(out(server)), clock=clock)
+    assert (last.state, last.reason["where"]) == (RequestState.FAILED, server)
+    assert "within 24 hours (limits.outage_hours)" in last.reason["expected"]
+    with open_ledger(service.workspace) as ledger:
+        assert [one.body["queued"] for one in ledger.entries(event=Event.FAILED)] == [entry.token]
+        assert ledger.entries(event=Event.REFUSED) == ()
+
+
+def test_an_outage_that_ends_leaves_no_trace(service: Service, entry: QueuedRequest, clock: Time) -> None:
+    entry = decide(service, entry, engine_of(out(DASK)), clock=clock)
+    clock.now += timedelta(hours=5)
+    after = decide(service, entry, engine_of(StageFailed("no release exists")), clock=clock)
+    assert (after.state, after.waits_for, after.waiting_since) == (RequestState.FAILED, "", None)
+    assert waiting(service) == ()
+
+
+def test_the_queue_says_which_requests_wait_for_prefect(service: Service, entry: QueuedRequest, clock: Time) -> None:
+    watch = OutageWatch(service, clock=clock)
+    watch.tick(prefect_answers=True)
+    assert now(service, entry).waits_for == ""
+    watch.tick(prefect_answers=False)
+    assert (now(service, entry).waits_for, now(service, entry).waiting_since) == (PREFECT, NOW)
+    clock.now += timedelta(hours=3)
+    watch.tick(prefect_answers=False)
+    assert now(service, entry).waiting_since == NOW
+    ok, parts = health(service, Pulse({"queue": time.monotonic()}), prefect_answers=True, runner_runs=True)
+    assert not ok
+    assert parts["requests"] == "the Prefect server does not answer: 1 request waiting since 2026-03-02 09:30 UTC"
+    watch.tick(prefect_answers=True)
+    assert (now(service, entry).waits_for, now(service, entry).waiting_since) == ("", None)
+    watch.tick(prefect_answers=False)
+    clock.now += timedelta(hours=25)
+    watch.tick(prefect_answers=False)
+    after = now(service, entry)
+    assert (after.state, after.recorded) == (RequestState.FAILED, True)
+
+
+def test_a_request_whose_run_is_under_way_is_left_to_it(service: Service, entry: QueuedRequest, clock: Time) -> None:
+    with service.queue.claimed(entry.id) as claimed:
+        assert claimed
+        OutageWatch(service, clock=clock).tick(prefect_answers=False)
+        assert now(service, entry).waits_for == ""
+
+
+def test_what_ended_while_the_ledger_was_away_is_recorded_once_it_is_back(
+    service: Service, entry: QueuedRequest, clock: Time
+) -> None:
+    ended = {"state": RequestState.FAILED, "reason": {"what": "a run was lost"}, "finished_at": NOW}
+    Queue(service.workspace).update(entry, **ended)
+    watch = OutageWatch(service, clock=clock)
+    for _ in range(3):
+        watch.tick(prefect_answers=True)
+    assert now(service, entry).recorded
+    with open_ledger(service.workspace) as ledger:
+        (failed,) = ledger.entries(event=Event.FAILED)
+    assert (failed.body["title"], failed.body["recipients"]) == (entry.title, list(entry.recipients))
+    assert (failed.body["what"], failed.body["queued"]) == ("a run was lost", entry.token)
+
+
+def test_what_listens_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert answers(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+    assert not answers("tcp://127.0.0.1:1")
+    assert not answers("nonsense")
+
+
+@pytest.mark.slow
+class TestRealServers:
+    """A database and a cluster that are stopped and started."""
+
+    @pytest.fixture
+    def server(self) -> Iterator[Server]:
+        with running_server() as running:
+            yield running
+
+    def test_the_ledgers_database(self, server: Server, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(VARIABLE, server.new_database())
+        world.enrol(lambda: NOW)
+        clock, service = Time(), service_of(world.workspace.root, (world.folder,))
+        watch = OutageWatch(service, clock=clock)
+        arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+        entry = receive(service, arrival, clock=clock).entry
+        server.kill()
+        with pytest.raises(Outage, match="the ledger cannot be used"):
+            receive(service, arrival, clock=clock)
+        watch.tick(prefect_answers=True)
+        assert now(service, entry).waits_for == LEDGER
+        clock.now += timedelta(hours=2)
+        entry = decide(service, now(service, entry), engine_of(AssertionError("it was run")), clock=clock)
+        assert (entry.state, entry.lost, entry.waits_for, entry.waiting_since) == ("accepted", 0, LEDGER, NOW)
+        ok, parts = health(service, Pulse(), prefect_answers=True, runner_runs=True)
+        assert (ok, parts["ledger"]) == (False, "the ledger cannot be used")
+        assert LEDGER in parts["requests"]
+        server.start()
+        watch.tick(prefect_answers=True)
+        assert waiting(service) == ()
+        server.kill()
+        clock.now += timedelta(hours=1)
+        watch.tick(prefect_answers=True)
+        clock.now += timedelta(hours=24)
+        with pytest.raises(Outage):
+            watch.tick(prefect_answers=True)
+        assert (now(service, entry).state, now(service, entry).recorded) == (RequestState.FAILED, False)
+        server.start()
+        watch.tick(prefect_answers=True)
+        assert now(service, entry).recorded
+        with open_ledger(service.workspace) as ledger:
+            assert ledger.verify()
+            assert [one.body["queued"] for one in ledger.entries(event=Event.FAILED)] == [entry.token]
+
+    def test_a_cluster_that_dies_at_work(
+        self, service: Service, world: World, clock: Time, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from distributed import LocalCluster
+
+        from tests.support.brief_reports import brief_reports
+        from tests.support.engines import in_process
+
+        monkeypatch.setattr("tasks.microdata.counting._TO_CONNECT", "2s")
+        pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
+        world.ask(dataset={"path": "data.csv"}, policy={"linkage": QUICK_LINKAGE})
+        parquet = world.data.rename(world.folder / "data.parquet")
+        world.ask(dataset={"path": parquet.name}, policy={"linkage": QUICK_LINKAGE})
+        world.enrol(lambda: NOW)
+        arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+        entry = receive(service, arrival, clock=clock).entry
+        engine = in_process(world.folder)
+        with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+            address = cluster.scheduler_address
+            settings = {"schema_version": "releasegate/service/1", "counting": {"dask": address}}
+            service = replace(service, settings=ServiceSettings.model_validate(settings))
+
+            def dying(*_: object) -> None:
+                threading.Thread(target=cluster.close).start()
+                while answers(address):
+                    time.sleep(0.05)
+
+            with monkeypatch.context() as patch, brief_reports():
+                patch.setattr("flows.service.worker.check_cluster", lambda _: None)
+                patch.setattr("flows.gate.step", dying)
+                entry = decide(service, entry, engine, clock=clock)
+        assert (entry.state, entry.lost, entry.waits_for) == (RequestState.ACCEPTED, 0, DASK)
+        entry = decide(service, entry, engine, clock=clock)
+        assert (entry.state, entry.lost, entry.waiting_since) == (RequestState.ACCEPTED, 0, NOW)
+        host, port = address.removeprefix("tcp://").split(":")
+        again = {"host": host, "scheduler_port": int(port), "dashboard_address": None}
+        with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **again), brief_reports():
+            entry = decide(service, entry, engine, clock=clock)
+        assert (entry.state, entry.verdicts, entry.waits_for) == (RequestState.DECIDED, {"university": "released"}, "")
+        with open_ledger(service.workspace) as ledger:
+            events = [one.event for one in ledger.entries(release_id=entry.id)]
+        assert events.count(Event.DECIDED) == events.count(Event.RELEASED) == 1
+        assert Event.REFUSED not in events
+        assert Event.FAILED not in events
+
+    def test_a_service_goes_on_after_its_database_was_away(
+        self, server: Server, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Away for longer than five runs would take; the request is decided once it is back."""
+        address = server.new_database()
+        monkeypatch.setenv(VARIABLE, address)
+        world.ask(policy={"linkage": QUICK_LINKAGE})
+        world.enrol()
+        inbox = tmp_path / "inbox"
+        inbox.mkdir()
+        serving = Serving(world.workspace, inbox, (world.folder,), {VARIABLE: address}, brief=True)
+        serving.start()
+        try:
+            serving.wait_until_ready()
+            (inbox / "request.yaml").write_bytes(world.request.read_bytes())
+            (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
+            server.kill()
+
+            def waits() -> bool:
+                status, _, body = serving.ask("/health")
+                return status == 503 and LEDGER in json.loads(body)["requests"]
+
+            serving.wait(waits, "health says that it waits")
+            time.sleep(30)
+            assert serving.wait_for(entry.id, "accepted").lost == 0
+            server.start()
+            done = serving.wait_for(entry.id, "decided")
+            assert (done.lost, done.waits_for) == (0, "")
+            serving.wait(lambda: serving.ask("/health")[0] == 200, "health is well again")
+        finally:
+            serving.stop()
+        with open_ledger(world.workspace) as ledger:
+            assert ledger.verify()
+            events = [one.event for one in ledger.entries(release_id=entry.id)]
+        assert events.count(Event.DECIDED) == 1
+        (receipt,) = (inbox / "accepted").glob("*.receipt.txt")
+        assert receipt.read_text().startswith(f"id: {entry.id}\nstate: decided\nuniversity: released\n")
