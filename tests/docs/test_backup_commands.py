@@ -76,6 +76,8 @@ def here(tmp_path: Path) -> Path:
     world = CASES["decoys"].write(tmp_path / "world", 0)
     with brief_reports():
         assert len(world.run(in_process(tmp_path)).records) == 2
+    (tmp_path / "workspace" / "service.yaml").write_text("schema_version: releasegate/service/1\n")
+    (tmp_path / "workspace" / "audits" / "audit-2026-02-01-2026-02-28").mkdir(parents=True)
     return tmp_path
 
 
@@ -95,6 +97,9 @@ def test_a_workspace_is_backed_up_in_use_and_restored_whole(here: Path) -> None:
     assert told.returncode == 0, told.stdout + told.stderr
     assert told.stdout.count("verified") == 2
     restored = open_workspace(here / "restored")
+    assert (restored.root / "service.yaml").read_bytes() == (here / "workspace" / "service.yaml").read_bytes()
+    assert (restored.root / "audits" / "audit-2026-02-01-2026-02-28").is_dir()
+    assert [one.name for one in (restored.root / "policies").iterdir()]
     assert os.stat(restored.ledger).st_mode & 0o777 == 0o600
     (bundle,) = restored.releases.iterdir()
     vault = Vault.beside(restored.key_file)

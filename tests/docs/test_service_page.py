@@ -40,7 +40,7 @@ def test_every_setting_is_listed_with_its_default() -> None:
     expected = {
         name: UNSET[value]
         if isinstance(value, bool | tuple | None) and value in UNSET
-        else ", ".join(value)
+        else ", ".join(map(str, value))
         if isinstance(value, tuple)
         else str(value)
         for name, value in settings(ServiceSettings).items()

@@ -214,7 +214,9 @@ class TestRealServers:
         arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
         entry = receive(service, arrival, clock=clock).entry
         engine = in_process(world.folder)
-        with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+        terms: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "protocol": "tcp://"}
+        terms |= {"dashboard_address": None, "host": "127.0.0.1"}
+        with LocalCluster(**terms) as cluster:
             address = cluster.scheduler_address
             settings = {"schema_version": "releasegate/service/1", "counting": {"dask": address}}
             service = replace(service, settings=ServiceSettings.model_validate(settings))
@@ -231,9 +233,7 @@ class TestRealServers:
         assert (entry.state, entry.lost, entry.waits_for) == (RequestState.ACCEPTED, 0, DASK)
         entry = decide(service, entry, engine, clock=clock)
         assert (entry.state, entry.lost, entry.waiting_since) == (RequestState.ACCEPTED, 0, NOW)
-        host, port = address.removeprefix("tcp://").split(":")
-        again = {"host": host, "scheduler_port": int(port), "dashboard_address": None}
-        with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **again), brief_reports():
+        with LocalCluster(**terms, scheduler_port=int(address.rpartition(":")[2])), brief_reports():
             entry = decide(service, entry, engine, clock=clock)
         assert (entry.state, entry.verdicts, entry.waits_for) == (RequestState.DECIDED, {"university": "released"}, "")
         with open_ledger(service.workspace) as ledger:
@@ -271,11 +271,12 @@ class TestRealServers:
             done = serving.wait_for(entry.id, "decided")
             assert (done.lost, done.waits_for) == (0, "")
             serving.wait(lambda: serving.ask("/health")[0] == 200, "health is well again")
+            (receipt,) = (inbox / "accepted").glob("*.receipt.txt")
+            outcome = f"id: {entry.id}\nstate: decided\nuniversity: released\n"
+            serving.wait(lambda: receipt.read_text().startswith(outcome), "the receipt has the outcome")
         finally:
             serving.stop()
         with open_ledger(world.workspace) as ledger:
             assert ledger.verify()
             events = [one.event for one in ledger.entries(release_id=entry.id)]
         assert events.count(Event.DECIDED) == 1
-        (receipt,) = (inbox / "accepted").glob("*.receipt.txt")
-        assert receipt.read_text().startswith(f"id: {entry.id}\nstate: decided\nuniversity: released\n")
