@@ -112,6 +112,11 @@ class Row(NamedTuple):
         body = self._stored_object()
         return None if body is None else {name: value for name, value in body.items() if name != RECORDED_AT}
 
+    def written(self, at: datetime) -> Self:
+        """The row with the time of writing, hashed."""
+        body = canonical_json((self._stored_object() or {}) | {RECORDED_AT: stamp(at)})
+        return self._replace(body=body.decode().rstrip("\n")).hashed()
+
     def stated_recorded_at(self) -> object:
         """What is stored as the time of writing; None where nothing is, as in entries of earlier versions."""
         return (self._stored_object() or {}).get(RECORDED_AT)
@@ -215,17 +220,14 @@ def new_row(
     actor: str,
     body: Mapping[str, object],
     at: datetime,
-    recorded_at: datetime | None = None,
 ) -> Row:
     """The row that continues the chain at `head`, without a signature; otherwise as in ``Ledger.append``.
 
-    `recorded_at` is the time of writing, or None as in entries of earlier versions.
     A ValueError says that `at` has no time zone, `actor` is empty, a text holds a NUL or cannot be encoded, or `body`
     is not JSON, holds a NaN or is too large.
     """
     try:
-        written = {} if recorded_at is None else {RECORDED_AT: stamp(recorded_at)}
-        text = canonical_json(dict(body) | written)
+        text = canonical_json(dict(body))
     except (TypeError, ValueError):
         raise ValueError("the body of a ledger entry must be JSON without NaN") from None
     mistakes = {

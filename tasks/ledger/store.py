@@ -195,8 +195,8 @@ class Ledger(AbstractContextManager["Ledger"]):
             last = self._entries(_NEWEST.limit(1))
             head = Head(last[0].sequence, last[0].sha256) if last else Head(0, GENESIS)
             check_clock(at, self._appended[1] if self._appended else self._not_before, self.place)
-            written = at if self._clock is None else self._clock()
-            decided, written = times_after(last[0] if last else None, at, written)
+            now = at if self._clock is None else self._clock()
+            decided, written = times_after(last[0] if last else None, at, now)
             row = new_row(
                 head,
                 event,
@@ -205,8 +205,7 @@ class Ledger(AbstractContextManager["Ledger"]):
                 actor=actor,
                 body=body,
                 at=decided,
-                recorded_at=written,
-            )
+            ).written(written)
             if signer is not None:
                 row = signer.sign(row)
             if signer is not None or event in _SIGNED_EVENTS:
