@@ -109,13 +109,18 @@ class Orchestrator:
     def check(self) -> bool:
         """Start the service's own server, at the first call; whether it has answered, now or lately.
 
-        Raises OrchestratorEnded if a child has ended, or the service's own server has not answered for five minutes.
+        While an external server does not answer, the runner may end; it is started again afterwards.
+        Raises OrchestratorEnded if a child has ended otherwise, or the service's own server has not answered for five
+        minutes.
         """
         if self._socket is not None and not self._children:
             start_from_template(self._service.home)
             self._spawn("Prefect server", "server.log", "server_process.py", self._socket.fileno())
-        for name, process in self._children.items():
+        for name, process in list(self._children.items()):
             if process.poll() is not None:
+                if self._is_outage():
+                    self._forget(name)
+                    continue
                 raise _ended(f"the {name} has ended", f"exit code {process.returncode}", self._service)
         now = time.monotonic()
         if self._last_answer is None or now - self._last_asked > _HEALTH_SECONDS:
@@ -128,10 +133,23 @@ class Orchestrator:
                     self._is_silent, self.answering_since = False, time.time()
                 self._last_answer = now
                 return True
-            self._is_silent = self._last_answer is not None
+            self._is_silent = self._is_silent or self._last_answer is not None
             if self._socket is not None and now - (self._last_answer or self._started_at) > _UNRESPONSIVE_SECONDS:
                 raise _ended("the Prefect server does not answer", "no answer for five minutes", self._service)
         return self._last_answer is not None
+
+    def _is_outage(self) -> bool:
+        """Whether an external server does not answer, or has not lately."""
+        lately = time.time() - self.answering_since < _UNRESPONSIVE_SECONDS
+        return self._socket is None and (self._is_silent or lately or not is_healthy(self.api_url, self.settings))
+
+    def _forget(self, name: str) -> None:
+        """Leave a child that has ended with an outage; all begins anew once the server answers."""
+        process = self._children.pop(name)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        log(f"the {name} has ended while the Prefect server did not answer", process=process.pid)
+        self.is_ready, self._is_silent, self._last_answer = False, True, None
 
     def stop(self) -> None:
         """End the children, and every process that they have started."""

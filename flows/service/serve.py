@@ -4,7 +4,8 @@
 2. Start the Prefect server, or wait for the external one; correct what an earlier service left; start the runner.
 3. Until told to stop: poll the inbox, reconcile requests with their runs, notify, answer over HTTP.
 
-If the Prefect server or the runner ends, the service ends with an error, for its supervisor to start it again.
+If its own Prefect server or the runner ends, the service ends with an error, for its supervisor to start it again. An
+external server may be away for a while.
 """
 
 import os

@@ -47,7 +47,7 @@ def refused(world: World, engine: Any) -> BadInput:
     last = entries[-1]
     assert last.event is Event.REFUSED
     assert last.recipient is None
-    assert {part: text[:500] for part, text in error.fields().items()} == {
+    assert {part: text[:500] for part, text in error.reason().items()} == {
         part: str(text)[:500] for part, text in last.body.items()
     }
     return error

@@ -1,11 +1,15 @@
 """Servers that do not answer are waited for as long as the settings say; every request has one verdict in the end."""
 
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,6 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from flows.engine import is_healthy
 from flows.ledger import VARIABLE, open_ledger
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
@@ -280,3 +285,76 @@ class TestRealServers:
             assert ledger.verify()
             events = [one.event for one in ledger.entries(release_id=entry.id)]
         assert events.count(Event.DECIDED) == 1
+
+    def test_a_service_goes_on_after_its_prefect_server_was_away(self, world: World, tmp_path: Path) -> None:
+        inbox = tmp_path / "inbox"
+        inbox.mkdir()
+        world.ask(policy={"linkage": QUICK_LINKAGE})
+        world.enrol()
+        with prefect_at(free_port(), tmp_path / "prefect") as prefect:
+            prefect.start()
+            options = ("--prefect", f"http://127.0.0.1:{prefect.port}/api")
+            serving = Serving(world.workspace, inbox, (world.folder,), options=options, brief=True)
+            serving.start()
+            try:
+                serving.wait_until_ready()
+                prefect.kill()
+                (inbox / "request.yaml").write_bytes(world.request.read_bytes())
+                (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
+                serving.wait(lambda: now(service_of(world.workspace.root), entry).waits_for == PREFECT, "it waits")
+                status, _, body = serving.ask("/health")
+                told = json.loads(body)
+                assert (status, told["prefect"]) == (503, "does not answer")
+                assert PREFECT in told["requests"]
+                prefect.start()
+                done = serving.wait_for(entry.id, "decided")
+                assert (done.lost, done.waits_for) == (0, "")
+            finally:
+                serving.stop()
+        with open_ledger(world.workspace) as ledger:
+            assert ledger.verify()
+            assert len(ledger.entries(release_id=entry.id, event=Event.DECIDED)) == 1
+
+
+@dataclass
+class PrefectServer:
+    """A Prefect server as an administrator runs one."""
+
+    port: int
+    home: Path
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    def start(self) -> None:
+        self.home.mkdir(exist_ok=True)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+        environment |= {"PREFECT_HOME": str(self.home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+        line = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port)]
+        with (self.home / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                line, env=environment, cwd=self.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+        deadline = time.monotonic() + 300
+        while not is_healthy(f"http://127.0.0.1:{self.port}/api", {}):
+            assert time.monotonic() < deadline, (self.home / "log").read_text()[-2000:]
+            time.sleep(0.2)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(60)
+
+
+@contextmanager
+def prefect_at(port: int, home: Path) -> Iterator[PrefectServer]:
+    server = PrefectServer(port, home)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

@@ -225,7 +225,7 @@ def test_health_and_figures(serving: Serving) -> None:
         status, _, body = serving.ask("/health")
         return json.loads(body) if status == 200 else None
 
-    parts = dict.fromkeys(("ledger", "prefect", "runner", "queue", "inbox", "news"), "ok")
+    parts = dict.fromkeys(("ledger", "prefect", "runner", "queue", "requests", "inbox", "news"), "ok")
     assert serving.wait(health, "all parts are well") == {"ok": True, **parts}
     _, headers, body = serving.ask("/metrics")
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
