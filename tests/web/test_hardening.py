@@ -1,6 +1,7 @@
 """What holds for every answer: headers, hosts, faults that tell nothing, vendored files, contrasts."""
 
 import hashlib
+import json
 import logging
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi import APIRouter
 
+from flows.service.logs import start_logging
 from flows.web.app import create_app
 from flows.web.site import STATIC
 from tasks.service.settings import PageSettings
@@ -16,6 +18,7 @@ from tests.support.pages import WAITING, Pages, Visitor
 TEMPLATES = Path(__file__).parents[2] / "templates" / "web"
 HTMX_SHA256 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 """Of dist/htmx.min.js of htmx.org 2.0.11."""
+RELEASE = f"/releases/{WAITING}/university"
 PLACES = (
     "/",
     "/sign-in",
@@ -203,3 +206,34 @@ def test_texts_and_edges_have_contrast(scheme: str) -> None:
     weak = {pair for pair in PAIRS if contrast(*(colours[name] for name in pair)) < 4.5}
     weak |= {pair for pair in EDGES if contrast(*(colours[name] for name in pair)) < 3}
     assert weak == set()
+
+
+def test_every_page_of_a_visitor_says_which_server_requests_wait_for(pages: Pages) -> None:
+    told = "the Dask cluster does not answer: 2 requests waiting since 2026-03-02 09:30 UTC"
+    app = create_app(pages.workspace.root, clock=pages.time, outages=lambda: (told,))
+    visitor = Visitor(app)
+    assert "Dask" not in visitor.get("/sign-in").text
+    visitor.sign_in("okafor")
+    for place in ("/releases", "/ledger", RELEASE):
+        assert f"The{told[3:]}." in visitor.get(place).text, place
+
+
+def test_the_log_of_the_pages_is_in_the_stream_of_the_service(
+    pages: Pages, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One JSON line for each sign-in, vote and failure, with names and ids alone."""
+    logger = logging.getLogger("releasegate")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "propagate", True)
+    monkeypatch.setattr(logger, "level", logging.NOTSET)
+    start_logging(as_json=True)
+    visitor = pages.visitor("okafor")
+    sent = visitor.fields(f"{RELEASE}/vote") | {"vote": "approve", "reason": "Figures recounted."}
+    assert visitor.post(f"{RELEASE}/vote", sent).status_code == 303
+    pages.visitor().sign_in("nobody", "QJXPASSWORD")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    told = [{name: line[name] for name in line.keys() - {"at", "level"}} for line in lines]
+    assert {"event": "signed in", "login": "okafor", "by": "password"} in told
+    assert {"event": "a vote was cast", "login": "okafor", "release": WAITING, "recipient": "university"} in told
+    assert [line["level"] for line in lines if line["event"] == "a sign-in failed"] == ["warning"]
+    assert not any(word in str(lines) for word in ("recounted", "QJXPASSWORD", "nobody", "approve"))

@@ -111,6 +111,8 @@ def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
     certificate = second.get(f"{RELEASE}/documents/certificate.pdf")
     assert certificate.content.startswith(b"%PDF")
     assert second.get(f"{RELEASE}/documents/approval.json").status_code == 200
+    assert second.get(f"{RELEASE}/documents/after-review.pdf").content.startswith(b"%PDF")
+    assert f"{RELEASE}/documents/after-review.pdf" in last
     (pages.workspace.bundle(WAITING) / "certificate/university.pdf").write_bytes(b"%PDF another")
     assert second.get(f"{RELEASE}/documents/certificate.pdf").status_code == 500
 
