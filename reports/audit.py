@@ -122,6 +122,27 @@ def _summary(report: AuditReport) -> Iterator[Block]:
     )
     yield Facts(
         [
+            (
+                "Would be blocked today",
+                warning(
+                    report.blocked_today, "copy", "copies", "{} that may be in use; see the re-assessments", "none"
+                ),
+            ),
+            ("Self-reviews", _self_reviews(report)),
+            (
+                "Policies",
+                text("{}", failed(plural(len(report.policies), "change"))) if report.policies else "none was changed",
+            ),
+            (
+                "Overrides",
+                text(
+                    "{} in the period, {} since the ledger began; {} in the period{}",
+                    numbers.integer(sum(row.in_period for row in overrides)),
+                    numbers.integer(len(overrides)),
+                    plural(revocations, "revocation"),
+                    files,
+                ),
+            ),
             ("Requests", f"{outcomes}, at the end of the period" if outcomes else "none was made in the period"),
             (
                 "Files delivered",
@@ -134,17 +155,6 @@ def _summary(report: AuditReport) -> Iterator[Block]:
                 "Past their last day",
                 warning(report.past_due, "determination", "", "{} with the file still in use", "none"),
             ),
-            (
-                "Overrides",
-                text(
-                    "{} in the period, {} since the ledger began; {} in the period{}",
-                    numbers.integer(sum(row.in_period for row in overrides)),
-                    numbers.integer(len(overrides)),
-                    plural(revocations, "revocation"),
-                    files,
-                ),
-            ),
-            ("Policies", plural(len(report.policies), "change") if report.policies else "none was changed"),
             ("Near a threshold", f"{plural(len(report.near), 'figure')} of releases that were not blocked"),
             (
                 "Decoy sightings",
@@ -179,6 +189,16 @@ def _summary(report: AuditReport) -> Iterator[Block]:
         ]
     )
     yield Signatures([("Prepared by", "Date, signature"), ("Examined by", "Date, signature")])
+
+
+def _self_reviews(report: AuditReport) -> str:
+    found = report.duties.self_reviews
+    if not found:
+        return "none"
+    return text(
+        "{} by a requester, or from the login of the request",
+        failed(plural(found, "vote or override", "votes or overrides")),
+    )
 
 
 def _lapsing(report: AuditReport) -> str:
@@ -390,6 +410,12 @@ _LISTED: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
     ),
     "reassessment": (
         (("reassessed",), "", ""),
+        (
+            ("blocked_today",),
+            "The copies below may be in use, and their last re-assessment would not release them. An officer decides "
+            "what follows.",
+            "",
+        ),
         (("overdue",), "", ""),
         (("renewals",), "", ""),
         (

@@ -180,7 +180,7 @@ def test_long_tables_are_cut_in_print_alone() -> None:
 def test_a_table_is_a_csv_file_with_all_its_fields(report: AuditReport) -> None:
     files = csv_files(report)
     assert set(files) == {
-        "requests.csv", "recipients.csv", "files.csv", "certificates.csv", "reassessed.csv", "overdue.csv",
+        "requests.csv", "recipients.csv", "files.csv", "certificates.csv", "reassessed.csv", "overdue.csv", "blocked_today.csv",
         "renewals.csv", "past_due.csv",
         "interventions.csv", "policies.csv", "keys.csv", "signed.csv", "gates.csv", "near.csv", "attacks.csv",
         "traces.csv", "agreements.csv", "destructions.csv", "duty_exceptions.csv", "contradictions.csv",
