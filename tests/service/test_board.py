@@ -21,6 +21,7 @@ from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide
 from flows.web.app import ServedQueue, create_app
 from tasks.core.errors import BadInput, StageCrashed
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tests.service.test_worker import failing
 from tests.support.pages import EARLIER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
@@ -250,3 +251,33 @@ def test_metrics_count_copies_that_would_be_blocked(pages: Pages) -> None:
             Event.REASSESSED, release_id=EARLIER, recipient="university", actor="gate", body=told, at=pages.time()
         )
     assert b'releasegate_copies{alarm="would be blocked today"} 1.0' in metrics.scrape()
+
+
+@pytest.mark.slow
+def test_explanation_and_reassessment_on_the_page_are_those_of_the_commands(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a release that the gate has really made: the explanation is shown, and the re-assessment is in the ledger."""
+    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
+    made = world.run(in_process)
+    record = made.records[0]
+    with open_ledger(world.workspace) as ledger:
+        person = Directory.of(ledger).person(record.requested_by)
+    assert person is not None
+    Accounts(world.workspace).add("steward", person, [Duty.REQUESTER], PASSWORD)
+    service = service_of(world.workspace.root, (world.folder,))
+    queue = ServedQueue(QueuedRequests(service), job_terms(service))
+    visitor = visiting(create_app(world.workspace.root, clock=lambda: NOW, queue=queue), "steward")
+    place = f"/releases/{made.release_id}/{record.recipient.id}"
+    for action, expected in (("explain", "Smallest change that would"), ("reassess", "The decision holds")):
+        forms = visitor.get(place).text.split("<form ")[1:]
+        (number,) = [at for at, form in enumerate(forms) if f'action="{place}/{action}"' in form]
+        assert visitor.post(f"{place}/{action}", visitor.fields(place, number)).status_code == 303
+        deadline = time.monotonic() + 240
+        while "It runs in the background." in (shown := visitor.get(place).text) and time.monotonic() < deadline:
+            time.sleep(1)
+        assert expected in shown, shown[shown.index('<h2 id="explain">') :][:4000]
+    with open_ledger(world.workspace) as ledger:
+        (entry,) = ledger.entries(event=Event.REASSESSED, recipient=record.recipient.id)
+    assert (entry.actor, entry.body["verdict"]) == ("steward (reviewer's page)", "holds")
+    assert f"{place}/reassessments/{entry.sequence}" in shown
