@@ -3,6 +3,7 @@
 Both reveal nothing about people: they count requests and releases.
 """
 
+import math
 import threading
 import time
 from collections.abc import Iterable
@@ -134,10 +135,17 @@ class Metrics:
                 self._alarms.labels(alarm).set(number)
             return generate_latest(self._registry)
 
-    def _count_alarms(self, today: date) -> dict[str, int]:
-        """Copies by alarm; one that would be blocked today counts whatever its state is."""
-        counts = dict.fromkeys((BLOCKED_TODAY, OVERDUE, LAPSING), 0)
-        for one in self._releases.all(today):
+    def _count_alarms(self, today: date) -> dict[str, float]:
+        """Copies by alarm; one that would be blocked today counts whatever its state is.
+
+        Not a number where an entry is of another version and cannot be read: no alarm must look like none.
+        """
+        counts: dict[str, float] = dict.fromkeys((BLOCKED_TODAY, OVERDUE, LAPSING), 0)
+        try:
+            releases = self._releases.all(today)
+        except ValueError:
+            return dict.fromkeys(counts, math.nan)
+        for one in releases:
             current = CurrentCase(one.case, today)
             for alarm in {current.state, *current.alarms} & counts.keys():
                 counts[alarm] += 1

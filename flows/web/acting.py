@@ -86,14 +86,14 @@ def reopen_release(form: PostedForm, release: CurrentRelease) -> Response:
 @router.get(f"{_PLACE}/comment")
 def show_comment(release: CurrentRelease) -> Response:
     """The form to comment on it."""
-    _check(release.acts, _WHO_COMMENTS)
+    _check(release.may_comment, _WHO_COMMENTS)
     return release.form("comment")
 
 
 @router.post(f"{_PLACE}/comment")
 def add_comment(form: PostedForm, release: CurrentRelease) -> Response:
     """Comment on it."""
-    _check(release.acts, _WHO_COMMENTS)
+    _check(release.may_comment, _WHO_COMMENTS)
 
     def perform(asked: ReleaseAction) -> str:
         comment(asked)
@@ -127,7 +127,7 @@ def assess_again(form: PostedForm, release: CurrentRelease) -> Response:
 @router.post(f"{_PLACE}/explain")
 def explain(form: PostedForm, release: CurrentRelease) -> Response:
     """Begin to explain the decision."""
-    _check(release.acts, _WHO_EXPLAINS)
+    _check(release.may_comment, _WHO_EXPLAINS)
     return _begin(release, form, JobKind.EXPLAIN)
 
 

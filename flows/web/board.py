@@ -20,6 +20,7 @@ from flows.web.evidence import IndexedRelease
 from flows.web.jobs import Job, JobKind
 from flows.web.site import Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
+from tasks.audit.history import text
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
 from tasks.core.people import login_of
 from tasks.decision.standing import AWAITING_SIGNATURE
@@ -69,6 +70,8 @@ class BoardRow:
     at: datetime
     """When it was decided, received or last changed."""
     release: IndexedRelease | None = None
+    record: str = ""
+    """Address of the re-assessment that would block it; empty for none."""
 
     @classmethod
     def of_release(cls, one: IndexedRelease, current: CurrentCase) -> "BoardRow":
@@ -94,6 +97,7 @@ class BoardRow:
             requested_by=one.requested_by,
             at=one.case.decided.at,
             release=one,
+            record=_record(one, current),
         )
 
     @classmethod
@@ -130,6 +134,13 @@ class BoardRow:
         """Whether its title, its id or a name holds a text, in any case of letters."""
         texts = (self.title, self.id, self.requested_by, *(name for pair in self.recipients for name in pair))
         return any(sought.casefold() in text.casefold() for text in texts)
+
+
+def _record(one: IndexedRelease, current: CurrentCase) -> str:
+    again = current.reassessed
+    if not current.is_blocked_today or again is None or text(again, "reassessment_sha256") is None:
+        return ""
+    return f"/releases/{one.release_id}/{one.recipient}/reassessments/{again.sequence}"
 
 
 def _days(number: int) -> str:

@@ -107,7 +107,7 @@ class ShownRelease:
         return self.visitor.has(Duty.REQUESTER) and self.listed.is_by(self.visitor.account.name)
 
     @property
-    def acts(self) -> bool:
+    def may_comment(self) -> bool:
         """Whether the visitor may comment on it and have it explained."""
         return self.is_own or self.visitor.has(Duty.REVIEWER, Duty.OFFICER)
 
@@ -288,7 +288,7 @@ def show(release: CurrentRelease) -> Response:
         jobs={
             kind.value: visitor.site.jobs.state(job_of(release, kind)) for kind in (JobKind.EXPLAIN, JobKind.REASSESS)
         }
-        if release.acts
+        if release.may_comment
         else {},
         once=visitor.session.issue(),
         longest=LONGEST_REASON,

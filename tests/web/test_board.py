@@ -154,6 +154,7 @@ def test_the_record_of_a_reassessment_opens_from_its_release(pages: Pages) -> No
     reassessed(pages, "would be blocked", reassessment_sha256=sha256(path.read_bytes()).hexdigest())
     visitor = pages.visitor("officer")
     (place,) = set(re.findall(rf'href="({BEFORE}/reassessments/\d+)"', visitor.get(BEFORE).text))
+    assert f'href="{place}"' in visitor.get("/releases").text, "the alarm opens its record"
     told = words(visitor.get(place).text)
     assert "It would be blocked today" in told
     assert "A gate has closed." in told
