@@ -81,6 +81,8 @@ class RunNotes:
 
         def note(text: str) -> None:
             nonlocal publishing
+            if not text:  # a wait that has no words
+                return
             if not publishing:
                 cancelled = self.wished()
                 if cancelled is not None:
