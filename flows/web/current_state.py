@@ -40,9 +40,8 @@ def banner(record: DecisionRecord, standing: Standing, current: CurrentCase) -> 
     if state is State.AWAITING_REVIEW:
         words = standing.words[0].upper() + standing.words[1:]
         need = record.reviews_required
-        return CurrentBanner(
-            "◔", words, "awaiting", f"Nothing is delivered to {who} before {need} of its reviewers have approved it."
-        )
+        approved = "a reviewer has" if need <= 1 else f"{need} reviewers have"
+        return CurrentBanner("◔", words, "awaiting", f"Nothing is delivered to {who} before {approved} approved it.")
     if state is State.BLOCKED:
         rejected = record.decision is not Verdict.BLOCKED
         words = "Rejected by its reviewers" if rejected else "Blocked"
