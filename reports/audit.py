@@ -129,10 +129,7 @@ def _summary(report: AuditReport) -> Iterator[Block]:
                 ),
             ),
             ("Self-reviews", _self_reviews(report)),
-            (
-                "Policies",
-                text("{}", failed(plural(len(report.policies), "change"))) if report.policies else "none was changed",
-            ),
+            ("Policies", _changed_policies(report)),
             (
                 "Overrides",
                 text(
@@ -199,6 +196,13 @@ def _self_reviews(report: AuditReport) -> str:
         "{} by a requester, or from the login of the request",
         failed(plural(found, "vote or override", "votes or overrides")),
     )
+
+
+def _changed_policies(report: AuditReport) -> str:
+    if not report.policies:
+        return "none was changed"
+    words = plural(len(report.policies), "change")
+    return failed(words) if any(row.before_sha256 for row in report.policies) else words
 
 
 def _lapsing(report: AuditReport) -> str:

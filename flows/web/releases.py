@@ -385,4 +385,6 @@ def _vote_notice(voted: Voted) -> str:
     counted = f"{'Your new vote' if voted.replaced else 'Your vote'} was counted: {voted.votes} of {voted.required}."
     if voted.standing.state is State.AWAITING_REVIEW:
         return f"{counted} It stays secret until all votes are cast; until then you may vote again, which replaces it."
-    return f"{counted} The release is now {voted.standing.state.value}."
+    state = voted.standing.state
+    words = "approved and delivered" if state is State.RELEASED else state.value
+    return f"{counted} The release is now {words}."

@@ -343,7 +343,7 @@ def test_who_is_barred_is_told_why(pages: Pages) -> None:
     Accounts(pages.workspace).add("sand", holder("Somebody Else", Duty.REVIEWER), [Duty.REVIEWER], PASSWORD)
     for login, why in (
         ("ruiz", "your account has no reviewer role"),
-        ("sand", "this person is not a reviewer of the release"),
+        ("sand", "the policy does not name you as a reviewer"),
         ("officer", "your account has no reviewer role"),
     ):
         shown = pages.visitor(login).get(RELEASE).text

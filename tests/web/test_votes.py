@@ -101,8 +101,8 @@ def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
     assert "none of them needs your vote" in first.get("/releases").text
     assert cast(second).status_code == 303
     last = second.get(RELEASE).text
-    assert "The release is now released." in last
-    assert "This was the verdict of the gate on 15 March 2026. The release is now released." in last
+    assert "The release is now approved and delivered." in last
+    assert "This was the verdict of the gate on 15 March 2026. The release is now approved and delivered." in last
     assert "Zwölfreason" in last
     assert state(pages) is State.RELEASED
     assert events(pages)[-6:] == ["voted", "voted", "reviewed", "reviewed", "approved", "released"]
