@@ -113,6 +113,11 @@ class PageSettings(RequestPart):
     signed_only: bool = Field(False, description="Whether votes of people without a registered key are refused.")
     idle_minutes: int = Field(15, ge=1, le=240, description="Minutes without use after which a session ends.")
     longest_hours: int = Field(8, ge=1, le=24, description="Hours after which a session ends in any case.")
+    address: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s?#]{1,500}$",
+        description="Address of the page for links in messages and receipts, such as https://gate.example.org.",
+    )
 
     rules: ClassVar[tuple[Rule["PageSettings"], ...]] = (
         Rule(
