@@ -78,6 +78,18 @@ class Outcome:
     positions: Path | None = None
     """Row positions of validation failures, for the steward alone; None where nothing failed."""
 
+    @property
+    def decided_at(self) -> datetime:
+        """Time of the last of its decisions."""
+        return max(record.decided_at for record in self.records)
+
+    def _repr_html_(self) -> str:
+        """The decision for each recipient, in a notebook."""
+        from flows.cli.released import lines  # noqa: PLC0415 - drawing is for those who look at it
+        from reports.templating import fragment_html  # noqa: PLC0415
+
+        return fragment_html(lines(self, self.decided_at))
+
 
 @dataclass(frozen=True)
 class _GateCall:

@@ -68,6 +68,15 @@ class CheckedRequest:
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
 
+    @property
+    def passed(self) -> bool:
+        """Whether the data may go on to the gate."""
+        return self.validation.passed and not _closed(self)
+
+    def shown(self) -> Iterator[Block]:
+        """Columns, records, and what would block the release."""
+        return _shown(self)
+
 
 def check(
     request: RequestArgument,
@@ -123,16 +132,21 @@ def check(
         document["defaults"] = [asdict(one) for one in defaults]
         document["levels"] = levels_document(sizes, few)
         levels = shown_levels(sizes, few, of_people=bool(loaded.population.path or loaded.dataset.person))
-    code = ExitCode.APPROVED if validation.passed and not _closed(checked) else ExitCode.BLOCKED
-    shown = chain(_shown(checked), levels, explained_defaults(defaults))
+    code = ExitCode.APPROVED if checked.passed else ExitCode.BLOCKED
+    shown = chain(checked.shown(), levels, explained_defaults(defaults))
     return answer(document, shown, as_json=as_json, code=code, notes=checked.notes)
 
 
 def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRequest:
-    """Load a request, prepare its data, run validation and mask numbers for trial."""
+    """Load a request and its data, and check them."""
     with guarded("check"):
         loaded = load_request(path, roots, PolicyShelf(workspace))
-        frame = read_data(loaded)
+        return checked_frame(loaded, read_data(loaded))
+
+
+def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame) -> CheckedRequest:
+    """Prepare the data of a request, as text, run validation and mask numbers for trial."""
+    with guarded("check"):
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
         check_risk_setting(loaded.request, prepared)
