@@ -44,7 +44,7 @@ from flows.pipeline.workers import working
 from flows.server_process import end_with
 from flows.service.config import Service, of_environment
 from flows.service.intake import Arrival, Received, read_document, receive
-from flows.service.logs import Line, log
+from flows.service.logs import LogLine, log
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.worker import decide, expire_all
 from tasks.core.errors import WorkspaceError
@@ -265,7 +265,7 @@ def _logged() -> Iterator[None]:
         return True
 
     handler.addFilter(of_this_run)
-    handler.setFormatter(Line(dated=False))
+    handler.setFormatter(LogLine(dated=False))
     of_program.addHandler(handler)
     of_program.setLevel(logging.INFO)
     try:

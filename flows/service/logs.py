@@ -15,7 +15,7 @@ _LOGGER = logging.getLogger("releasegate.service")
 def start_logging(*, as_json: bool) -> None:
     """Write the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Line(as_json=as_json))
+    handler.setFormatter(LogLine(as_json=as_json))
     _LOGGER.handlers[:] = [handler]
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
@@ -38,7 +38,7 @@ def log_problem(event: str, error: BaseException, **fields: Any) -> None:
     _LOGGER.warning(event, extra={"fields": details | fields})
 
 
-class Line(logging.Formatter):
+class LogLine(logging.Formatter):
     """Time, event and fields of a record in one line; without the time where `dated` is false."""
 
     def __init__(self, *, as_json: bool = False, dated: bool = True) -> None:
