@@ -41,6 +41,7 @@ _COMMANDS = {
     "serve": "Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules.",
     "key": "Keys that people sign with, and keys that seal decoy manifests.",
     "account": "Accounts of the reviewer's page.",
+    "token": "Tokens with which people and systems hand in requests over HTTP.",
 }
 """Every command, in the order of the help, with the first paragraph of its own help.
 

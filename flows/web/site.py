@@ -17,7 +17,7 @@ from starlette.types import Message
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
-from flows.web.evidence import ReleaseIndex
+from flows.web.evidence import IndexedRelease, ReleaseIndex
 from flows.web.sessions import Session, Sessions
 from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
@@ -226,9 +226,24 @@ class Visitor:
         return self.has(*AUDITS)
 
     @property
+    def has_account(self) -> bool:
+        """Whether there is a page of the account: not of the one person on their own machine."""
+        return self.site.door is None
+
+    @property
+    def sees_to_people(self) -> bool:
+        """Whether the account sees the accounts and tokens of everybody."""
+        return self.has_account and self.has(Duty.OFFICER)
+
+    @property
     def requests(self) -> bool:
         """Whether the account writes requests here."""
         return self.site.has_studio and self.has(Duty.REQUESTER)
+
+    def seen(self) -> list[IndexedRelease]:
+        """Releases that the visitor may see: all, or those that they requested."""
+        everything = self.site.releases.all(self.site.clock().date())
+        return [one for one in everything if self.sees_all or one.is_by(self.account.name)]
 
     def page(
         self, template: str, *, status: HTTPStatus = HTTPStatus.OK, small_cell: int = LIMIT, **context: object
