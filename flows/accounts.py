@@ -259,6 +259,13 @@ class Accounts:
             )
         return accounts[wanted]
 
+    def forget(self, identity: ProviderIdentity) -> None:
+        """Remove the account of an identity, if there is one, which ends its sessions."""
+        if any(one.identity == identity for one in self.all()):
+            with self._changing() as accounts:
+                for login in [one.login for one in accounts.values() if one.identity == identity]:
+                    del accounts[login]
+
     def add(
         self,
         login: str,

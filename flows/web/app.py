@@ -26,12 +26,14 @@ from flows.web import (
     ledger_pages,
     library_pages,
     people_pages,
+    provider_pages,
     releases,
     studio,
     studio_levels,
 )
 from flows.web.account_pages import SET_UP
 from flows.web.evidence import ReleaseIndex
+from flows.web.provider import Provider, check_installed
 from flows.web.sessions import Sessions
 from flows.web.site import STATIC, Door, Refused, Site, log, not_found, see_other, sentence
 from flows.workspace import Workspace
@@ -119,7 +121,11 @@ def create_app(
     )
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
-    own = [_own, authentication.router, releases.router, ledger_pages.router]
+    provided = []
+    if settings.provider is not None and site.door is None:
+        check_installed()
+        app.state.provider, provided = Provider(settings.provider, clock), [provider_pages.router]
+    own = [_own, authentication.router, *provided, releases.router, ledger_pages.router]
     if site.door is None:
         own += [account_pages.router, people_pages.router, library_pages.router]
     if writing is not None:

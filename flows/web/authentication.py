@@ -180,7 +180,7 @@ def sign_in(request: Request, site: CurrentSite, form: Annotated[SubmittedForm, 
         raise _forged()
     login, password = form.text("login").strip(), form.text("password")
     limits = site.limits
-    own = ((limits.address, subscriber(_address_of(site, request))), (limits.login, login.casefold()[:64]))
+    own = ((limits.address, subscriber(address_of(site, request))), (limits.login, login.casefold()[:64]))
     # The common limit comes last: a refused attempt does not count there, so that one address cannot lock out all.
     site.limit(*own, (limits.everybody, "everybody"))
     short = len(password) <= LONGEST_PASSWORD
@@ -269,7 +269,7 @@ def _login_from_proxy(site: Site, request: Request) -> str | None:
     return "".join(named).strip() or None
 
 
-def _address_of(site: Site, request: Request) -> str:
+def address_of(site: Site, request: Request) -> str:
     """The address of a request; behind a trusted proxy, as that proxy states it."""
     forwarded = request.headers.getlist("x-forwarded-for")
     if forwarded and _is_from_proxy(site, request):

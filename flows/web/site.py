@@ -151,11 +151,13 @@ class Site:
         """Name of the cookie that the sign-in form is bound to."""
         return f"{self.cookie}-form"
 
-    def set_cookie(self, request: Request, name: str, value: str, *, seconds: int | None = None) -> None:
+    def set_cookie(
+        self, request: Request, name: str, value: str, *, seconds: int | None = None, same_site: str = "Strict"
+    ) -> None:
         """Set a cookie with the answer to a request, or delete it if it is to last 0 seconds."""
         secure = "; Secure" if self.settings.https else ""
         age = "" if seconds is None else f"; Max-Age={seconds}"
-        request.state.cookies.append(f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
+        request.state.cookies.append(f"{name}={value}; Path=/; HttpOnly; SameSite={same_site}{secure}{age}")
 
     def page(
         self,
