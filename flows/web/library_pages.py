@@ -232,7 +232,7 @@ def _item_page(
         one=one,
         title=title_of(one.item),
         noun=KINDS[one.kind],
-        versions=versions,
+        siblings=versions,
         other=other,
         differences=None if other is None else compared(library.text(other), library.text(one)),
         lines=lines[:_SHOWN],
