@@ -57,7 +57,7 @@ class Token(BaseModel):
         return f"{self.login} (token {self.id})"
 
 
-class Tokens:
+class RequestTokens:
     """The tokens of a workspace; every call reads the file."""
 
     def __init__(self, workspace: Workspace) -> None:

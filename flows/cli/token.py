@@ -7,7 +7,7 @@ import typer
 from flows.actor import actor
 from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
 from flows.cli.output import JsonOption, answer, outcome, table
-from flows.tokens import LONGEST_DAYS, USUAL_DAYS, Token, Tokens
+from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
 from flows.workspace import Workspace
 from tasks.core.guard import guarded
 
@@ -30,7 +30,7 @@ def create(
     Requests that come with it are theirs: queue, ledger and determination name login and token. The workspace keeps
     only its hash.
     """
-    made, text = Tokens(Workspace(workspace.resolve())).create(person, login, purpose, actor(), days=days)
+    made, text = RequestTokens(Workspace(workspace.resolve())).create(person, login, purpose, actor(), days=days)
     return answer(
         {**_document(made), "token": text},
         [
@@ -46,7 +46,7 @@ def create(
 @guarded("token")
 def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """List the tokens that were not revoked; none is shown itself."""
-    found = Tokens(Workspace(workspace.resolve())).all()
+    found = RequestTokens(Workspace(workspace.resolve())).all()
     rows = ((one.id, one.login, one.name, one.purpose, f"{one.last_day}", one.by) for one in found)
     shown = table("", ("id", "login", "name", "purpose", "last day", "made by"), rows)
     document = {"tokens": [_document(one) for one in found]}
@@ -62,7 +62,7 @@ def revoke(
     as_json: JsonOption = False,
 ) -> int:
     """Revoke a token. Requests that came with it stay as they are."""
-    gone = Tokens(Workspace(workspace.resolve())).revoke(name)
+    gone = RequestTokens(Workspace(workspace.resolve())).revoke(name)
     return answer(_document(gone), [outcome("revoked", f": token {gone.id} of {gone.name}")], as_json=as_json)
 
 

@@ -18,7 +18,7 @@ from flows.service.intake import Arrival, receive
 from flows.service.logs import log
 from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
-from flows.tokens import Tokens
+from flows.tokens import RequestTokens
 from flows.web.site import bounded
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.core.secret_variables import secret
@@ -39,7 +39,7 @@ def requests_router(service: Service, token: str | None = None, *, clock: Clock 
 
     `token` takes the place of those of the environment.
     """
-    caller = Depends(_bearing(Tokens(service.workspace), _tokens() if token is None else {SHARED: token}, clock))
+    caller = Depends(_bearing(RequestTokens(service.workspace), _tokens() if token is None else {SHARED: token}, clock))
     router = APIRouter(prefix="/api/requests", dependencies=[caller])
 
     @router.post("")
@@ -91,7 +91,7 @@ def _tokens() -> dict[str, str]:
     return {login: token for login, _, token in pairs if login} | {SHARED: secret(TOKEN)}
 
 
-def _bearing(tokens: Tokens, environment: Mapping[str, str], clock: Clock) -> Callable[..., str]:
+def _bearing(tokens: RequestTokens, environment: Mapping[str, str], clock: Clock) -> Callable[..., str]:
     """Who hands in with a caller's token: its login, and which token; others are refused."""
     known = {login: token for login, token in environment.items() if len(token) >= SHORTEST_TOKEN}
 

@@ -17,7 +17,7 @@ from flows.actor import acting_as
 from flows.ledger import has_ledger, open_ledger
 from flows.second_factor import SECRET_BYTES, address_of, text_of
 from flows.signing import key_in_force, register_key
-from flows.tokens import Tokens, of_login
+from flows.tokens import RequestTokens, of_login
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm, begin_session
 from flows.web.site import Visitor, log, not_allowed, see_other, sentence
 from tasks.core.errors import BadInput, ReleasegateError
@@ -168,7 +168,7 @@ def _page(visitor: Visitor, error: ReleasegateError | None = None) -> Response:
         account=account,
         key=key,
         key_roles=[role.value for role in WorkflowRole if role in roles],
-        tokens=of_login(Tokens(site.workspace).all(), account.login),
+        tokens=of_login(RequestTokens(site.workspace).all(), account.login),
         shortest=SHORTEST_PASSWORD,
         longest=LONGEST_PASSWORD,
         must=site.settings.second_factor,

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from flows.accounts import Duty
 from flows.ledger import has_ledger, open_ledger
-from flows.tokens import LONGEST_DAYS, USUAL_DAYS, Token, Tokens
+from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
 from flows.web.account_pages import confirm, problem_of
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.site import Refused, Visitor, log, not_allowed, number_of, see_other
@@ -64,7 +64,7 @@ def create_token(visitor: CurrentOfficer, form: PostedForm) -> Response:
     try:
         once(visitor, form)
         confirm(visitor, form)
-        made, text = Tokens(site.workspace).create(
+        made, text = RequestTokens(site.workspace).create(
             given["person"],
             given["login"],
             given["purpose"],
@@ -84,7 +84,7 @@ def revoke_token(visitor: CurrentOfficer, form: PostedForm) -> Response:
     name = form.text("id")
 
     def work() -> str:
-        gone = Tokens(visitor.site.workspace).revoke(name)
+        gone = RequestTokens(visitor.site.workspace).revoke(name)
         return f"The token {gone.id} of {gone.name} is revoked."
 
     return _done(visitor, form, f"token {name[:8]!r} revoked", work, with_password=False)
@@ -121,7 +121,7 @@ def _page(visitor: Visitor, error: ReleasegateError | None = None, given: dict[s
         people = Directory.of(ledger).all(EnrolledPerson)
     accounts = site.accounts.all()
     held = {one.person for one in accounts}
-    tokens: tuple[Token, ...] = Tokens(site.workspace).all()
+    tokens: tuple[Token, ...] = RequestTokens(site.workspace).all()
     return visitor.page(
         "people.html",
         status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -14,7 +14,7 @@ from flows.service.api import TOKENS, requests_router, status_router
 from flows.service.config import Service, service_of
 from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import Queue, RequestState
-from flows.tokens import Tokens
+from flows.tokens import RequestTokens
 from flows.web.app import create_app
 from tasks.core.people import WorkflowRole, login_of
 from tasks.ledger.enrolment import Directory, EnrolledPerson
@@ -81,7 +81,7 @@ def test_without_a_token_in_the_environment_nobody_is_let_in(service: Service) -
 
 
 def test_requests_of_a_requesters_token_are_theirs_until_it_is_revoked(service: Service, world: World) -> None:
-    content, tokens = world.request.read_bytes(), Tokens(service.workspace)
+    content, tokens = world.request.read_bytes(), RequestTokens(service.workspace)
     asked = load_request(world.request).request.requested_by
     with open_ledger(service.workspace, create=True) as ledger:
         known = Directory.of(ledger).person(asked)

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from flows.actor import acting_as
 from flows.enrolment import enrol
 from flows.library_texts import LibraryText
-from flows.tokens import Tokens
+from flows.tokens import RequestTokens
 from flows.web.provider import SECRET
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import EnrolledPerson, EnrolledPopulation
@@ -55,7 +55,9 @@ def furnished(pages: Pages) -> Pages:
     with acting_as("officer"):
         items = [*policies, LibraryText("hierarchy", "zip", "1", TREE), census]
         enrol(pages.workspace, items, OFFICER, clock=pages.time)
-    Tokens(pages.workspace).create("ana.ruiz", "ruiz", "nightly export of the registry", "officer", clock=pages.time)
+    RequestTokens(pages.workspace).create(
+        "ana.ruiz", "ruiz", "nightly export of the registry", "officer", clock=pages.time
+    )
     return pages
 
 

@@ -16,7 +16,7 @@ from flows.actor import acting_as
 from flows.enrolment import enrol
 from flows.second_factor import address_of, step_of, text_of
 from flows.signing import make_key
-from flows.tokens import Tokens
+from flows.tokens import RequestTokens
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Event
@@ -255,22 +255,22 @@ def test_an_officer_makes_and_revokes_tokens(pages: Pages) -> None:
     text = re.search(r"rg_[0-9a-f]{8}_[A-Za-z0-9_-]{43}", answer.text)
     assert text is not None
     assert visitor.post("/people/tokens", once | data).status_code == 409
-    (made,) = Tokens(pages.workspace).all()
+    (made,) = RequestTokens(pages.workspace).all()
     assert (made.login, made.person, made.by) == ("ruiz", "ana.ruiz", "officer")
     listed = visitor.get("/people").text
     assert text[0] not in listed
     assert "nightly &lt;export&gt;" in listed
     assert files_holding(pages.workspace.root, text[0]) == []
     assert "nightly &lt;export&gt;" in pages.visitor("ruiz").get("/account").text
-    assert Tokens(pages.workspace).of(text[0], NOW) == made
-    assert Tokens(pages.workspace).of(text[0], NOW.replace(month=6)) is None, "it has ended"
+    assert RequestTokens(pages.workspace).of(text[0], NOW) == made
+    assert RequestTokens(pages.workspace).of(text[0], NOW.replace(month=6)) is None, "it has ended"
     revoking = visitor.fields("/people", 1) | {"id": made.id}
     assert visitor.post("/people/tokens/revoke", revoking).status_code == 303
-    assert Tokens(pages.workspace).of(text[0], NOW) is None
+    assert RequestTokens(pages.workspace).of(text[0], NOW) is None
 
 
 def test_a_token_ends_with_the_enrolment_of_its_person(pages: Pages) -> None:
-    tokens = Tokens(pages.workspace)
+    tokens = RequestTokens(pages.workspace)
     _, text = tokens.create("ana.ruiz", "ruiz", "export", "operator", clock=pages.time)
     assert tokens.of(text, NOW) is not None
     with acting_as("officer"):
