@@ -42,6 +42,7 @@ def come_back(request: Request, site: CurrentSite, provider: _CurrentProvider) -
 
     It is no redirection: the browser would not send the cookie of the session on one that another site began.
     """
+    site.limit((site.limits.everybody, "everybody"))
     cookie, address = request.cookies.get(_cookie(site), ""), subscriber(address_of(site, request))
     site.set_cookie(request, _cookie(site), "", seconds=0, same_site="Lax")
     try:
