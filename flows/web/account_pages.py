@@ -20,7 +20,7 @@ from flows.signing import key_in_force, register_key
 from flows.tokens import RequestTokens, of_login
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm, begin_session
 from flows.web.site import Visitor, log, not_allowed, see_other, sentence
-from tasks.core.errors import BadInput, ReleasegateError
+from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory
 
@@ -143,6 +143,8 @@ def _changed(
     try:
         confirm(visitor, form)
         account = work(visitor.account)
+    except TamperingFound:
+        raise
     except ReleasegateError as error:
         return (again or _page)(visitor, error)
     session = begin_session(visitor.site, visitor.request, account, by_proxy=visitor.session.by_proxy)

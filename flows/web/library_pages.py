@@ -27,7 +27,7 @@ from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.people_pages import CurrentOfficer, once
 from flows.web.site import Visitor, log, not_found, number_of, see_other
 from flows.web.uploads import CurrentUpload, Upload
-from tasks.core.errors import BadInput, ReleasegateError
+from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.ledger.enrolment import title_of
 from tasks.ledger.signing import RegisteredKey
 from tasks.reassessment.request import policy_from
@@ -75,6 +75,8 @@ def enrol_item(visitor: CurrentOfficer, kind: Kind, upload: CurrentUpload) -> Re
             sent = SentKey(_key(upload), form.text("passphrase"))
             _as_officer(visitor, lambda by: enrol(visitor.site.workspace, [item], by, sent, clock=visitor.site.clock))
         title = title_of(item_of(item))
+    except TamperingFound:
+        raise
     except ReleasegateError as error:
         return _form(visitor, kind, form, error)
     visitor.session.notice = f"Enrolled: {title}."
@@ -110,6 +112,8 @@ def end(visitor: CurrentOfficer, kind: Kind, name: _Name, form: PostedForm) -> R
         sent = SentKey(form.files.get("key", b""), form.text("passphrase"))
         workspace, clock = visitor.site.workspace, visitor.site.clock
         _as_officer(visitor, lambda by: end_enrolment(workspace, one.item, by, sent, clock=clock))
+    except TamperingFound:
+        raise
     except ReleasegateError as error:
         return _item_page(visitor, (library, one), "", error)
     visitor.session.notice = f"The enrolment of {title_of(one.item)} has ended. What was decided by it stays as it is."

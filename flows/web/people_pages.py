@@ -17,7 +17,7 @@ from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
 from flows.web.account_pages import confirm, problem_of
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.site import Refused, Visitor, log, not_allowed, number_of, see_other
-from tasks.core.errors import BadInput, ReleasegateError
+from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 
@@ -72,6 +72,8 @@ def create_token(visitor: CurrentOfficer, form: PostedForm) -> Response:
             days=number_of(given["days"]),
             clock=site.clock,
         )
+    except TamperingFound:
+        raise
     except ReleasegateError as error:
         return _page(visitor, error, given)
     log.info("token %s of %s made by %s", made.id, made.login, visitor.account.login)
@@ -98,6 +100,8 @@ def _done(
         if with_password:
             confirm(visitor, form)
         visitor.session.notice = work()
+    except TamperingFound:
+        raise
     except ReleasegateError as error:
         return _page(visitor, error)
     log.info("%s by %s", what, visitor.account.login)

@@ -178,6 +178,7 @@ def test_an_id_token_of_anything_else_signs_nobody_in(
     assert Accounts(pages.workspace).find("sand") is None
 
 
+@pytest.mark.filterwarnings("ignore:JWS algorithm")
 @pytest.mark.parametrize("by", ["nothing", "shared secret", "another key"])
 def test_an_id_token_that_the_provider_has_not_signed_signs_nobody_in(
     pages: Pages, provider: TestProvider, by: str
