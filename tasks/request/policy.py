@@ -205,6 +205,11 @@ class ReviewPolicy(RequestPart):
     expert_signs: bool = Field(
         default=False, description="Whether the expert must sign the determination before any reviewer votes."
     )
+    signed_votes: bool = Field(
+        default=False,
+        exclude_if=lambda signed: not signed,
+        description="Whether each vote must be signed with the reviewer's registered key.",
+    )
     reviewers: tuple[PersonName, ...] = Field(
         default=(), description="Ids or names of people who may review; the requester may not, even if named here."
     )
@@ -238,6 +243,12 @@ class ReviewPolicy(RequestPart):
             lambda one: one.expert_signs and one.required == 0,
             "required",
             fix="require at least one reviewer, or leave out “expert_signs”",
+        ),
+        Rule(
+            "votes that must be signed are votes of a review",
+            lambda one: one.signed_votes and one.required == 0,
+            "required",
+            fix="require at least one reviewer, or leave out “signed_votes”",
         ),
         Rule(
             "gates that may be overridden need an officer who answers for it",
