@@ -145,11 +145,14 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
     """Load a request and its data, and check them."""
     with guarded("check"):
         loaded = load_request(path, roots, PolicyShelf(workspace))
-        return checked_frame(loaded, read_data(loaded))
+        return checked_frame(loaded, read_data(loaded), workspace)
 
 
-def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame) -> CheckedRequest:
-    """Prepare the data of a request, as text, run validation and mask numbers for trial."""
+def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | None = None) -> CheckedRequest:
+    """Prepare the data of a request, as text, run validation and mask numbers for trial.
+
+    Reviewers without an account are looked for in the workspace, where one is given.
+    """
     with guarded("check"):
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
@@ -159,7 +162,7 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame) -> CheckedRequest:
         if outcome.fact.passed:  # else no release would get as far as masking
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
             columns = column_places(loaded.request, prepared, masked)
-        without = _without_account(workspace, loaded.request.policy.review.reviewers)
+        without = () if workspace is None else _without_account(workspace, loaded.request.policy.review.reviewers)
         notes = (
             *_account_notes(without),
             *_people_notes(frame, loaded.request),
