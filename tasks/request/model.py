@@ -106,7 +106,7 @@ BUDGETED = DIVISIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 class Dataset(FileForm):
     """The microdata file."""
 
-    title: Text
+    title: Text = Field(description="Title of the data, for the reports.")
     source: Text = Field(description="Where the data come from and under which terms.")
     record_id: Text = Field(
         description="Column that names each record once; its values are never released. Where rows have no name of "
@@ -129,8 +129,8 @@ class ChangesSince(RequestPart):
 class ReleaseRequest(RequestPart):
     """A request to release one dataset to one or more recipients."""
 
-    schema_version: Literal["releasegate/request/1"]
-    title: Text
+    schema_version: Literal["releasegate/request/1"] = Field(description="Version of this form.")
+    title: Text = Field(description="Title of the release.")
     requested_by: PersonId = Field(description="Id of the enrolled person who asks for the release.")
     expert: Text | None = Field(default=None, description="The expert who signs the determination, with qualification.")
     dataset: Dataset

