@@ -11,7 +11,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "terms.md"
 INTRO = """# Terms of a request
 
 Generated from the models, like the [schemas](../schemas/request.schema.json) that editors use. A dot leads into a part:
-`date.shift` of `attributes` is written `date: {shift: person}` under a column. What is not required may be left out."""
+`date.shift` of `attributes` is written `date: {shift: person}` under a column. What a part requires is required where
+the part is given."""
 
 Part = dict[str, Any]
 _ELSEWHERE = {
@@ -25,7 +26,7 @@ _ELSEWHERE = {
     "PatternName": "[kinds](methods/scans.md)",
 }
 """Models and enumerations that another page, or another table, describes."""
-_UNBOUNDED = 1e6
+_UNBOUNDED = 1e6 + 1
 """Limits from here on only catch mistakes of typing, and are left out."""
 
 
@@ -85,7 +86,7 @@ def _alternatives(term: Part) -> list[Part]:
 
 
 def _values(schema: Part, term: Part) -> str:
-    """Values that a term takes; nothing for text, and for two values of which the default is one."""
+    """Values that a term takes; nothing for text, true and false."""
     return " or ".join(dict.fromkeys(filter(None, (_alternative(schema, one) for one in _alternatives(term)))))
 
 
@@ -96,25 +97,21 @@ def _alternative(schema: Part, one: Part) -> str:
         return ", ".join(f"`{value}`" for value in one.get("enum", [one.get("const")]) if str(value).strip())
     kind = one.get("type")
     if kind == "array":
-        return _joined("list", _values(schema, one["items"]))
+        return ", ".join(filter(None, ("list", _values(schema, one["items"]))))
     if held := _of_mapping(one):
-        return _joined("by name", _values(schema, held))
+        return ", ".join(filter(None, ("by name", _values(schema, held))))
     if kind in {"integer", "number"}:
-        return _joined("integer" * (kind == "integer"), _range(one), between=" ") or "number"
-    return str(one.get("format") or "")
-
-
-def _joined(*texts: str, between: str = ", ") -> str:
-    return between.join(filter(None, texts))
+        return f"{'integer ' * (kind == 'integer')}{_range(one)}".strip() or "number"
+    return "date" if one.get("format") == "date" else ""
 
 
 def _range(one: Part) -> str:
-    low, high = one.get("minimum"), one.get("maximum", _UNBOUNDED)
     above, below = one.get("exclusiveMinimum"), one.get("exclusiveMaximum")
-    start = f"above {above:g}" if above is not None else "" if low is None else f"{low:g}"
+    low, high = one.get("minimum"), one.get("maximum", _UNBOUNDED)
+    start = f"above {above:g}" if above is not None else f"from {low:g}" if low is not None else ""
     if below is not None:
         return f"{start}, below {below:g}"
-    return f"{start} to {high:g}" if high < _UNBOUNDED else f"from {start}".replace("from above", "above") * bool(start)
+    return f"{start.removeprefix('from ')} to {high:,.10g}".replace("-", "−") if high < _UNBOUNDED else start
 
 
 def _default(term: Part, *, required: bool) -> str:

@@ -28,7 +28,7 @@ class CandidateTier(RequestPart):
 class ConsultedResource(RequestPart):
     """External data that the recipient may pay for, after those before it."""
 
-    source: Text = Field(description="Its name, printed in the determination.")
+    source: Text = Field(description="Name of the resource, printed in the determination.")
     access_cost: Cost = Field(default=0.0, description="C_d of this resource, paid once.")
     candidates: tuple[CandidateTier, ...] = Field(
         min_length=1,

@@ -199,13 +199,12 @@ class HierarchySource(RequestPart):
     groups: GroupLevels | None = Field(default=None, description="Groups that are written out.")
     levels_may_cross: bool = Field(
         default=False,
-        description="Whether a group may have parts in several groups of the next level, as long as one order of the "
-        "values brings those of every group together.",
+        description="Whether a group may have parts in several groups of the next level.",
     )
     public: bool = Field(
         default=False,
-        description="Whether values and groups are public knowledge, so that a delivery lists also those that do not "
-        "occur in it; intervals and dates always are.",
+        description="Whether a delivery lists also values and groups that do not occur in it; only for public "
+        "code lists.",
     )
 
     rules: ClassVar[tuple[Rule["HierarchySource"], ...]] = (
@@ -436,7 +435,7 @@ class Attribute(RequestPart):
     text: TextTerms | None = Field(default=None, description="Language of the text (role: text).")
     confirmed: PersonalReason | None = Field(default=None, description="Who confirmed the role, and why.")
     excused: PersonalReason | None = Field(
-        default=None, description="Who lets the column leave although it tells of people, and why."
+        default=None, description="Who accepts that the column leaves although it reveals people, and why."
     )
 
     @property

@@ -109,13 +109,11 @@ class Dataset(FileForm):
     title: Text = Field(description="Title of the data, for the reports.")
     source: Text = Field(description="Where the data come from and under which terms.")
     record_id: Text = Field(
-        description="Column that names each record once; its values are never released. Where rows have no name of "
-        "their own, the column of “person”."
+        description="Column that names each record once; never released. Without one, the column of “person”."
     )
     person: Text | None = Field(
         default=None,
-        description="Column that names the person of each row, where a person can have several rows. Risks, classes "
-        "and counts are then of people.",
+        description="Column that names the person of each row; risks, classes and counts are then of people.",
     )
 
 
@@ -136,7 +134,7 @@ class ReleaseRequest(RequestPart):
     dataset: Dataset
     attributes: dict[Text, Attribute] = Field(
         min_length=1,
-        description="Columns of the dataset. Once the request is read, those of the tables follow, named table.column.",
+        description="Columns of the dataset, by name.",
     )
     tables: dict[TableName, FurtherTable] = Field(
         default_factory=dict, max_length=50, description="Further tables of the same persons, by name."

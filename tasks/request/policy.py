@@ -55,9 +55,9 @@ class LinkagePolicy(RequestPart):
     known: tuple[Text, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Attributes that the intruder knows for everybody; where not given, the quasi-identifiers, those "
-        "with a known_probability of 1, and numbers that may be known, masked or not, of whatever type. Leaving out "
-        "all of these closes the gate on linkage.masked_share.",
+        description="Attributes that the intruder knows for everybody; where not given, the "
+        "quasi-identifiers, those with a known_probability of 1, and numbers that may be known. "
+        "Without any of these the gate on linkage.masked_share closes.",
     )
     individuals: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
@@ -75,8 +75,7 @@ class SinglingOutPolicy(RequestPart):
     columns: Annotated[int, Field(ge=1, le=10)] = Field(default=3, description="Most columns known together.")
     sampling_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="Records of the data as a share of the people they are a sample of; where not given, of the "
-        "population table's.",
+        description="Records as a share of the people sampled; where not given, of the population table's.",
     )
 
 
@@ -85,8 +84,7 @@ class DatesPolicy(RequestPart):
 
     known: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2,
-        description="True dates of a person that the adversary knows, those that single the person out best; all of "
-        "them where the person has fewer.",
+        description="True dates of a person that are known, those that find the person best.",
     )
 
 
@@ -95,17 +93,15 @@ class EventsPolicy(RequestPart):
 
     known: Annotated[int, Field(ge=1, le=5)] | Literal["all"] = Field(
         default=2,
-        description="Most rows of a person that are known together; all: every row, and that there are no others.",
+        description="Most rows of a person known together; all: every row, and that there are no others.",
     )
     people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
-        description="People of a class who are to match any known rows: what may be known of rows that fewer match is "
-        "withheld. Nothing is withheld where not given.",
+        description="What may be known of rows that fewer people of a class match is withheld.",
     )
     most_rows: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None,
-        description="Rows of a person that keep what may be known of them: of further rows, those that fewest people "
-        "have, it is withheld. All keep it where not given.",
+        description="Rows of a person that keep what may be known of them; of others, the rarest, it is withheld.",
     )
 
     @property
@@ -129,7 +125,7 @@ class UtilityPolicy(RequestPart):
 
     target: Text | None = Field(
         default=None,
-        description="Attribute that classifiers predict from the others; without one there is no classification.",
+        description="Attribute that classifiers predict; none without it.",
     )
     clusters: Annotated[int, Field(ge=2, le=100)] = Field(default=4, description="Clusters of the k-means agreement.")
     records: Annotated[int, Field(ge=200, le=100_000)] = Field(
@@ -147,8 +143,8 @@ class DecoyPolicy(RequestPart):
     )
     evasion_cost: Probability = Field(
         default=0,
-        description="Least share of its records that a copy loses if recipients compare copies and drop what stands "
-        "alone, so that no trace names them; kept_per_decoy is raised as far as that needs.",
+        description="Least share of its records that a copy loses if recipients drop what stands alone to "
+        "avoid a trace; raises kept_per_decoy.",
     )
     missing_limit: Probability = Field(
         default=0.02, description="Share of the released records that any one copy may miss for others' kept classes."
@@ -209,7 +205,7 @@ class ReviewPolicy(RequestPart):
         default=False, description="Whether the expert must sign the determination before any reviewer votes."
     )
     reviewers: tuple[PersonName, ...] = Field(
-        default=(), description="Ids or names of people who may review; the requester may not, even if named here."
+        default=(), description="Ids or names of people who may review; never the requester."
     )
     officers: tuple[PersonName, ...] = Field(
         default=(),
@@ -271,7 +267,7 @@ class SensitivityPolicy(RequestPart):
 
     points: Annotated[int, Field(ge=5, le=100)] | None = Field(
         default=None,
-        description="Points on each side of a map over V and L, from a tenth to ten times the stakes; null for no map.",
+        description="Points on each side of a map of V and L; no map where not given.",
     )
     attacked: Probability = Field(default=0.01, description="Tolerated change of the share of records worth attacking.")
     regret: Probability = Field(
@@ -311,8 +307,7 @@ class Policy(RequestPart):
     missing: MissingPolicy = MissingPolicy()
     presence: Literal["known", "unknown"] = Field(
         default="known",
-        description="Whether others can know that a person is in the file, as a neighbour knows of a patient; where "
-        "they can, a gate judges the prosecutor risk.",
+        description="Whether others can know that a person is in the file; a gate then judges the prosecutor risk.",
     )
     risk_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=0.09,

@@ -41,8 +41,8 @@ class FurtherTable(RequestPart):
     )
     attributes: dict[Text, RowAttribute] = Field(
         min_length=1,
-        description="Columns of the table, all of rows; but dataset.person and the key of the table that rows are "
-        "within, which are declared where they are the key.",
+        description="Columns of the table, all of rows, without dataset.person and the key of the table that "
+        "it is within.",
     )
 
     rules: ClassVar[tuple[Rule["FurtherTable"], ...]] = (

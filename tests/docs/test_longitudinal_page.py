@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Sequence
 from datetime import date, timedelta
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,9 @@ import pytest
 from tasks.assessments.dates.calendar import offset_knowledge
 from tasks.assessments.dates.histories import Histories
 from tasks.assessments.dates.matching import Matches, matches_of_all, matches_of_known
-from tasks.dates.offsets import offsets
-from tasks.dates.released_dates import released_dates
 from tasks.decision.record import Verdict
 from tasks.request.gate import DATES
-from tasks.request.load import load_request
 from tasks.request.model import Measure
-from tests.dates.test_released_dates import frame
 from tests.draft.test_folder import LABS, PATIENTS, VISITS
 from tests.support import omop
 from tests.support.drafted import filled
@@ -88,20 +83,6 @@ def test_a_row_that_cannot_be_is_reported_as_shown(tmp_path: Path) -> None:
     told = releasegate("check", written(tmp_path, rows).request)
     (shown,) = re.findall(r"^```text\n(.*?)\n```", PAGE, re.MULTILINE | re.DOTALL)
     assert " ".join(shown.split()) in " ".join(told.stdout.split()), told.stdout
-
-
-def test_the_table_of_one_patient_comes_out(tmp_path: Path) -> None:
-    """Under a key that gives the patient of the table the shift of 12 days."""
-    path = tmp_path / "request.yaml"
-    path.write_text(REQUEST, encoding="utf-8")
-    request = load_request(path).request
-    key = next(one.to_bytes(32) for one in count() if offsets(["P-17"], one.to_bytes(32), 30)[0] == 12)
-    rows = table("admitted")
-    names = ("admitted", "discharged", "died")
-    columns = {name: [cells[place] or None for cells in rows[:2]] for place, name in enumerate(names, start=1)}
-    made = released_dates(request, frame(patient=["P-17"] * 2, **columns), key)
-    found = [made.columns[name].text.fillna("").tolist() for name in names]
-    assert [cells[1:] for cells in rows[2:]] == [list(cells) for cells in zip(*found, strict=True)]
 
 
 def drawn(people: int, reach: int) -> tuple[Histories, np.ndarray]:
