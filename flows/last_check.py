@@ -30,8 +30,8 @@ from tasks.masking.masked_columns import mask_columns
 from tasks.pseudonyms.pseudonyms import PseudonymScope
 from tasks.redaction.recall import redacted
 
-_LARGE_AT_ONCE = 2
-"""Copies of large microdata that are checked at a time; a third would only take memory on the usual two cores."""
+_AT_ONCE = 2
+"""Copies that are checked at a time; a third would only take memory on the usual two processors."""
 
 
 def check_copies(
@@ -77,5 +77,5 @@ def check_copies(
         return_memory()
         return replace(files, listed=listed)
 
-    with ThreadPoolExecutor(_LARGE_AT_ONCE if bench.takes_turns else None) as threads:
+    with ThreadPoolExecutor(1 if bench.is_large else _AT_ONCE) as threads:
         return list(threads.map(with_groups, recipients))

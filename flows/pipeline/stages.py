@@ -60,6 +60,6 @@ def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None
 
         bench = workbench(run)
         result = getattr(work, stage.work)(bench, inputs, recipient)
-        if bench.takes_turns:
+        if bench.returns_memory:
             return_memory()
         return result

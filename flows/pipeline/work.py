@@ -189,7 +189,7 @@ def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, 
     candidate = bench.candidate(str(recipient), inputs)
     decoys = load_figure(checked(inputs["decoys"]), DecoyFact) if inputs["decoys"] else None
     run = bench.run
-    with held(run.path / "writing.lock", wait_seconds=inf) if bench.takes_turns else nullcontext():
+    with held(run.path / "writing.lock", wait_seconds=inf) if bench.is_large else nullcontext():
         made = write_release(
             candidate, bench.loaded, decoys, release_id=run.release_id, key_file=run.key, folder=run.path
         )

@@ -34,9 +34,8 @@ from tasks.request.model import ReleaseRequest
 Made = TypeVar("Made")
 _LARGEST_KEPT_BYTES = 128 * 2**20
 """Microdata up to this size stay in memory between stages, and all candidates with them; larger files are read anew by
-each stage that needs them, and only the last candidate is kept."""
-_LARGEST_AT_ONCE_BYTES = 16 * 2**20
-"""Of larger microdata files, as they are stored, one copy is written at a time, and two are checked."""
+each stage that needs them, only the last candidate is kept, and one copy is written and checked at a time."""
+_LARGEST_FREED_BYTES = 16 * 2**20
 _CANDIDATE = "candidate "
 
 
@@ -64,7 +63,7 @@ class Workbench:
 
     def frame(self) -> pd.DataFrame:
         """The microdata as text."""
-        if self._is_large:
+        if self.is_large:
             return read_data(self.loaded)
         return self._kept_frame
 
@@ -74,12 +73,13 @@ class Workbench:
         return sum(path.stat().st_size for path in (self.data_path, *table_files(self.loaded).values()))
 
     @property
-    def takes_turns(self) -> bool:
-        """Whether the data are so large that what takes most memory is done for one recipient at a time."""
-        return self.bytes > _LARGEST_AT_ONCE_BYTES
+    def returns_memory(self) -> bool:
+        """Whether the data are so large that what a stage has used is given back to the system after it."""
+        return self.bytes > _LARGEST_FREED_BYTES
 
     @property
-    def _is_large(self) -> bool:
+    def is_large(self) -> bool:
+        """Whether the data are so large that what takes most memory is done for one recipient at a time."""
         return self.bytes > _LARGEST_KEPT_BYTES
 
     @cached_property
@@ -143,7 +143,7 @@ class Workbench:
         """What is made of artifacts, kept in memory."""
         key = kind, "".join(one["sha256"] for one in stored)
         if key not in self._made:
-            if kind.startswith(_CANDIDATE) and self._is_large:
+            if kind.startswith(_CANDIDATE) and self.is_large:
                 self._made = {other: one for other, one in self._made.items() if not other[0].startswith(_CANDIDATE)}
             self._made[key] = make()
         made: Made = self._made[key]

@@ -120,7 +120,8 @@ def assigned(values: pa.Array, terms: PseudonymTerms, key: bytes, column: str) -
             words = tokens.view(">u8")
             places[np.lexsort(words.T[::-1])] = np.arange(1, len(tokens) + 1)
             made = pa.array(places).cast(pa.large_string())
-    if pc.count_distinct(made).as_py() < len(made):
+    heads = np.sort(tokens.view(">u8")[:, 0] >> 16)  # 48 bits of each, all of which are in a code and in a UUID
+    if (heads[1:] == heads[:-1]).any() and pc.count_distinct(made).as_py() < len(made):
         raise _refused(column, "a different pseudonym for each value", "one pseudonym for two values", "choose uuid")
     return Pseudonyms(values, made)
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy import sparse
 from scipy.special import gammainc
 
 from tasks.validation.readings import arrow, folded, found
@@ -194,9 +195,10 @@ def _pairs(beside: list[Integers], size: int, wordlike: Flags, most: float) -> t
 
 def _by_text(codes: npt.NDArray[np.intp], texts: int) -> tuple[Integers, Integers]:
     """Records in the order of their texts, and where those of each text begin, of shape (texts + 1,)."""
-    order = np.argsort(codes, kind="stable").astype(np.int64)
-    starts = np.searchsorted(codes[order], np.arange(texts + 1))
-    return order, starts.astype(np.int64)
+    present = np.flatnonzero(codes >= 0)
+    ends = np.arange(len(present) + 1)
+    counted = sparse.csr_matrix((present, codes[present], ends), shape=(len(present), texts)).tocsc()
+    return counted.data.astype(np.int64), counted.indptr.astype(np.int64)
 
 
 def _spread(

@@ -157,7 +157,8 @@ class TestColumns:
         assert first["patient"]["2"] == second["subject"]["2"]
 
     def test_a_collision_blocks_and_shows_no_value(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "_SYMBOLS", 1)
+        same = bytes(32)
+        monkeypatch.setattr(module, "keyed_digests", lambda _key, texts: bytearray(same * len(texts)))
         values = [f"QUOLL{number}" for number in range(40)]
         with pytest.raises(StageFailed, match="pseudonyms cannot be made") as caught:
             assigned(values, terms("code"), KEY, "patient")
