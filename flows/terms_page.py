@@ -26,21 +26,18 @@ _ELSEWHERE = {
     "PatternName": "[kinds](methods/scans.md)",
 }
 """Models and enumerations that another page, or another table, describes."""
-_UNBOUNDED = 1e6 + 1
-"""Limits from here on only catch mistakes of typing, and are left out."""
+_UNBOUNDED = 1e6 + 1  # limits from here on only catch mistakes of typing, and are left out
 
 
 def terms_page(request: Part, settings: Part) -> str:
     """The page, Markdown, from the schemas of request and settings."""
-    loose, sections = {}, []
-    for name, term in request["properties"].items():
-        part = _inner(request, term)
-        if part is None:
-            loose[name] = term
-        else:
-            sections += [f"## {name}", _table(request, part)]
-    first = ["## Request", _table(request, {"properties": loose, "required": request["required"]})]
-    return "\n\n".join([INTRO, *first, *sections, "## Settings of the service", _table(settings, settings)]) + "\n"
+    properties = request["properties"]
+    parts = {name: part for name, term in properties.items() if (part := _inner(request, term))}
+    others = {name: term for name, term in properties.items() if name not in parts}
+    tables = {"Request": _table(request, {**request, "properties": others})}
+    tables |= {name: _table(request, part) for name, part in parts.items()}
+    tables["Settings of the service"] = _table(settings, settings)
+    return "\n\n".join([INTRO, *(f"## {title}\n\n{table}" for title, table in tables.items())]) + "\n"
 
 
 def _table(schema: Part, part: Part) -> str:
@@ -117,11 +114,9 @@ def _range(one: Part) -> str:
 def _default(term: Part, *, required: bool) -> str:
     """What holds where a term is not given."""
     default = term.get("default")
-    if required:
-        return "required"
-    if isinstance(default, list):
-        shown = all(isinstance(one, str) and one for one in default) and 0 < len(default) <= 3
-        return f"default {', '.join(f'`{one}`' for one in default)}" if shown else ""
-    if default in (None, "") or isinstance(default, dict):
-        return ""
-    return f"default `{str(default).lower() if isinstance(default, bool) else default}`"
+    if required or default in (None, "") or isinstance(default, dict):
+        return "required" if required else ""
+    if not isinstance(default, list):
+        return f"default `{str(default).lower() if isinstance(default, bool) else default}`"
+    simple = all(isinstance(one, str) and one for one in default) and 0 < len(default) <= 3
+    return f"default {', '.join(f'`{one}`' for one in default)}" if simple else ""
