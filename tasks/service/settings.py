@@ -177,7 +177,7 @@ class CountingSettings(RequestPart):
     dask: str | None = Field(
         None,
         pattern=r"^(tcp|tls)://[^\s/@]+:[0-9]{1,5}$",
-        description="Dask scheduler, tcp://host:port or tls://host:port, to count Parquet files; requests for "
+        description="Running Dask scheduler, tcp://host:port or tls://host:port, to count Parquet files; requests for "
         "these wait for it.",
     )
 
