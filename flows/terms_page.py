@@ -52,7 +52,8 @@ def _rows(schema: Part, part: Part, start: str = "") -> Iterator[str]:
         else:
             default = _default(term, required=name in part.get("required", ()))
             value = ", ".join(filter(None, (_values(schema, term), default)))
-            yield f"| `{start}{name}` | {value} | {' '.join(term['description'].split())} |"
+            said = term.get("description") or schema["$defs"][_name(term)]["description"]
+            yield f"| `{start}{name}` | {value} | {' '.join(said.split())} |"
 
 
 def _inner(schema: Part, term: Part) -> Part | None:

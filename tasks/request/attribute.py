@@ -381,7 +381,7 @@ class TextTerms(RequestPart):
 class Attribute(RequestPart):
     """One column of the microdata: its role and what follows from it."""
 
-    role: Role = Field(description="What the column can disclose, which decides whether and how it leaves.")
+    role: Role
     type: ValueType = Field(default=ValueType.TEXT, description="How the values are read.")
     description: Text | None = Field(default=None, description="What the column holds, for the reports.")
     of: Literal["person", "row"] = Field(
