@@ -1,8 +1,8 @@
 """The sequential adversary, who plans an attack on one record (Xia et al. 2015, *Process-Driven Data Privacy*).
 
-The case study of the paper: a penalty of 10,000, paid once at most, deters from 48 candidates on; a record of a smaller
-group is re-identified with probability 0.63. The paper prints no discount; its figures come out at 0.9, and without a
-discount, as gates judge, the adversary goes on further. By the one-shot baseline 24 candidates would be enough.
+In the paper's case study a penalty of 10,000, paid once at most, deters from 48 candidates on; a record of a smaller
+group is re-identified with probability 0.63. Its figures come out at a discount of 0.9; gates judge without one. By the
+one-shot baseline 24 candidates would be enough.
 
 >>> from releasegate.fmdp import AdversaryProfile, baseline_risk, known_threshold, reidentification_probability
 >>> adversary = AdversaryProfile(

@@ -36,33 +36,24 @@ def test_ten_million_records_take_the_target_s_processor_time_and_memory() -> No
     assert peak <= 16 * 1024
 
 
-def test_the_model_of_the_gate_is_fitted_to_its_table() -> None:
+def test_the_estimate_for_the_gate_is_fitted_to_its_table() -> None:
     rows = np.array([[number(cell) for cell in row] for row in table("The whole gate")])
     assert list(rows[:, 0]) == [1e5, 1e6, 1e7]
     _, _, processor, memory = (rows[-1] - rows[-2]) / 9
-    assert told(r"About # s of processor time are spent whatever the size") == pytest.approx(rows[0, 2], abs=2)
-    assert told(r"about # s a million more;") == pytest.approx(processor, abs=1)
-    assert told(r"about # s of processor time a million more records") == pytest.approx(processor, abs=1)
-    assert told(r"memory grows by # GiB a million") == pytest.approx(memory / 1024, abs=0.006)
+    assert told(r"the whole gate takes about # s of processor time") == pytest.approx(processor, abs=1)
+    assert told(r"of processor time and # GiB") == pytest.approx(memory / 1024, abs=0.006)
     assert told(r"about # TB at 10⁹") == pytest.approx(1000 * memory * 2**20 / 1e12, abs=0.06)
 
 
-def test_the_model_of_counting_is_fitted_to_its_table() -> None:
+def test_the_estimate_for_counting_is_fitted_to_its_table() -> None:
     rows = np.array([[number(cell) for cell in row] for row in table("Counting and scoring")])
-    records, tuples, counting = rows[:, 0] / 1e6, rows[:, 4] / 1e6, rows[:, 5]
+    records, counting = rows[:, 0] / 1e6, rows[:, 5]
     assert list(records) == [0.1, 1, 10, 100]
     assert rows[-1, 1] <= 5 * 60
     assert rows[-1, 3] <= 4 * 1024
-    others = rows[:, 2] - counting
-    assert told(r"With DuckDB counting takes # s of processor time a million") == pytest.approx(
-        counting[-1] / 100, abs=0.006
-    )
-    assert told(r"with NumPy # s\.") == pytest.approx(counting[-2] / 10, abs=0.06)
-    assert told(r"takes # to \d+ s") == pytest.approx(others[:-1].min(), abs=0.6)
-    assert told(r"takes \d+ to # s") == pytest.approx(others[:-1].max(), abs=0.6)
-    assert told(r"and # s where there are three million") == pytest.approx(others[-1], abs=0.6)
-    assert round(tuples[-1]) == 3
-    assert told(r"takes about # minutes of processor time with DuckDB") == pytest.approx(counting[-1] / 6, abs=0.6)
+    assert told(r"DuckDB counts a million records in # s") == pytest.approx(counting[-1] / 100, abs=0.006)
+    assert told(r"NumPy in # s") == pytest.approx(counting[-2] / 10, abs=0.06)
+    assert told(r"10⁹ in about # minutes") == pytest.approx(counting[-1] / 6, abs=0.6)
 
 
 def test_constants_are_the_program_s() -> None:
