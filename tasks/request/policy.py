@@ -185,7 +185,8 @@ class ValidationPolicy(RequestPart):
     """Requirements of validation beyond the attributes' own declarations."""
 
     patterns: tuple[PatternName, ...] = Field(
-        default=tuple(PatternName), description="Direct identifiers that columns to be released are scanned for."
+        default=tuple(PatternName),
+        description="Identifiers that columns to be released are scanned for; all where not given.",
     )
     maximum_text_length: Annotated[int, Field(ge=1)] = Field(
         default=10_000, description="Characters of the longest valid cell."
