@@ -95,8 +95,8 @@ class InboxSettings(RequestPart):
 class OrchestratorSettings(RequestPart):
     """The service's own Prefect server."""
 
-    port: int | None = Field(None, ge=1, le=65_535, description="Its port on the loopback interface; null for any.")
-    ui: bool = Field(False, description="Whether it serves its pages, for operators.")
+    port: int | None = Field(None, ge=1, le=65_535, description="Loopback port of the Prefect server; null for any.")
+    ui: bool = Field(False, description="Whether that server serves its pages.")
 
 
 class ProviderSettings(RequestPart):
@@ -153,7 +153,7 @@ class PageSettings(RequestPart):
         min_length=1,
         description="Host names of the service, without ports; a request with another Host header is refused.",
     )
-    https: bool = Field(False, description="Whether readers reach it by TLS, its own or a proxy's.")
+    https: bool = Field(False, description="Whether readers reach the page by TLS; required beyond the machine.")
     proxy_header: str | None = Field(
         None, pattern=r"^[A-Za-z0-9-]+$", description="Header in which a proxy names the login that it authenticated."
     )
@@ -234,8 +234,8 @@ class CountingSettings(RequestPart):
     dask: str | None = Field(
         None,
         pattern=r"^(tcp|tls)://[^\s/@]+:[0-9]{1,5}$",
-        description="Running Dask scheduler, as tcp://host:port or tls://host:port, whose workers count the records of "
-        "Parquet files; null for this machine.",
+        description="Running Dask scheduler, tcp://host:port or tls://host:port, to count Parquet files; requests for "
+        "these wait for it.",
     )
 
 
@@ -273,8 +273,8 @@ _FORM = Form(
     model=ServiceSettings,
     name="the settings file",
     kind="a file of service settings",
-    start="see the settings in docs/service.md",
-    shorten="see the settings in docs/service.md",
+    start="see the settings in docs/terms.md",
+    shorten="see the settings in docs/terms.md",
 )
 
 
