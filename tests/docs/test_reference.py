@@ -219,6 +219,7 @@ def test_the_demands_of_k_anonymity_are_listed_with_their_defaults() -> None:
     assert all(f"`{metric}`" in row for metric in Metric)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("label", "method", "local"),
     [
