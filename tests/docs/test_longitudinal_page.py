@@ -77,6 +77,7 @@ def test_the_request_is_blocked_and_approved_as_the_page_says(tmp_path: Path) ->
     assert shares["whole"] > shares["with_class"] > shares["by_dates"]
 
 
+@pytest.mark.slow
 def test_a_row_that_cannot_be_is_reported_as_shown(tmp_path: Path) -> None:
     rows = visits(20)[:14]
     rows[4]["admitted"] = "1950-01-01"
@@ -139,6 +140,7 @@ def filled_in(request: Path) -> None:
     request.write_text(filled(request.read_text(encoding="utf-8")), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_commands_on_a_folder_of_tables_run(tmp_path: Path) -> None:
     for name, held in {"patients": PATIENTS, "visits": VISITS, "labs": LABS}.items():
         (tmp_path / "export").mkdir(exist_ok=True)
@@ -150,6 +152,7 @@ def test_the_commands_on_a_folder_of_tables_run(tmp_path: Path) -> None:
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+@pytest.mark.slow
 def test_the_commands_on_tables_of_omop_run_and_columns_have_the_roles_shown(tmp_path: Path) -> None:
     omop.written(tmp_path / "cdm", omop.omop_tables())
     draft, check = commands("cdm", tmp_path)

@@ -41,6 +41,7 @@ def test_the_assessments_are_shown() -> None:
     assert {f"assess {method} examples/clinic/request-clean.yaml" for method in methods} <= commands
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "shown"), EXAMPLES)
 def test_the_command_prints_what_is_shown(
     arguments: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

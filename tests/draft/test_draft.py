@@ -435,6 +435,7 @@ def test_the_key_that_is_called_so_is_the_record_id() -> None:
     assert draft_request(measured, "data.csv").record_id is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -123,6 +123,7 @@ def test_who_can_know_rows_is_answered_at_their_column(studio: StudioVisitor) ->
     assert "known_probability: 0" in document(studio, place)
 
 
+@pytest.mark.slow
 def test_a_rare_value_is_on_no_page_and_no_value_in_the_log(
     studio: StudioVisitor, caplog: pytest.LogCaptureFixture
 ) -> None:
