@@ -155,12 +155,6 @@ _FILTERS: Mapping[str, tuple[str, Callable[[BoardRow], Iterable[str]]]] = {
 """Filters beside the state: label, and the values of a line."""
 
 
-def seen(visitor: Visitor) -> list[IndexedRelease]:
-    """Releases that a visitor may see: all, or those that they requested."""
-    everything = visitor.site.releases.all(visitor.site.clock().date())
-    return [one for one in everything if visitor.sees_all or one.is_by(visitor.account.name)]
-
-
 def is_own(visitor: Visitor, one: BoardRequest) -> bool:
     """Whether a request is the visitor's: asked for or handed in by them."""
     account = visitor.account
@@ -171,7 +165,7 @@ def is_own(visitor: Visitor, one: BoardRequest) -> bool:
 def board_rows(visitor: Visitor) -> list[BoardRow]:
     """Every line that a visitor may see, the latest first."""
     today = visitor.site.clock().date()
-    rows = [BoardRow.of_release(one, CurrentCase(one.case, today)) for one in seen(visitor)]
+    rows = [BoardRow.of_release(one, CurrentCase(one.case, today)) for one in visitor.seen()]
     desk = visitor.site.requests
     found = [] if desk is None else [one for one in desk.all() if visitor.sees_all or is_own(visitor, one)]
     rows += [BoardRow.of_request(one) for one in found]
@@ -306,7 +300,7 @@ def show_request(visitor: CurrentVisitor, name: _RequestId) -> Response:
     shown = _found(visitor, name)
     if shown is not None:
         return shown.page()
-    decided = next((one for one in seen(visitor) if one.release_id == name), None)
+    decided = next((one for one in visitor.seen() if one.release_id == name), None)
     if decided is None:
         raise not_found()
     return see_other(f"/releases/{decided.release_id}/{decided.recipient}")

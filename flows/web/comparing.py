@@ -8,7 +8,6 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from flows.web.authentication import CurrentVisitor
-from flows.web.board import seen
 from flows.web.evidence import IndexedRelease, evidence
 from flows.web.releases import DRAWING, CurrentRelease, ShownRelease
 from flows.web.site import Visitor, not_found
@@ -50,7 +49,7 @@ def compare(release: CurrentRelease) -> Response:
     visitor = release.visitor
     others = [
         one
-        for one in seen(visitor)
+        for one in visitor.seen()
         if one.recipient == release.listed.recipient and one.release_id != release.listed.release_id
     ][:_MOST]
     wanted = visitor.request.query_params.get("with", "") or _predecessor(release, others)
@@ -78,6 +77,6 @@ def _predecessor(release: ShownRelease, others: list[IndexedRelease]) -> str:
 def _by_recipient(visitor: Visitor) -> Mapping[str, list[AuditCase]]:
     """Cases that the visitor may see by recipient, oldest first."""
     found: defaultdict[str, list[AuditCase]] = defaultdict(list)
-    for one in reversed(seen(visitor)):
+    for one in reversed(visitor.seen()):
         found[one.recipient].append(one.case)
     return found

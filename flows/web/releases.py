@@ -17,15 +17,15 @@ from fastapi.responses import Response
 from flows.accounts import Duty
 from flows.actor import acting_as
 from flows.cases import ReleaseAction
-from flows.overruling import revoke
+from flows.overruling import revoke, roles_to_revoke
 from flows.reviewing import Voted, cast_vote
 from flows.signing import SENT, SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.board import seen, sent_already
+from flows.web.board import sent_already
 from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.jobs import Job, JobKind
-from flows.web.ledger_pages import entry_view
+from flows.web.ledger_pages import casting_logins, entry_view
 from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, query, see_other, sentence
 from reports.determination import charts
 from reports.for_reviewers import leaving_columns, unjudged
@@ -35,7 +35,7 @@ from tasks.audit.current import CurrentCase
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.people import WorkflowRole, same_person
 from tasks.decision.record import GateResult, Verdict
-from tasks.decision.standing import check_apart, officer_of, reviewer_of, revoking_roles
+from tasks.decision.standing import check_apart, officer_of, reviewer_of
 from tasks.decision.states import State, StateChange, can_follow
 from tasks.decision.verdict import is_over
 from tasks.decision.votes import LONGEST_REASON
@@ -54,7 +54,7 @@ _UNCHANGED = {
 DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """Content security policy of a figure opened alone: inline styles of its shapes, nothing else."""
 _ROWS = 25
-_WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer of its policy."
+_WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer."
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,17 @@ class ShownRelease:
             return sentence(error.what)
         return ""
 
+    def needs_key(self, action: str) -> bool:
+        """Whether an action is accepted only with a signature, by the settings or, of a vote, by the policy."""
+        return self.visitor.site.settings.signed_only or (action == "vote" and self.found.record.signed_votes)
+
     def may_revoke(self) -> bool:
         """Whether the visitor may revoke it in its present state."""
         if not self.visitor.has(*REVOKES):
             return False
+        is_officer = self.found.is_officer and self.visitor.has(Duty.OFFICER)
         try:
-            roles = revoking_roles(self.found.record, self.visitor.account.name)
+            roles = roles_to_revoke(self.found.record, self.visitor.account.name, is_officer=is_officer)
         except BadInput:
             return False
         return any(can_follow(self.found.standing.state, StateChange.REVOKE, role) for role in roles)
@@ -178,7 +183,7 @@ class ShownRelease:
             f"{action}.html",
             status=status,
             once=self.visitor.session.issue(),
-            signed_only=self.visitor.site.settings.signed_only,
+            signed_only=self.needs_key(action),
             longest=LONGEST_REASON,
             chosen=written.get("vote", ""),
             reason=written.get("reason", ""),
@@ -219,8 +224,8 @@ class ShownRelease:
             clock=site.clock,
         )
         try:
-            if site.settings.signed_only and self.found.key is None:
-                needed = "a registered key: releasegate key create"
+            if self.needs_key(action) and self.found.key is None:
+                needed = "a registered key; register one on the page of your account"
                 raise BadInput("a signature is required", expected=needed, got="no key")
             with acting_as(self.actor):
                 session.notice = perform(asked)
@@ -238,7 +243,7 @@ def _shown(
     recipient: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")],
 ) -> ShownRelease:
     """The release of an address; a visitor who may not see it does not learn whether it exists."""
-    own = (one for one in seen(visitor) if (one.release_id, one.recipient) == (release_id, recipient))
+    own = (one for one in visitor.seen() if (one.release_id, one.recipient) == (release_id, recipient))
     listed = next(own, None)
     if listed is None:
         raise not_found()
@@ -253,14 +258,15 @@ CurrentRelease = Annotated[ShownRelease, Depends(_shown)]
 def show(release: CurrentRelease) -> Response:
     """Verdict, gates, figures, documents, other releases to the recipient, history."""
     visitor, listed, found = release.visitor, release.listed, release.found
-    everything = seen(visitor)
+    everything = visitor.seen()
     earlier = [
         one
         for one in everything
         if one.recipient == listed.recipient and one.release_id != listed.release_id and one.case.released is not None
     ]
     others = [one for one in everything if one.release_id == listed.release_id and one.recipient != listed.recipient]
-    record, history = found.record, [entry_view(entry) for entry in found.entries]
+    logins = casting_logins(found.entries)
+    record, history = found.record, [entry_view(entry, logins) for entry in found.entries]
     return release.page(
         "release.html",
         record=record,
@@ -280,6 +286,7 @@ def show(release: CurrentRelease) -> Response:
         everywhere=query({"show": "all", "q": listed.recipient}),
         others=others,
         history=history,
+        cast_from={reviewer: login for (_, _, reviewer), login in logins.items()},
         again=[one for one in history if one.entry.event is Event.REASSESSED][-1:],
         reassessments=[one for one in history if one.entry.event is Event.REASSESSED][::-1],
         barred=release.why_no_vote(),
@@ -292,7 +299,6 @@ def show(release: CurrentRelease) -> Response:
         else {},
         once=visitor.session.issue(),
         longest=LONGEST_REASON,
-        signed_only=visitor.site.settings.signed_only,
     )
 
 

@@ -673,7 +673,7 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     lifting = ("--recipient", "clinic", "--as", OFFICER, "--reason", "amended", "--json")
     lifted = releasegate("override", waiting.release_id, *place, *lifting).document
     assert lifted["recipients"][0]["state"] == "awaiting review"
-    assert f"Put before its reviewers again by {OFFICER} (officer): amended" in releasegate(*line).out
+    assert f"Put before its reviewers again by {OFFICER} (officer): “amended”" in releasegate(*line).out
     releasegate(*other, "approve", "--as", FIRST)
     assert releasegate(*other, "approve", "--as", SECOND).code == 0
     asked = releasegate("release", waiting.world.request, *place)

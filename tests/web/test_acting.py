@@ -130,8 +130,8 @@ def test_comments_are_in_the_ledger_and_in_the_timeline(pages: Pages) -> None:
     assert answer.status_code == 303, "another comment does not spoil a form"
     told = words(pages.visitor("inspector").get(RELEASE).text)
     timeline = told[told.index("Timeline: who did what") :]
-    assert f"{SECOND}: {REASON}" in timeline
-    assert f"{STEWARD}: The agreement was renewed." in timeline
+    assert f"By {SECOND} Written by this person: {REASON}" in timeline
+    assert f"By {STEWARD} Written by this person: The agreement was renewed." in timeline
     entries = pages.entries(event=Event.COMMENTED)
     assert [(entry.body["by"], entry.actor) for entry in entries] == [
         (SECOND, "brandt (reviewer's page)"), (STEWARD, "ruiz (reviewer's page)")

@@ -117,7 +117,7 @@ def test_a_reviewer_sees_what_no_gate_judges_and_which_columns_leave(pages: Page
 
 def test_the_timeline_names_people_and_logins(pages: Pages) -> None:
     told = words(pages.visitor("okafor").get(RELEASE).text)
-    assert "Ana Ruiz, from desk" in told[told.index("Timeline: who did what") :]
+    assert "by Ana Ruiz, login desk" in told[told.index("Timeline: who did what") :]
 
 
 def test_a_release_is_compared_with_its_predecessor(pages: Pages) -> None:
