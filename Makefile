@@ -1,7 +1,7 @@
 # Needs make and Python 3.11 or later. `make setup` puts everything else into .venv.
 .POSIX:
 .SUFFIXES:
-.PHONY: help setup demo browser test test-all golden crashes outages attacks mutations damaged lint dependencies advisories format bench scale docs schemas lock clean
+.PHONY: help setup demo browser test test-all golden crashes outages attacks mutations damaged image lint dependencies advisories format bench scale docs schemas lock clean
 
 BIN = .venv/bin
 # Tests start many processes, which should find the modules compiled, whatever the environment says.
@@ -22,6 +22,7 @@ help:
 	@echo "make attacks  exchange every file at every border of a release, and count what leaves other than assessed: none may"
 	@echo "make mutations  change one thing of careful requests at random; no unsafe file may be approved (TIMES=50 SEED=1)"
 	@echo "make damaged  damage 2,000 files of every form at random, and see that init and check show neither data nor tracebacks"
+	@echo "make image    build and check the image, where Docker answers"
 	@echo "make lint     style, types, direction of imports"
 	@echo "make dependencies  check lock, installed packages and licences; part of make lint"
 	@echo "make advisories  ask for known vulnerabilities of the locked packages; needs the network"
@@ -72,6 +73,9 @@ mutations: setup
 
 damaged: setup
 	$(BIN)/python -m tests.damaged
+
+image:
+	@sh deployments/image.sh
 
 lint: setup
 	$(BIN)/ruff check .

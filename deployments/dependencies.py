@@ -25,8 +25,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-BESIDE_THE_LOCK = frozenset({"pip", "releasegate", "uv"})
-"""Installed by the virtual environment, by ``make setup`` itself, and pinned in ``requirements-bootstrap.txt``."""
+BESIDE_THE_LOCK = frozenset({"pip", "releasegate", "setuptools", "uv"})
+"""Installed by the virtual environment (of Python 3.11 with setuptools), or by ``make setup`` itself and pinned in
+``requirements-bootstrap.txt``."""
 ACCEPTED = frozenset(
     {
         *("0BSD", "3-Clause BSD License", "BSD", "BSD License", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "CC0-1.0"),

@@ -12,9 +12,11 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from flows.packages import lock_file, not_as_locked
 from tasks.core.canonical import digest
 from tasks.core.errors import StageFailed
 from tasks.core.files import file_sha256
+from tasks.core.shipped import IS_PACKAGED, shipped
 from tasks.decision.overrides import GateOverrides, in_force, inputs_of, overridden_id
 from tasks.decision.record import CodeFact
 from tasks.decision.verdict import utc_day
@@ -24,7 +26,7 @@ from tasks.request.load import LoadedRequest, named_files
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = ("flows", "tasks", "reports", "templates")
-_SUFFIXES = frozenset({".py", ".html", ".css", ".svg", ".gz"})
+_SUFFIXES = frozenset({".py", ".html", ".css", ".svg", ".gz", ".txt"})
 
 
 @dataclass(frozen=True)
@@ -129,33 +131,44 @@ def last_decided(ledger: Ledger, inputs: str) -> dict[str, str]:
 def code_fact() -> CodeFact:
     """Version, commit and dependencies of the running program.
 
-    The commit carries a digest of the sources where they are not those of a commit, so that two programs never share
-    an identity.
+    The commit carries a digest of the sources where they are not those of a commit, and the hash of the lock one of the
+    packages that an installed wheel has in other versions, so that two programs never share an identity.
 
     Raises StageFailed if the lock file is missing.
     """
-    lock = ROOT / "requirements.lock"
+    lock = lock_file()
     if not lock.is_file():
         raise StageFailed(
             "the lock file of the dependencies is missing",
             where=lock.name,
-            expected="the program's complete checkout or container image",
+            expected="the program's complete checkout, package or container image",
             fix="install the program again",
         )
     own = _git("rev-parse", "--show-toplevel") == str(ROOT)
     commit = _git("rev-parse", "HEAD") if own else ""
     clean = _git("status", "--porcelain", "--", *_SOURCES) == ""
-    hasher = hashlib.sha256()
-    for folder in _SOURCES:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in _SUFFIXES:
-                hasher.update(str(path.relative_to(ROOT)).encode() + b"\0" + file_sha256(path).encode())
-    sources = hasher.hexdigest()[:16]
+    sources = _sources_digest()
     if not commit:
         commit = f"sources.{sources}"
     elif not clean:
         commit = f"{commit}+modified.{sources}"
-    return CodeFact(version=metadata.version("releasegate"), commit=commit, lock_sha256=file_sha256(lock))
+    packages = file_sha256(lock)
+    others = not_as_locked() if IS_PACKAGED else {}  # a checkout's environment is made from the lock
+    if others:
+        packages = digest({"lock": packages, **{name: version for name, (version, _) in others.items()}})
+    return CodeFact(version=metadata.version("releasegate"), commit=commit, lock_sha256=packages)
+
+
+def _sources_digest() -> str:
+    """Digest of the sources, the same in a checkout and in a wheel made of it."""
+    hasher = hashlib.sha256()
+    for name in _SOURCES:
+        folder = shipped(name) if name == "templates" else ROOT / name
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in _SUFFIXES:
+                place = f"{name}/{path.relative_to(folder).as_posix()}"
+                hasher.update(place.encode() + b"\0" + file_sha256(path).encode())
+    return hasher.hexdigest()[:16]
 
 
 def _git(*arguments: str) -> str:

@@ -1,5 +1,6 @@
-"""Reports of a flow's progress."""
+"""Reports of a flow's progress: to a listener, and to the log, which in the service is that of Prefect's run."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -8,6 +9,7 @@ from threading import Thread
 
 Listener = Callable[[str], None]
 
+_LOGGER = logging.getLogger("releasegate.run")
 _listener: ContextVar[Listener] = ContextVar("progress_listener", default=lambda _step: None)
 
 
@@ -37,4 +39,5 @@ def importing(module: str) -> Iterator[None]:
 
 def step(name: str) -> None:
     """Report that a step begins; names stages and recipients, never data."""
+    _LOGGER.info(name)
     _listener.get()(name)

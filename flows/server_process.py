@@ -11,8 +11,28 @@ import signal
 import socket
 import sys
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _PR_SET_PDEATHSIG = 1
+_OWN_CONTENT = "; ".join(
+    [
+        "default-src 'self'",
+        "connect-src 'self' http://127.0.0.1:* ws://127.0.0.1:*",
+        "script-src 'self' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ]
+)
+"""What Prefect's pages may load, and where they may send anything: this machine."""
 
 
 def end_with_parent(parent: int) -> None:
@@ -39,6 +59,24 @@ def _exit_at_end_of_input() -> None:
     os._exit(1)
 
 
+def confined(app: "ASGIApp") -> "ASGIApp":
+    """Prefect's app, whose pages call no other host.
+
+    They start Amplitude's client whatever the settings say, and it would fetch its configuration and scripts.
+    """
+
+    async def answered(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        async def sent(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                header = (b"content-security-policy", _OWN_CONTENT.encode())
+                message = {**message, "headers": [*message.get("headers", ()), header]}
+            await send(message)
+
+        await app(scope, receive, sent if scope["type"] == "http" else send)
+
+    return answered
+
+
 def main(descriptor: int, parent: int) -> None:
     """Serve Prefect's API on a bound socket until told to stop."""
     end_with_parent(parent)
@@ -47,7 +85,7 @@ def main(descriptor: int, parent: int) -> None:
     from prefect.server.api.server import create_app  # noqa: PLC0415
 
     listening = socket.socket(fileno=descriptor)
-    uvicorn.Server(uvicorn.Config(create_app(), log_level="warning", lifespan="on")).run(sockets=[listening])
+    uvicorn.Server(uvicorn.Config(confined(create_app()), log_level="warning", lifespan="on")).run(sockets=[listening])
 
 
 if __name__ == "__main__":

@@ -14,18 +14,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flows.gate import Outcome
     from releasegate import combined, fmdp, game, kanonymity, linkage, masking, microdata
-    from releasegate._assess import assess
+    from releasegate._assess import Assessed, assess
+    from releasegate._check import Checked, check
     from releasegate._release import release
+    from releasegate._request import request
     from tasks.assessments.assessment import Finding
     from tasks.core.errors import ReleasegateError
     from tasks.request.model import ReleaseRequest as Request
 
 __all__ = [
+    "Assessed",
+    "Checked",
     "Finding",
     "Outcome",
     "ReleasegateError",
     "Request",
     "assess",
+    "check",
     "combined",
     "fmdp",
     "game",
@@ -34,15 +39,20 @@ __all__ = [
     "masking",
     "microdata",
     "release",
+    "request",
 ]
 
 _HOMES = {
+    "Assessed": ("releasegate._assess", "Assessed"),
+    "Checked": ("releasegate._check", "Checked"),
     "Finding": ("tasks.assessments.assessment", "Finding"),
     "Outcome": ("flows.gate", "Outcome"),
     "ReleasegateError": ("tasks.core.errors", "ReleasegateError"),
     "Request": ("tasks.request.model", "ReleaseRequest"),
     "assess": ("releasegate._assess", "assess"),
+    "check": ("releasegate._check", "check"),
     "release": ("releasegate._release", "release"),
+    "request": ("releasegate._request", "request"),
 }
 """Module and name of what is not a module of this package."""
 

@@ -1,25 +1,64 @@
 """Every assessment of one recipient's copy of a frame; nothing is written."""
 
 import hashlib
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from releasegate._request import loaded_request
 from tasks.assessments.assessment import Effort, Finding
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.candidate.candidate import CandidateSource
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
+from tasks.decision.gates import judge_gates
+from tasks.decision.record import GateResult
 from tasks.microdata.prepared import prepare
 from tasks.microdata.read import frame_as_text
 from tasks.redaction.recall import redacted
-from tasks.request.load import LoadedRequest, load_request
 from tasks.request.model import Recipient, ReleaseRequest
+
+if TYPE_CHECKING:
+    from reports.document import Block
+
+
+class Assessed(dict[str, Finding[Any]]):
+    """What every assessment has found in one recipient's copy, by the assessment's name; a notebook shows its gates.
+
+    ``gates`` are the policy's gates on what was measured; validation, agreement and delivery are judged by ``release``.
+    """
+
+    def __init__(
+        self, recipient: Recipient, findings: Mapping[str, Finding[Any]], gates: tuple[GateResult, ...]
+    ) -> None:
+        super().__init__(findings)
+        self.recipient = recipient.id
+        self.gates = gates
+
+    @property
+    def passed(self) -> bool:
+        """Whether all these gates pass."""
+        return all(gate.passed for gate in self.gates)
+
+    def _repr_html_(self) -> str:
+        from reports.templating import fragment_html  # noqa: PLC0415 - drawing is for those who look at it
+
+        return fragment_html(self._shown())
+
+    def _shown(self) -> "Iterator[Block]":
+        from reports.document import Heading, Table, passed  # noqa: PLC0415
+        from reports.gates_chart import gates_chart  # noqa: PLC0415
+        from tasks.decision.measures import write_result  # noqa: PLC0415
+
+        number = sum(gate.passed for gate in self.gates)
+        yield Heading(f"{self.recipient}: {number} of {len(self.gates)} gates on measured risk and utility pass")
+        rows = [(gate.title, *write_result(gate, small_cell=1), passed(yes=gate.passed)) for gate in self.gates]
+        yield Table("", "Gate 50 | Measured 18r | Required 18 | Outcome 14", rows)
+        yield from gates_chart(self.gates)
 
 
 def assess(
@@ -31,7 +70,7 @@ def assess(
     roots: Sequence[str | Path] = (),
     compare: bool = True,
     seed: int = 0,
-) -> dict[str, Finding[Any]]:
+) -> Assessed:
     """What every assessment finds in one recipient's copy of a frame, by the assessment's name.
 
     The frame is masked and generalized as the request demands, without decoys, validation or gates, and nothing is
@@ -57,8 +96,9 @@ def assess(
 
     Returns
     -------
-    dict of str to Finding
-        ``fact``, as in the decision record, and ``measures``, as gates judge them.
+    Assessed
+        By name a ``Finding``: ``fact``, as in the decision record, and ``measures``, as gates judge them. ``gates`` are
+        the policy's, judged on these; a notebook shows them.
 
     Raises
     ------
@@ -72,32 +112,23 @@ def assess(
         return np.random.default_rng(int.from_bytes(hashlib.sha256(f"{seed}\0{purpose}".encode()).digest()))
 
     with guarded("assessment"):
-        loaded = _loaded(request, Path(folder), [Path(root) for root in roots])
+        loaded = loaded_request(request, folder, roots)
         whom = _recipient(loaded.request, recipient)
         text = frame_as_text(frame, loaded.request)
         source = CandidateSource(loaded.request, prepare(loaded, text), text, randomness)
         source.redacted = cache(partial(redacted, text, loaded.request))
         effort = Effort.FULL if compare else Effort.OWN
         candidate = source.candidate(whom)
-        needed = (one for one in ASSESSMENTS if one.applies(loaded.request))
-        return {assessment.id: assessment.assess(candidate, effort) for assessment in needed}
-
-
-def _loaded(request: str | Path | ReleaseRequest, folder: Path, roots: Sequence[Path]) -> LoadedRequest:
-    if not isinstance(request, ReleaseRequest):
-        return load_request(Path(request), roots, _enrolled_policy)
-    sha256 = hashlib.sha256(request.model_dump_json().encode()).hexdigest()
-    return LoadedRequest(request, folder / "request", folder.resolve(), sha256, tuple(root.resolve() for root in roots))
-
-
-def _enrolled_policy(policy_id: str, version: str) -> Mapping[str, Any]:
-    """The policy that a request names, from RELEASEGATE_WORKSPACE or the nearest workspace."""
-    from flows.policies import PolicyShelf  # noqa: PLC0415  imports the ledger
-    from flows.workspace import nearest_workspace  # noqa: PLC0415
-
-    named = os.environ.get("RELEASEGATE_WORKSPACE")
-    place = Path(named) if named else nearest_workspace(Path.cwd()) or Path("workspace")
-    return PolicyShelf(place)(policy_id, version)
+        needed = [one for one in ASSESSMENTS if one.applies(loaded.request)]
+        found = {assessment.id: assessment.assess(candidate, effort) for assessment in needed}
+        figures = {measure: figure for one in found.values() for measure, figure in one.measures.items()}
+        intervals = {
+            measure: around
+            for assessment in needed
+            for measure, around in assessment.intervals(found[assessment.id].fact).items()
+        }
+        gates = [gate for gate in loaded.request.policy.gates if gate.measure in figures]
+        return Assessed(whom, found, judge_gates(gates, figures, intervals))
 
 
 def _recipient(request: ReleaseRequest, wanted: str | None) -> Recipient:

@@ -1,20 +1,20 @@
 """Documents as HTML, by Jinja templates that print nothing unformatted: a number or a missing value stops them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 
 from reports import numbers
-from reports.document import Document, digest_text
+from reports.document import Block, Document, digest_text
 from reports.smallcell import SmallCellRule
 from tasks.core.errors import StageFailed
+from tasks.core.shipped import shipped
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+TEMPLATES = shipped("templates")
 
 
 @cache
@@ -53,6 +53,11 @@ def document_html(document: Document) -> str:
     """A document as HTML; its charts are referred to as ``asset:<name>.svg``."""
     moment = numbers.utc(document.moment).strftime("%Y-%m-%dT%H:%M:%SZ")
     return render(SmallCellRule(0), "document.html", document=document, moment=moment)
+
+
+def fragment_html(blocks: Iterable[Block]) -> str:
+    """Blocks as HTML within another page, such as a notebook, with charts in place."""
+    return render(SmallCellRule(0), "fragment.html", blocks=list(blocks))
 
 
 @contextmanager

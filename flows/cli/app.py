@@ -22,6 +22,7 @@ _COLLECTOR = (50_000, 20, 50)
 
 
 _COMMANDS = {
+    "demo": "Write an example into a folder: data, population, hierarchies and requests.",
     "init": "Draft a request: suggest a role and a hierarchy for every column, and say why.",
     "studio": "Write a request in a page on this machine: columns, terms, risk, the run and its decision.",
     "enrol": "Enrol policies, populations and persons, which requests may then name.",
@@ -41,6 +42,8 @@ _COMMANDS = {
     "serve": "Run the gate unattended: accept requests, decide them, wait for reviewers, follow schedules.",
     "key": "Keys that people sign with, and keys that seal decoy manifests.",
     "account": "Accounts of the reviewer's page.",
+    "doctor": "Say what is missing on this machine, and how to get it.",
+    "token": "Tokens with which people and systems hand in requests over HTTP.",
 }
 """Every command, in the order of the help, with the first paragraph of its own help.
 

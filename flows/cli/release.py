@@ -46,17 +46,16 @@ def release(
         with listening(show):
             made = run_release(request, workspace, root or [], dask=dask, enrol=enrol)
     code = exit_code([made.standings[record.recipient.id].state for record in made.records], made.lapsed)
-    decided_at = max(record.decided_at for record in made.records)
     return answer(
         {
             "release_id": made.release_id,
             "bundle": str(made.bundle),
             "repeated": made.repeated,
-            "decided_at": decided_at.isoformat(),
+            "decided_at": made.decided_at.isoformat(),
             "positions": str(made.positions) if made.positions else None,
             "recipients": [summary(record, made) for record in made.records],
         },
-        lines(made, decided_at),
+        lines(made, made.decided_at),
         as_json=as_json,
         code=code,
     )

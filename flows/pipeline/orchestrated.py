@@ -13,6 +13,7 @@ from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import INPUTS, TASK_SOURCE
+from prefect.runtime import flow_run
 
 from flows.pipeline.run import Run, RunTerms
 from flows.pipeline.sequence import take
@@ -27,9 +28,20 @@ _workers: contextvars.ContextVar[Workers] = contextvars.ContextVar("workers")
 _slot: contextvars.ContextVar[Slot] = contextvars.ContextVar("slot", default=nullcontext)
 
 
+def _stage_name(parameters: dict[str, Any]) -> str:
+    """Name of a task run: its stage, and the recipient where it is of one."""
+    return " · ".join(filter(None, (parameters["stage"], parameters["recipient"])))
+
+
+def _release_name() -> str:
+    """Name of a flow run: the recipients decided for, and the first digits of the release id."""
+    asked = flow_run.get_parameters()
+    return f"gate · {', '.join(asked['terms']['decided'])} · {asked['run']['release_id'][:12]}"
+
+
 @task(
     name="stage",
-    task_run_name="{stage} {recipient}",
+    task_run_name=_stage_name,  # type: ignore[arg-type]  # Prefect looks at the name of its parameter
     persist_result=True,
     cache_policy=INPUTS + TASK_SOURCE,
     result_serializer="json",
@@ -39,7 +51,7 @@ def stage_task(stage: str, work: str, run: dict[str, Any], inputs: dict[str, Any
     return _workers.get().perform(Stage(stage, work), Run(**run), inputs, recipient or None)
 
 
-@flow(name="release", persist_result=False, validate_parameters=False)
+@flow(name="release", flow_run_name=_release_name, persist_result=False, validate_parameters=False)
 def release(run: dict[str, Any], terms: dict[str, Any]) -> dict[str, Any]:
     """Take a request to one decision record and its reports for each recipient, as ``sequence.take`` says."""
     return take(Run(**run), RunTerms(**terms), Orchestrated())

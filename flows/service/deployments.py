@@ -9,10 +9,11 @@ Deployments tell their runs which service they work for: folders and Prefect's s
 workers' own environment.
 """
 
+import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
 from prefect.client.schemas.objects import State as RunState
@@ -27,6 +29,7 @@ from prefect.concurrency.sync import concurrency
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events import DeploymentEventTrigger
 from prefect.exceptions import ObjectNotFound
+from prefect.logging.handlers import APILogHandler
 from prefect.runtime import flow_run
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_RESULTS_LOCAL_STORAGE_PATH, temporary_settings
@@ -42,7 +45,7 @@ from flows.pipeline.workers import working
 from flows.server_process import end_with
 from flows.service.config import Service, of_environment
 from flows.service.intake import Arrival, Received, read_document, receive
-from flows.service.logs import log
+from flows.service.logs import LogLine, log
 from flows.service.outages import PREFECT
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.schedules import AUDITS, Schedule, Schedules, terms_of
@@ -134,7 +137,12 @@ def is_served(pool: str) -> bool:
         return False
 
 
-@flow(name="release-request", flow_run_name="{request}", persist_result=False, retries=0)
+def _dated(what: str, form: str = "%Y-%m-%d") -> Callable[[], str]:
+    """Name of a scheduled run: what it does, and the day that it was due."""
+    return lambda: f"{what} · {flow_run.get_scheduled_start_time():{form}}"
+
+
+@flow(name="release-request", persist_result=False, retries=0)
 def release_request(request: str) -> RunState[None]:
     """Take an accepted request to its verdict, or to its reviewers."""
     # The claim is held until the outcome is written, which shows that the run is alive.
@@ -142,10 +150,12 @@ def release_request(request: str) -> RunState[None]:
         entry = service.queue.get(request)
         if not claimed or entry is None or entry.state is not RequestState.ACCEPTED:
             return Completed(message="nothing to do")
-        return _final_state(decide(service, entry, _engine(service)))
+        decided = decide(service, entry, _engine(service))
+        _show_verdicts(service, decided)
+        return _final_state(decided)
 
 
-@flow(name="receive-request", persist_result=False, retries=0)
+@flow(name="receive-request", flow_run_name="request by event · {request}", persist_result=False, retries=0)
 def receive_request(request: str) -> RunState[None]:
     """Take in a request that an event names by its path below one of the service's roots."""
     with _run() as service, guarded("service"):
@@ -160,7 +170,7 @@ def receive_request(request: str) -> RunState[None]:
         return Completed(message=f"{received.entry.state.value}{earlier} as {received.entry.id}")
 
 
-@flow(name="reassess", persist_result=False, retries=0)
+@flow(name="reassess", flow_run_name=_dated("re-assessment"), persist_result=False, retries=0)
 def reassess() -> RunState[None]:
     """Assess earlier releases again that are due by their policy."""
     with _following(Schedule.REASSESS) as service:
@@ -184,7 +194,7 @@ def todays_terms(service: Service) -> "TodaysFiles":
     return TodaysFiles(policy=None if policy is None else service.workspace.root / policy, roots=service.roots)
 
 
-@flow(name="expire", persist_result=False, retries=0)
+@flow(name="expire", flow_run_name=_dated("expired releases"), persist_result=False, retries=0)
 def expire() -> RunState[None]:
     """Record releases that have expired in the ledger."""
     with _following(Schedule.EXPIRE) as service:
@@ -195,7 +205,7 @@ def expire() -> RunState[None]:
         return Completed(message=f"{opened} releases checked, {failed} not as recorded", name=name)
 
 
-@flow(name="audit", persist_result=False, retries=0)
+@flow(name="audit", flow_run_name=_dated("audit of the month before"), persist_result=False, retries=0)
 def audit() -> RunState[None]:
     """Audit the month before the one in which this run was due, and months before it whose audits were missed."""
     with _following(Schedule.AUDIT) as service:
@@ -230,6 +240,18 @@ def _scheduled() -> datetime:
     return due
 
 
+def _show_verdicts(service: Service, entry: QueuedRequest) -> None:
+    """Make the verdicts an artifact of the run, with links to the page; a request without any has none."""
+    if not entry.verdicts:
+        return
+    address, name = service.settings.page.address, entry.release_id or entry.id
+    page = None if address is None else f"{address.rstrip('/')}/releases/{name}"
+    links = {who: who if page is None else f"[{who}]({page}/{who})" for who in entry.verdicts}
+    rows = [f"| {links[who]} | {state} |" for who, state in entry.verdicts.items()]
+    table = "\n".join(["| recipient | verdict |", "|---|---|", *rows])
+    create_markdown_artifact(table, key=f"verdicts-{name[:12]}", description=f"Verdicts of release {name[:12]}")
+
+
 def receive_with_retries(service: Service, arrival: Arrival) -> Received:
     """Take in a request that nobody submits again; retry while the queue is full, something is locked, or in an outage.
 
@@ -257,10 +279,29 @@ def _run() -> Iterator[Service]:
         end_with(int(runner))
     service = of_environment()
     name = run_name(flow_run.get_id())
-    with secrets_taken(), service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed:
+    with secrets_taken(), service.queue.claimed(name, wait_seconds=_LONGEST_WAIT) as claimed, _logged():
         if not claimed:
             raise WorkspaceError("another process works on this run", where=name)
         yield service
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Send the program's log and the steps of the gate to Prefect, as the log of this run and not of its subflow."""
+    of_program, handler, name = logging.getLogger("releasegate"), APILogHandler(), flow_run.get_id()
+
+    def of_this_run(record: logging.LogRecord) -> bool:
+        record.flow_run_id = name
+        return True
+
+    handler.addFilter(of_this_run)
+    handler.setFormatter(LogLine(dated=False))
+    of_program.addHandler(handler)
+    of_program.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        of_program.removeHandler(handler)
 
 
 def _engine(service: Service) -> Engine:
@@ -311,7 +352,12 @@ def _below_roots(service: Service, name: str) -> Path | None:
 
 
 def _final_state(entry: QueuedRequest) -> RunState[None]:
-    names = {RequestState.REFUSED: "Refused", RequestState.FAILED: "NotDecided", RequestState.ACCEPTED: "ToBeRepeated"}
+    names = {
+        RequestState.REFUSED: "Refused",
+        RequestState.FAILED: "NotDecided",
+        RequestState.CANCELLED: "Cancelled",
+        RequestState.ACCEPTED: "ToBeRepeated",
+    }
     verdicts = ", ".join(f"{who}: {state}" for who, state in sorted(entry.verdicts.items()))
     message = verdicts or entry.reason.get("what", "") or entry.state.value
     return Completed(message=message, name=names.get(entry.state, "Completed"))

@@ -17,7 +17,7 @@ _ALL = logging.getLogger("releasegate")
 def start_logging(*, as_json: bool) -> None:
     """Write the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Line(as_json=as_json))
+    handler.setFormatter(LogLine(as_json=as_json))
     _ALL.handlers[:] = [handler]
     _ALL.setLevel(logging.INFO)
     _ALL.propagate = False
@@ -40,14 +40,15 @@ def log_problem(event: str, error: BaseException, **fields: Any) -> None:
     _LOGGER.warning(event, extra={"fields": details | fields})
 
 
-class _Line(logging.Formatter):
-    """Time, event and fields of a record in one line."""
+class LogLine(logging.Formatter):
+    """Time, event and fields of a record in one line; without the time where `dated` is false."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool = False, dated: bool = True) -> None:
         super().__init__()
-        self._as_json = as_json
+        self._as_json, self._dated = as_json, dated
 
     def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
         fields = {name: value for name, value in getattr(record, "fields", {}).items() if value is not None}
         at = datetime.fromtimestamp(record.created, UTC)
         if self._as_json:
@@ -55,4 +56,5 @@ class _Line(logging.Formatter):
             head = {"at": stamp, "level": record.levelname.lower(), "event": record.getMessage()}
             return json.dumps(head | fields, default=str, ensure_ascii=False)
         shown = "".join(f"  {name}: {value}" for name, value in fields.items())
-        return f"{at:%Y-%m-%d %H:%M:%S}  {record.getMessage()}{shown}".replace("\n", " ")
+        when = f"{at:%Y-%m-%d %H:%M:%S}  " if self._dated else ""
+        return f"{when}{record.getMessage()}{shown}".replace("\n", " ")

@@ -191,7 +191,8 @@ class Orchestrator:
             own = {"PREFECT_API_AUTH_STRING": self._environment.get("PREFECT_API_AUTH_STRING") or new_password()}
             url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/api"
         settings = client_settings(home, url, home / "results")
-        return own | settings | {"PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES": "false"}
+        for_runs = {"PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES": "false", "PREFECT_LOGGING_TO_API_ENABLED": "true"}
+        return own | settings | for_runs
 
     def server_settings(self) -> dict[str, str]:
         """Further variables of the service's own server."""

@@ -14,7 +14,7 @@ from flows.ledger import open_ledger
 from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
-from flows.service.queue import QueuedRequest, RequestState
+from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.service.worker import give_up_waiting, has_waited_too_long
 from tasks.core.errors import Outage, ReleasegateError
 
@@ -67,8 +67,8 @@ class OutageWatch:
         _, changed = self._service.queue.changed()
         if changed == self._recorded:
             return
-        badly = (RequestState.REFUSED, RequestState.FAILED)
-        unrecorded = [one for one in self._service.queue.done_entries() if one.state in badly and not one.recorded]
+        ended = self._service.queue.done_entries()
+        unrecorded = [one for one in ended if one.state in UNDECIDED and not one.recorded]
         if unrecorded:
             with open_ledger(self._service.workspace, create=True) as ledger:
                 for entry in unrecorded:

@@ -5,6 +5,7 @@ Once a second:
 - an accepted request without a run gets one, while there is room;
 - a request whose run has ended without a verdict, or whose run's process is gone, is run again, a limited number of
   times;
+- a request whose run was cancelled in Prefect ends without a decision;
 - a request that awaits review is decided once the ledger shows that no vote is missing, and waits again once an officer
   has returned its release to the reviewers. It has no run meanwhile.
 
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
+from pathlib import Path
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
@@ -24,10 +26,11 @@ from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.objects import State as RunState
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
-from prefect.states import Crashed, Scheduled
+from prefect.states import Cancelled, Crashed, Scheduled
 
 from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
+from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
@@ -37,12 +40,13 @@ from flows.service.schedules import Schedules
 from flows.service.worker import follow_reviews, retry_or_fail, write
 from tasks.audit.cases import case_of
 from tasks.audit.history import ReleaseEntries
-from tasks.core.errors import ReleasegateError, StageCrashed, WorkspaceError
+from tasks.core.errors import ReleasegateError, StageCrashed, StageFailed, WorkspaceError
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.states import State
 from tasks.decision.verdict import utc_day
 from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
+from tasks.request.load import load_request
 
 RELEASE_FLOW = "release-request"
 _MOST_RUNS = 200
@@ -138,7 +142,9 @@ class Reconciler:
         if run.state is None or run.state.is_scheduled() or self._queue.is_claimed(entry.id):
             return
         by_outage = (run.start_time or run.state.timestamp).timestamp() < self._answering_since()
-        if run.state.is_final():
+        if run.state.is_cancelled():
+            self._cancel(entry)
+        elif run.state.is_final():
             if by_outage:
                 self._queue.update(entry, attempt=entry.attempt + 1)
             else:
@@ -155,11 +161,47 @@ class Reconciler:
             deployment = client.read_deployment_by_name(f"{RELEASE_FLOW}/{self._service.name}")
         except ObjectNotFound:
             return False
+        title, recipients = self._described(entry)
         run = client.create_flow_run_from_deployment(
-            deployment.id, parameters={"request": entry.id}, name=entry.id, idempotency_key=self._key(entry)
+            deployment.id,
+            parameters={"request": entry.id},
+            name=" · ".join(filter(None, ["release", title, ", ".join(recipients)])),
+            tags=[entry.id[:12], *recipients],
+            idempotency_key=self._key(entry),
         )
         log("a run was created", request=entry.id, run=str(run.id), attempt=entry.attempt)
         return True
+
+    def _described(self, entry: QueuedRequest) -> tuple[str, list[str]]:
+        """Title of a request and ids of its recipients; the name of its document where they cannot be read."""
+        try:
+            shelf, roots = PolicyShelf(self._service.workspace.root), [Path(root) for root in entry.roots]
+            request = load_request(self._queue.document(entry.request_sha256), roots, shelf).request
+        except ReleasegateError:
+            return entry.name, []
+        return request.title, [one.id for one in request.recipients]
+
+    def _cancel(self, entry: QueuedRequest) -> None:
+        """End a request whose run was cancelled, unless its release was decided before."""
+        with open_ledger(self._service.workspace) as ledger:
+            decided = bool(ledger.entries(release_id=entry.id, event=Event.DECIDED))
+        if decided:
+            self._lose(entry, "a run that was cancelled after its decision")
+            return
+        cancelled = StageFailed(
+            "the run of a request was cancelled in Prefect",
+            where=f"request {entry.id[:12]}",
+            expected="a run to its verdict",
+            got="a run that an operator has cancelled",
+            fix="submit the request again if the release is still wanted",
+        )
+        reason, ended = cancelled.fields(), self._clock()
+        changes = {"state": RequestState.FAILED, "reason": reason, "finished_at": ended, "not_before": None}
+        if write(self._service, entry, changes) is not None:
+            workspace = self._service.workspace
+            with suppress(WorkspaceError), workspace.alone(entry.id):
+                workspace.clear_run(entry.id)
+            log("a request was cancelled", request=entry.id)
 
     def _lose(self, entry: QueuedRequest, why: str) -> None:
         """Run a request again whose run has ended by itself, up to the limit."""
@@ -258,8 +300,11 @@ class Reconciler:
         """Mark a run as crashed whose process is gone; schedule it again if it is not a request of the queue.
 
         A request whose run ended with its runner or with the Prefect server, through no fault of its own, is run again
-        and not counted.
+        and not counted; one that was being cancelled is cancelled.
         """
+        if run.state is not None and run.state.is_cancelling():
+            client.set_flow_run_state(run.id, Cancelled(message="its process is gone"), force=True)
+            return
         final = self._is_of_queue(run) or run.run_count >= self._service.settings.limits.attempts
         state = Crashed if final else Scheduled
         client.set_flow_run_state(run.id, state(message="its process is gone"), force=True)

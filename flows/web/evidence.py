@@ -24,7 +24,7 @@ from flows.workspace import Workspace
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.people import may_be_same_person, same_person
+from tasks.core.people import WorkflowRole, may_be_same_person, same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
@@ -33,6 +33,7 @@ from tasks.decision.states import State
 from tasks.delivery.additions import recorded_files, since_publication
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.verification import decision_path
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Entry, Event, Head
 from tasks.ledger.signing import RegisteredKey
 
@@ -157,11 +158,14 @@ class Evidence:
     """Officers who answer for overrides, and therefore do not review it."""
     key: RegisteredKey | None
     """The visitor's key, if one is in force."""
+    is_officer: bool
+    """Whether the visitor is an enrolled officer."""
 
     @property
     def last(self) -> str:
-        """Hash of its last entry other than a vote: others may vote while a visitor considers theirs."""
-        return next(entry.sha256 for entry in reversed(self.entries) if entry.event is not Event.VOTED)
+        """Hash of its last entry other than votes and comments: others may add those while a visitor considers."""
+        passed_over = {Event.VOTED, Event.COMMENTED}
+        return next(entry.sha256 for entry in reversed(self.entries) if entry.event not in passed_over)
 
     def read(self, document: EvidenceFile) -> bytes:
         """Bytes of a file. Raises TamperingFound if they differ from the record."""
@@ -188,6 +192,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         record_sha256 = sealed[path]
         record = _parsed(DecisionRecord, bundle, path, record_sha256)
         stands = read_standing(ledger, record, record_sha256, now)
+        person = Directory.of(ledger).person(who)
         return Evidence(
             bundle,
             record,
@@ -197,6 +202,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
             _documents(recipient, sealed, own),
             answering(ledger, record, stands),
             key_in_force(ledger, who),
+            person is not None and WorkflowRole.OFFICER in person.roles,
         )
 
 

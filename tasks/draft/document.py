@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
+from tasks.core.shipped import shipped
 from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.lines import folded
 from tasks.draft.questions import Answer, Answers, Question, words_of
@@ -24,7 +24,7 @@ from tasks.request.document import Location
 from tasks.request.form import printable
 from tasks.request.model import HierarchySource, Policy, Role, SafeHarborRule, ValueType
 
-_TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "draft"
+_TEMPLATES = shipped("templates") / "draft"
 _SETS_SHOWN = (2, 3)
 _UNQUOTED = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z_][a-z0-9_./-]*", re.IGNORECASE)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

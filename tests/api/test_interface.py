@@ -76,6 +76,69 @@ def test_a_frame_that_is_not_the_requests_is_refused(tmp_path: Path, spoil, mess
     assert "88.5" not in str(refused.value)
 
 
+def test_a_request_is_made_from_keywords_or_yaml() -> None:
+    terms = tiny_document()
+    by_keywords = releasegate.request(**{name: part for name, part in terms.items() if name != "schema_version"})
+    assert by_keywords == releasegate.request(json.dumps(terms))
+    again = releasegate.request(by_keywords.model_dump_json(exclude_unset=True))
+    assert again == by_keywords
+
+
+@pytest.mark.parametrize(
+    ("given", "terms", "message"),
+    [
+        (None, {}, "from YAML or from keywords"),
+        ("title: Tiny", {"title": "Tiny"}, "from YAML or from keywords"),
+        (None, {**tiny_document(), "recipients": []}, "recipients"),
+        (None, {**tiny_document(), "titel": "Tiny"}, "titel"),
+        (None, {"title": {("a", "key"): 1}}, "not terms of a request"),
+    ],
+)
+def test_a_request_that_is_not_valid_is_refused(given: str | None, terms: dict, message: str) -> None:
+    with pytest.raises(releasegate.ReleasegateError, match=message):
+        releasegate.request(given, **terms) if given else releasegate.request(**terms)
+
+
+def test_a_check_of_a_frame_finds_what_a_check_of_its_file_does(tmp_path: Path) -> None:
+    from flows.cli.check import checked_request
+
+    loaded = tiny_request(tmp_path)
+    (tmp_path / "request.yaml").write_text(json.dumps(tiny_document()), encoding="utf-8")
+    frame = read_microdata(tmp_path / "data.csv", loaded.request)
+    of_file = checked_request(tmp_path / "request.yaml", [], tmp_path)
+    found = releasegate.check(frame, loaded.request, folder=tmp_path)
+    assert (found.passed, found.failed, found.notes) == (of_file.passed, (), of_file.notes)
+    assert "✗" not in found._repr_html_()
+    spoilt = releasegate.check(frame.assign(id="7"), loaded.request, folder=tmp_path)
+    assert not spoilt.passed
+    assert len(spoilt.failed) == 1
+    assert "of 6" in spoilt.failed[0]
+    assert '<span class="failed">✗</span> id: ' in spoilt._repr_html_()
+
+
+def test_gates_are_judged_on_what_was_measured_and_drawn(tmp_path: Path) -> None:
+    def gated(document: dict) -> None:
+        document["policy"]["gates"] = [
+            {"measure": "prosecutor.maximum_risk", "at_most": 0.2, "because": "<b>"},
+            {"measure": "released.information_kept", "at_least": 0, "because": "any"},
+            {"measure": "released.smallest_class", "at_least": 1, "because": "any"},
+            {"measure": "transparent.maximum_risk", "at_most": 1, "because": "any"},
+        ]
+
+    loaded = tiny_request(tmp_path, gated)
+    found = releasegate.assess(read_microdata(tmp_path / "data.csv", loaded.request), loaded.request, folder=tmp_path)
+    measures = found["identity"].measures
+    assert [(gate.id, gate.measured) for gate in found.gates] == [
+        (gate.measure.value, measures[gate.measure]) for gate in loaded.request.policy.gates
+    ]
+    assert [gate.passed for gate in found.gates] == [False, True, True, True]
+    assert not found.passed
+    html = found._repr_html_()
+    assert "university: 3 of 4 gates" in html
+    assert html.count("✗ failed") == 1
+    assert html.count("<rect x=") == 3 + 2  # a bar for each figure between 0 and 1, and two in the legend
+
+
 @pytest.mark.slow
 def test_a_plain_script_releases(tmp_path: Path) -> None:
     tiny_request(tmp_path)

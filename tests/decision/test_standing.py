@@ -101,7 +101,7 @@ def test_votes_are_told_by_name_until_they_are_open() -> None:
         (FIRST, "approve", NOON),
         (SECOND, "approve", NOON),
     ]
-    assert told(*OUT).why == f"Rejected in review. {SECOND}: because"
+    assert told(*OUT).why == f"Rejected in review. {SECOND}: “because”"
     again = told(*OUT, OVERRIDDEN)
     assert (again.commitments, again.reviews) == ({}, ())
     assert [(one.officer, one.reason) for one in again.overrides] == [(OFFICER, "amended")]
@@ -294,7 +294,7 @@ def test_a_record_from_before_reviews_were_taken_can_be_read_and_nobody_reviews_
     old = DecisionRecord.model_validate_json(json.dumps(document))
     decided = (Event.DECIDED, bodies.decided(old))
     assert told(decided, record=old).state is State.AWAITING_REVIEW
-    with pytest.raises(BadInput, match="not a reviewer"):
+    with pytest.raises(BadInput, match="name you as a reviewer"):
         reviewer_of(old, FIRST)
 
 

@@ -13,7 +13,7 @@ import pytest
 from prefect.settings import Settings
 
 from flows.engine import prefect_server
-from flows.service.config import VARIABLE, service_of
+from flows.service.config import _IN_ENVIRONMENT, VARIABLE, service_of
 from flows.service.deployments import deployments, run_environment
 
 pytestmark = pytest.mark.slow
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deployments"
 KUBERNETES = FOLDER / "kubernetes-base-job-template.json"
+RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
 DOCKER = FOLDER / "docker-base-job-template.json"
 
 
@@ -34,31 +35,51 @@ def prefect(*arguments: object, **variables: str) -> str:
     return done.stdout
 
 
-def test_prefect_takes_deployments_and_templates(tmp_path: Path) -> None:
+def block_with(command: str) -> str:
+    """The block of the runbook that has a command."""
+    (found,) = (
+        block for block in re.findall(r"^```sh\n(.*?)^```", RUNBOOK, re.MULTILINE | re.DOTALL) if command in block
+    )
+    return found
+
+
+def test_prefect_takes_the_commands_of_the_runbook(tmp_path: Path) -> None:
     from prefect.client.orchestration import get_client
 
     service = service_of(tmp_path / "workspace", (tmp_path,))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     with prefect_server(tmp_path / "home"), get_client(sync_client=True) as client:
-        prefect("work-pool", "create", "cluster", "--type", "kubernetes", "--base-job-template", KUBERNETES)
-        assert client.read_work_pool("cluster").base_job_template == json.loads(KUBERNETES.read_text())
-        variables = service.environment() | {
-            "RELEASEGATE_POOL": "cluster",
-            "RELEASEGATE_SERVICE_NAME": service.name,
-        }
-        told = prefect("deploy", "--all", "--prefect-file", FOLDER / "prefect.yaml", **variables)
-        assert told.count("successfully created") == 5
+        for line in block_with("prefect work-pool create").splitlines():
+            if "worker start" not in line:
+                prefect(*line.split()[1:])
+        for name, template in (("cluster", KUBERNETES), ("containers", DOCKER)):
+            assert client.read_work_pool(name).base_job_template == json.loads(template.read_text())
+        deploy = block_with("prefect --no-prompt deploy")
+        done = subprocess.run(
+            ["sh", "-ec", deploy],
+            env={**os.environ, "PATH": path},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count("successfully created") == 5
         found = {one.entrypoint: one for one in client.read_deployments()}
         automations = client.request("POST", "/automations/filter", json={}).json()
+    (name,) = re.findall(r"RELEASEGATE_SERVICE_NAME=(\S+)", deploy)
     expected = {one.entrypoint: one for one in deployments(service)}
     assert set(found) == set(expected)
     for entrypoint, one in found.items():
         same = expected[entrypoint]
-        assert (one.name, sorted(one.tags), one.work_pool_name) == (same.name, sorted(same.tags), "cluster")
+        assert (one.name, sorted(one.tags), one.work_pool_name) == (name, ["releasegate", name], "cluster")
         assert schedules(one) == schedules(same)
         assert one.pull_steps == []
         told_env = one.job_variables["env"]
-        settings = run_environment(service, {name: value for name, value in told_env.items() if name != VARIABLE})
-        assert told_env == settings
+        told = _IN_ENVIRONMENT.validate_json(told_env[VARIABLE])
+        assert (str(told.workspace.root), [str(root) for root in told.roots]) == ("/workspace", ["/data"])
+        settings = run_environment(told, {name: value for name, value in told_env.items() if name != VARIABLE})
+        assert told_env | {VARIABLE: settings[VARIABLE]} == settings
     (automation,) = automations
     assert automation["trigger"]["expect"] == ["releasegate.release.requested"]
     assert automation["actions"][0]["parameters"]["request"] == "{{ event.payload.request }}"

@@ -188,6 +188,7 @@ def assert_held_when_assessed_again(case: Case, made: str) -> None:
         case.world.data.unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) -> None:
     case.override()
     name = case.named().release_id
@@ -243,7 +244,7 @@ def killed(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"by": REVIEWER}, "not an officer"),
+        ({"by": REVIEWER}, "name you as an officer"),
         ({"by": "a. steward"}, "a name that may be the requester's"),
         ({"reason": " "}, "reason cannot be recorded"),
         ({"gates": ["validation.passed"]}, "not closed"),

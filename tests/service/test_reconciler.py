@@ -59,10 +59,9 @@ class Moved:
         return entry
 
     def runs(self, name: str) -> list[Any]:
-        from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName, FlowRunFilterTags
+        from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterTags
 
-        own = FlowRunFilterTags(all_=[self.service.name])
-        wanted = FlowRunFilter(name=FlowRunFilterName(any_=[name]), tags=own)
+        wanted = FlowRunFilter(tags=FlowRunFilterTags(all_=[self.service.name, name[:12]]))
         found = self.client.read_flow_runs(flow_run_filter=wanted)
         return sorted(found, key=lambda run: str(run.idempotency_key))
 
@@ -107,8 +106,69 @@ def test_a_request_gets_one_run(moved: Moved) -> None:
         moved.tick()
     (run,) = moved.runs(entry.id)
     assert run.parameters == {"request": entry.id}
+    assert run.name == "release · Visits · university"
+    assert set(run.tags) == {"releasegate", moved.service.name, entry.id[:12], "university"}
     Reconciler(moved.service).tick(moved.client)
     assert len(moved.runs(entry.id)) == 1
+
+
+def cancelled() -> Any:
+    from prefect.states import Cancelled
+
+    return Cancelled()
+
+
+def cancelling() -> Any:
+    from prefect.states import Cancelling
+
+    return Cancelling()
+
+
+def test_a_request_whose_run_was_cancelled_ends_and_may_be_submitted_again(moved: Moved) -> None:
+    entry = moved.hand_in()
+    moved.tick()
+    left = moved.world.workspace.run(entry.id)
+    left.mkdir(parents=True)
+    moved.say(entry.id, cancelled())
+    moved.tick()
+    ended = moved.entry(entry.id)
+    assert (ended.state, ended.recorded, ended.attempt) == (RequestState.FAILED, True, 1)
+    assert ended.reason["what"] == "the run of a request was cancelled in Prefect"
+    assert not left.exists()
+    with open_ledger(moved.service.workspace) as ledger:
+        assert [one.event for one in ledger.entries()] == [Event.FAILED]
+    again = moved.hand_in()
+    assert (again.id, again.state) == (entry.id, RequestState.ACCEPTED)
+    moved.tick()
+    assert moved.states(entry.id) in (["Cancelled", "Scheduled"], ["Scheduled", "Cancelled"])
+
+
+def test_a_run_that_was_being_cancelled_as_its_service_ended_is_cancelled(moved: Moved) -> None:
+    entry = moved.hand_in()
+    moved.tick()
+    moved.say(entry.id, cancelling())
+    Reconciler(moved.service, clock=moved.time).prepare(moved.client)
+    assert moved.states(entry.id) == ["Cancelled"]
+    moved.tick()
+    assert (moved.entry(entry.id).state, moved.entry(entry.id).attempt) == (RequestState.FAILED, 1)
+
+
+def test_a_decision_outlives_the_cancelling_of_its_run(moved: Moved) -> None:
+    entry = moved.hand_in()
+    moved.tick()
+    with open_ledger(moved.service.workspace, create=True) as ledger:
+        ledger.append(Event.DECIDED, release_id=entry.id, recipient="university", actor="gate", body={}, at=NOW)
+    moved.say(entry.id, cancelled())
+    moved.tick()
+    assert (moved.entry(entry.id).state, moved.entry(entry.id).attempt) == (RequestState.ACCEPTED, 2)
+
+
+def test_a_request_that_cannot_be_read_any_more_has_the_name_of_its_document(moved: Moved) -> None:
+    entry = moved.hand_in()
+    Queue(moved.service.workspace).document(entry.request_sha256).write_text("no request")
+    moved.tick()
+    (run,) = moved.runs(entry.id)
+    assert run.name == "release · request"
 
 
 def test_no_more_runs_are_made_than_there_is_room_for(moved: Moved) -> None:

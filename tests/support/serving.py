@@ -187,7 +187,7 @@ class Serving:
 
     def run_states(self, name: str) -> list[str]:
         """Names of the states of a request's runs, the first run first."""
-        wanted = {"flow_runs": {"name": {"any_": [name]}}, "sort": "START_TIME_ASC"}
+        wanted = {"flow_runs": {"tags": {"all_": [name[:12]]}}, "sort": "START_TIME_ASC"}
         return [run["state"]["name"] for run in self.prefect("/flow_runs/filter", wanted)]
 
 

@@ -1,16 +1,21 @@
 """Votes and revocations on the page: blind, once, signed, by those who may; and everything that is refused."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from flows.accounts import Accounts, Duty
+from flows.actor import acting_as
+from flows.cases import ReleaseAction
 from flows.ledger import open_ledger
-from flows.reviewing import overview
+from flows.reviewing import cast_vote, overview
 from flows.signing import PASSPHRASE as VARIABLE
+from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.states import State
@@ -47,7 +52,7 @@ def test_votes_wait_for_the_signature_of_the_expert(pages: Pages) -> None:
     visitor, place = pages.visitor("okafor"), f"/releases/{name}/university"
     shown, queue = visitor.get(place).text, visitor.get("/releases").text
     for page in (shown, queue):
-        assert "technically passed, awaiting the expert&#39;s signature" in page
+        assert "technically passed, awaiting the expert&#39;s signature" in page.casefold()
     assert "You have no vote here: votes wait for the expert&#39;s signature on the determination." in shown
     assert visitor.get(f"{place}/vote").status_code == 403
     with open_ledger(pages.workspace) as ledger:
@@ -101,8 +106,8 @@ def test_two_votes_release_and_none_is_seen_before(pages: Pages) -> None:
     assert "none of them needs your vote" in first.get("/releases").text
     assert cast(second).status_code == 303
     last = second.get(RELEASE).text
-    assert "The release is now released." in last
-    assert "This was the verdict of the gate on 15 March 2026. The release is now released." in last
+    assert "The release is now approved and delivered." in last
+    assert "This was the verdict of the gate on 15 March 2026. The release is now approved and delivered." in last
     assert "Zwölfreason" in last
     assert state(pages) is State.RELEASED
     assert events(pages)[-6:] == ["voted", "voted", "reviewed", "reviewed", "approved", "released"]
@@ -344,8 +349,46 @@ def test_an_expired_session_votes_on_nothing(pages: Pages) -> None:
     data = visitor.fields(f"{RELEASE}/vote") | VOTE
     pages.time.passes(minutes=16)
     answer = visitor.post(f"{RELEASE}/vote", data)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/sign-in")
     assert pages.entries(event=Event.VOTED) == ()
+
+
+def test_a_session_that_ends_keeps_the_vote_that_was_written(pages: Pages) -> None:
+    key = pages.key(FIRST)
+    app = pages.app()
+    visitor, other = Visitor(app), Visitor(app)
+    visitor.sign_in("okafor")
+    data = visitor.fields(f"{RELEASE}/vote") | VOTE | {"passphrase": PASSPHRASE}
+    pages.time.passes(minutes=16)
+    files = {"key": ("key.pem", key.read_bytes(), "application/x-pem-file")}
+    place = visitor.post(f"{RELEASE}/vote", data, files=files).headers["location"]
+    assert place == f"/sign-in?next={quote(f'{RELEASE}/vote', safe='')}"
+    other.sign_in("brandt")
+    assert REASON not in other.get(f"{RELEASE}/vote").text, "it is for the person who wrote it"
+    form = visitor.fields(place) | {"login": "okafor", "password": PASSWORD}
+    assert visitor.post("/sign-in", form).headers["location"] == f"{RELEASE}/vote"
+    shown = visitor.get(f"{RELEASE}/vote").text
+    assert "Your session had ended when you sent this form." in shown
+    assert REASON in shown
+    assert 'value="approve" required checked' in shown
+    assert PASSPHRASE not in shown
+    assert REASON not in visitor.get(f"{RELEASE}/vote").text, "it is given out once"
+    assert pages.entries(event=Event.VOTED) == ()
+    assert files_holding(pages.workspace.root, "Zwölfreason") == []
+
+
+def test_a_form_of_nobodys_session_is_not_kept(pages: Pages) -> None:
+    app = pages.app()
+    stranger, visitor = Visitor(app), Visitor(app)
+    stranger.post(f"{RELEASE}/vote", {"csrf": "x" * 43} | VOTE)
+    visitor.sign_in("okafor")
+    assert REASON not in visitor.get(f"{RELEASE}/vote").text
+    data = visitor.fields(f"{RELEASE}/vote") | VOTE
+    visitor.post("/sign-out", visitor.fields("/releases", 0))
+    visitor.post(f"{RELEASE}/vote", data)
+    visitor.sign_in("okafor")
+    assert REASON not in visitor.get(f"{RELEASE}/vote").text, "a session that was signed out of keeps nothing"
 
 
 def test_a_release_that_has_expired_takes_no_votes(pages: Pages) -> None:
@@ -393,3 +436,60 @@ def test_the_login_that_a_request_came_from_has_no_vote_but_with_a_key(pages: Pa
     key = pages.key(THIRD)
     assert cast(visitor, key=key, passphrase=PASSPHRASE).status_code == 303
     assert events(pages)[-1] == "voted"
+
+
+def test_any_enrolled_officer_revokes_whomever_the_policy_names(pages: Pages) -> None:
+    name, place = "6" * 64, f"/releases/{'6' * 64}/university"
+    publish_release(pages.workspace, name, records.awaiting_review(), NOW, officers=("Somebody Else",))
+    assert pages.visitor("okafor").get(f"{place}/revoke").status_code == 403, "the account has another role"
+    visitor = pages.visitor("officer")
+    data = visitor.fields(f"{place}/revoke") | {"reason": "The agreement was broken.", "sure": "yes"}
+    assert visitor.post(f"{place}/revoke", data).status_code == 303
+    (entry,) = pages.entries(release_id=name, event=Event.REVOKED)
+    assert (entry.body["by"], entry.body["role"], entry.body["officer_of"]) == (OFFICER, "officer", "gate")
+    assert "Revoked by Paul Officer (officer): “The agreement was broken.”" in visitor.get(place).text
+    publish_release(pages.workspace, "7" * 64, records.awaiting_review(), NOW + timedelta(minutes=4))
+    pages.time.passes(minutes=4)
+    data = visitor.fields(f"/releases/{'7' * 64}/university/revoke") | {"reason": "A second.", "sure": "yes"}
+    assert visitor.post(f"/releases/{'7' * 64}/university/revoke", data).status_code == 303
+    assert "officer_of" not in pages.entries(release_id="7" * 64, event=Event.REVOKED)[0].body
+
+
+def test_where_the_policy_says_so_a_vote_without_a_signature_is_refused(pages: Pages) -> None:
+    name, place = "8" * 64, f"/releases/{'8' * 64}/university"
+    publish_release(pages.workspace, name, records.changed(records.awaiting_review(), signed_votes=True), NOW)
+    visitor = pages.visitor("okafor")
+    assert "Only signed" in visitor.get(f"{place}/vote").text
+    assert "each vote signed" in visitor.get(place).text
+    refused = visitor.post(f"{place}/vote", visitor.fields(f"{place}/vote") | VOTE)
+    assert refused.status_code == 422
+    action = ReleaseAction(name, pages.workspace, "Mary Okafor", REASON, clock=pages.time)
+    with acting_as("okafor"), pytest.raises(BadInput, match="the policy requires signed votes"):
+        cast_vote(action, "approve")
+    key = pages.key(FIRST)
+    data = visitor.fields(f"{place}/vote") | VOTE | {"passphrase": PASSPHRASE}
+    assert visitor.post(f"{place}/vote", data, files={"key": ("k.pem", key.read_bytes())}).status_code == 303
+
+
+def test_no_reason_can_pass_for_somebody_elses_vote(pages: Pages) -> None:
+    """The last vote opens all; each shows the login that it was cast from, and reasons are quoted."""
+    forged = "fine\nJan Brandt: approve by brandt <b>Vote opened</b>"
+    for login, reason in (("okafor", forged), ("brandt", "no objection")):
+        visitor = pages.visitor(login)
+        data = visitor.fields(f"{RELEASE}/vote") | VOTE | {"reason": reason}
+        assert visitor.post(f"{RELEASE}/vote", data).status_code == 303
+    shown = visitor.get(RELEASE).text
+    assert "Mary Okafor voted to approve</p>" in shown
+    assert (
+        "cast by Mary Okafor from login okafor (reviewer&#39;s page); opened with the last vote, from login brandt"
+        in shown
+    )
+    quoted = shown.count("<blockquote>")
+    assert quoted >= 4
+    outside = re.sub(r"<blockquote[^>]*>.*?</blockquote>", "", shown, flags=re.DOTALL)
+    assert "approve by brandt" in shown
+    assert "approve by brandt" not in outside
+    assert "<b>" not in shown
+    ledger = visitor.get("/ledger?event=reviewed").text
+    assert "cast from login okafor (reviewer&#39;s page); opened with the last vote, from login brandt" in ledger
+    assert "approve by brandt" not in re.sub(r"<blockquote[^>]*>.*?</blockquote>", "", ledger, flags=re.DOTALL)

@@ -1,0 +1,23 @@
+"""``releasegate doctor``: what is missing on this machine, and how to get it."""
+
+from dataclasses import asdict
+
+from flows.cli.options import DEFAULT_WORKSPACE, WorkspaceOption
+from flows.cli.output import ExitCode, JsonOption, answer
+from flows.doctor import Condition, conditions
+
+
+def doctor(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+    """Say what is missing on this machine, and how to get it.
+
+    Looks at packages, extras, the libraries that render reports, the workspace and the browser, and writes nothing.
+    Exit code 1 if no release can be made.
+    """
+    found = list(conditions(workspace))
+    code = ExitCode.INTERNAL if any(one.fails for one in found) else ExitCode.APPROVED
+    return answer({"conditions": [asdict(one) for one in found]}, map(_line, found), as_json=as_json, code=code)
+
+
+def _line(one: Condition) -> str:
+    mark = "✗" if one.fails else "–" if one.remedy else "✓"
+    return f"{mark} {one.name:15} {one.found}" + (f"; to do: {one.remedy}" if one.remedy else "")
