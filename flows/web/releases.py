@@ -247,9 +247,7 @@ class ShownRelease:
         except ReleasegateError as error:
             return self.form(action, sent, error, **context)
         release = {"release": self.listed.release_id, "recipient": self.listed.recipient}
-        log.info(
-            _DONE.get(action, "an action on a release"), extra=fields(login=account.login, action=action, **release)
-        )
+        log.info(_DONE.get(action, f"{action} of a release"), extra=fields(login=account.login, **release))
         return see_other(f"/releases/{self.listed.release_id}/{self.listed.recipient}")
 
 
