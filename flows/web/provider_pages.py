@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from flows.web.authentication import CurrentSite, address_of, begin_session, next_place
 from flows.web.provider import LASTS, Provider, account_of
-from flows.web.site import Refused, Site, log, see_other, sentence, subscriber
+from flows.web.site import Refused, Site, fields, log, see_other, sentence, subscriber
 from tasks.core.errors import BadInput, WorkspaceError
 
 router = APIRouter()
@@ -59,7 +59,7 @@ def come_back(request: Request, site: CurrentSite, provider: _CurrentProvider) -
         ) from None
     site.limits.address.give_back(address)
     begin_session(site, request, account)
-    log.info("signed in by the identity provider: %s", account.login)
+    log.info("signed in", extra=fields(login=account.login, by="provider"))
     return site.page(request, "signed_in.html", place=next_place(place))
 
 
