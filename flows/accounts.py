@@ -1,35 +1,30 @@
 """Accounts of the reviewer's page: logins, the people they stand for, and their roles.
 
-They are in one file of the private folder, of mode 0600 and replaced as a whole, with Argon2id hashes of passwords.
+They are in one private file, with Argon2id hashes of passwords and sealed secrets of second factors. People of an
+identity provider get their account at their first sign-in; it has no password.
 """
 
 import hashlib
-import os
 import re
 import secrets
-import stat
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
 from flows.actor import Clock, utc_now
-from flows.locking import alone
 from flows.persons import check_holder
+from flows.private_file import PrivateList
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, WorkspaceError
-from tasks.core.files import write_whole
-from tasks.core.guard import guarded
-from tasks.core.people import WorkflowRole
-from tasks.ledger.enrolment import EnrolledPerson
+from tasks.core.errors import BadInput
+from tasks.core.people import WorkflowRole, same_person
+from tasks.ledger.enrolment import Directory, EnrolledPerson
 
 SHORTEST_PASSWORD = 15
 """Characters; a password is the only protection of the page."""
@@ -39,7 +34,6 @@ LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 HASHER = PasswordHasher()
 """Argon2id with the parameters of RFC 9106 for little memory; a hash carries its own."""
 
-_WAIT = 10.0
 _AT_ONCE = threading.BoundedSemaphore(2)
 """Each check takes 64 MiB and most of a core for some 50 ms."""
 
@@ -52,9 +46,28 @@ class Duty(StrEnum):
     REVIEWER = WorkflowRole.REVIEWER.value
     """Sees all releases, and votes where a policy names them."""
     OFFICER = WorkflowRole.OFFICER.value
-    """Sees all releases and audits, and revokes where a policy names them."""
+    """Sees all releases and audits, revokes, and sees to accounts, tokens and the library."""
     REGULATOR = "regulator"
     """Sees all releases and audits; changes nothing."""
+
+
+class SecondFactor(BaseModel):
+    """Secret of the codes that an account needs besides its password."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sealed: str = Field(repr=False)
+    last_step: int
+    """Time step of the last code that was used; neither it nor an earlier one counts again."""
+
+
+class ProviderIdentity(BaseModel):
+    """A person as an identity provider names them, permanently."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    issuer: str
+    subject: str
 
 
 class Account(BaseModel):
@@ -69,8 +82,11 @@ class Account(BaseModel):
     """Their name, as enrolled when the account was made."""
     duties: frozenset[Duty] = Field(alias="roles")
     password: str | None = Field(repr=False)
-    """Hash; None if only a proxy signs them in."""
+    """Hash; None if only a proxy or an identity provider signs them in."""
     since: datetime
+    second_factor: SecondFactor | None = None
+    identity: ProviderIdentity | None = None
+    """At the identity provider, where their first sign-in made the account."""
 
     @field_serializer("duties")
     def _sorted(self, duties: frozenset[Duty]) -> list[str]:
@@ -79,23 +95,26 @@ class Account(BaseModel):
     @property
     def stamp(self) -> str:
         """Changes with the account, which ends its earlier sessions."""
-        parts = (self.login, self.person, self.name, *sorted(self.duties), self.password or "", self.since.isoformat())
+        parts = [self.login, self.person, self.name, *sorted(self.duties), self.password or "", self.since.isoformat()]
+        parts += [self.second_factor.sealed if self.second_factor else ""]
+        parts += [self.identity.issuer, self.identity.subject] if self.identity else []
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
-
-class _AccountsFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    schema_version: Literal["releasegate/accounts/1"] = "releasegate/accounts/1"
-    accounts: tuple[Account, ...] = ()
+    @property
+    def way_in(self) -> str:
+        """Way in which its holder signs in."""
+        if self.password is None:
+            return "identity provider" if self.identity else "proxy"
+        return "password and code" if self.second_factor else "password"
 
 
 class Accounts:
     """The accounts of a workspace; every call reads the file."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._path = workspace.private / "accounts.json"
-        self._lock = workspace.private / "accounts.lock"
+        self._workspace = workspace
+        self._file = PrivateList(workspace.private, Account, "login", "accounts", "nobody can sign in")
+        self._changing = self._file.changing
 
     @cached_property
     def _decoy(self) -> str:
@@ -135,6 +154,118 @@ class Accounts:
                 accounts[account.login] = renewed
         return renewed
 
+    def sign_in(self, login: str, password: str, code: str, now: datetime) -> Account | None:
+        """The account if password and, where it has a second factor, code are right; the code is then used up."""
+        account = self.check(login, password)
+        if account is None or account.second_factor is None:
+            return account
+        return self.take_code(account, code, now)
+
+    def take_code(self, seen: Account, code: str, now: datetime) -> Account | None:
+        """Use up a code of an account's second factor; None if it is wrong or was used, or the account has changed."""
+        from flows.second_factor import opened, step_of  # noqa: PLC0415  commands begin sooner without it
+
+        with self._changing() as accounts:
+            now_kept = accounts.get(seen.login)
+            factor = now_kept.second_factor if now_kept is not None else None
+            if now_kept is None or factor is None or now_kept.stamp != seen.stamp:
+                return None
+            step = step_of(opened(self._workspace, seen.login, factor.sealed), code, now, factor.last_step)
+            if step is None:
+                return None
+            used = factor.model_copy(update={"last_step": step})
+            accounts[seen.login] = changed = now_kept.model_copy(update={"second_factor": used})
+        return changed
+
+    def set_second_factor(self, login: str, secret: bytes, code: str, now: datetime) -> Account:
+        """Give an account with a password a second factor, of which `code` shows that its holder has it.
+
+        Ends its other sessions. Raises BadInput if the code is wrong, or the account has one already, or no password.
+        """
+        from flows.second_factor import sealed, step_of  # noqa: PLC0415  commands begin sooner without it
+
+        step = step_of(secret, code, now, 0)
+        with self._changing() as accounts:
+            known = _known(accounts, login)
+            if step is None or known.password is None or known.second_factor is not None:
+                raise BadInput(
+                    "the code is wrong" if step is None else "this account cannot be given a second factor",
+                    where="code",
+                    expected="the six digits that the app shows now"
+                    if step is None
+                    else "an account with a password and without a second factor",
+                    got="other digits" if step is None else "another account",
+                    fix="check the clock of the device, and type the next code",
+                )
+            kept = SecondFactor(sealed=sealed(self._workspace, known.login, secret), last_step=step)
+            accounts[known.login] = changed = known.model_copy(update={"second_factor": kept})
+        return changed
+
+    def remove_second_factor(self, login: str) -> Account:
+        """Remove an account's second factor, which ends its sessions. BadInput if there is no such account or none."""
+        with self._changing() as accounts:
+            known = _known(accounts, login)
+            if known.second_factor is None:
+                raise BadInput(
+                    "the account has no second factor",
+                    where="LOGIN",
+                    expected="an account that signs in with password and code",
+                    got=f"one that signs in by {known.way_in}",
+                    fix="releasegate account list shows how accounts sign in",
+                )
+            accounts[known.login] = changed = known.model_copy(update={"second_factor": None})
+        return changed
+
+    def provided(
+        self,
+        identity: ProviderIdentity,
+        login: str,
+        person: EnrolledPerson,
+        duties: Iterable[Duty],
+        *,
+        clock: Clock = utc_now,
+    ) -> Account:
+        """The account of somebody whom an identity provider has signed in: made the first time, then updated.
+
+        Raises BadInput if the login is not valid, or login or person has an account that is not of this identity: a
+        provider takes no account over.
+        """
+        wanted, chosen = login.casefold(), frozenset(duties)
+        check_holder(person, sorted(chosen - {Duty.REGULATOR}), "groups")
+        with self._changing() as accounts:
+            known = next((one for one in accounts.values() if one.identity == identity), None)
+            others = [
+                one for one in accounts.values() if one != known and (one.login == wanted or one.person == person.id)
+            ]
+            if others:
+                raise BadInput(
+                    "another account has this login or person",
+                    where=others[0].login,
+                    expected="no other account of the login and person that the identity provider names",
+                    got=f"an account that signs in by {others[0].way_in}",
+                    fix="remove it first: releasegate account remove LOGIN",
+                )
+            _check_form(wanted, chosen)
+            if known is not None:
+                del accounts[known.login]
+            accounts[wanted] = Account(
+                login=wanted,
+                person=person.id,
+                name=person.name,
+                duties=chosen,
+                password=None,
+                since=known.since if known is not None else clock(),
+                identity=identity,
+            )
+        return accounts[wanted]
+
+    def forget(self, identity: ProviderIdentity) -> None:
+        """Remove the account of an identity, if there is one, which ends its sessions."""
+        if any(one.identity == identity for one in self.all()):
+            with self._changing() as accounts:
+                for login in [one.login for one in accounts.values() if one.identity == identity]:
+                    del accounts[login]
+
     def add(
         self,
         login: str,
@@ -153,18 +284,7 @@ class Accounts:
         wanted = login.casefold()
         chosen = frozenset(duties)
         check_holder(person, sorted(chosen - {Duty.REGULATOR}), "--role")
-        for where, fits, expected in (
-            ("LOGIN", LOGIN.fullmatch(wanted), "1 to 64 letters, digits and . _ @ + -, the first a letter or a digit"),
-            ("--role", chosen, "at least one role"),
-        ):
-            if not fits:
-                raise BadInput(
-                    "the account is not valid",
-                    where=where,
-                    expected=expected,
-                    got="a value of another form",
-                    fix="correct it",
-                )
+        _check_form(wanted, chosen)
         hashed = None if password is None else self._hash(password)
         with self._changing() as accounts:
             existing = [one.login for one in accounts.values() if one.login == wanted or one.person == person.id]
@@ -184,11 +304,20 @@ class Accounts:
     def set_password(self, login: str, password: str) -> Account:
         """Change the password of an account, which ends its sessions.
 
-        Raises BadInput if there is no such account, or the password is not valid.
+        Raises BadInput if there is no such account, an identity provider signs its holder in, or the password is not
+        valid.
         """
         hashed = self._hash(password)
         with self._changing() as accounts:
             known = _known(accounts, login)
+            if known.identity is not None:
+                raise BadInput(
+                    "this account has no password",
+                    where="LOGIN",
+                    expected="an account that the gate itself signs in",
+                    got="one of the identity provider",
+                    fix="change the password there",
+                )
             accounts[known.login] = changed = known.model_copy(update={"password": hashed})
         return changed
 
@@ -211,47 +340,39 @@ class Accounts:
             return HASHER.hash(normal)
 
     def _read(self) -> dict[str, Account]:
-        try:
-            with self._path.open("rb") as stream:
-                mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-                found = _AccountsFile.model_validate_json(stream.read()).accounts
-            if not mode & 0o077:
-                return {one.login: one for one in found}
-            got = f"permissions {mode:04o}"
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            got = error.strerror or "a refusal by the system"
-        except ValidationError:
-            got = "a file of another form"
-        raise WorkspaceError(
-            "the accounts file cannot be trusted",
-            where=str(self._path),
-            expected="the file written by releasegate account, readable by its owner only",
-            got=got,
-            fix="correct its permissions, or restore it from a backup; until then nobody can sign in",
-        )
+        return self._file.read()
 
-    @contextmanager
-    def _changing(self) -> Iterator[dict[str, Account]]:
-        """The accounts by login, written back at the end of the block."""
-        refused = WorkspaceError(
-            "the accounts are being changed by another process",
-            where=str(self._path),
-            expected="one change at a time",
-            fix="wait until it ends, and try again",
-        )
-        wait = "waiting for another change of the accounts"
-        with guarded("accounts"), alone(self._lock, refused, wait_seconds=_WAIT, waiting=wait):
-            accounts = self._read()
-            yield accounts
-            changed = _AccountsFile(accounts=tuple(accounts.values()))
-            write_whole(self._path, changed.model_dump_json(indent=1, by_alias=True).encode() + b"\n")
+
+def without_account(accounts: Sequence[Account], directory: Directory, names: Iterable[str]) -> tuple[str, ...]:
+    """Of some people, by id or name, those who have no account; all who are not enrolled among them."""
+    held = {one.person for one in accounts if one.person}
+    named = [one.name for one in accounts if not one.person]
+
+    def has_one(name: str) -> bool:
+        person = directory.person(name)
+        return person is not None and (person.id in held or any(same_person(person.name, one) for one in named))
+
+    return tuple(name for name in names if not has_one(name))
 
 
 def _normal(password: str) -> str:
     """The password in Unicode normalization form C."""
     return unicodedata.normalize("NFC", password)
+
+
+def _check_form(login: str, duties: frozenset[Duty]) -> None:
+    for where, fits, expected in (
+        ("LOGIN", LOGIN.fullmatch(login), "1 to 64 letters, digits and . _ @ + -, the first a letter or a digit"),
+        ("--role", duties, "at least one role"),
+    ):
+        if not fits:
+            raise BadInput(
+                "the account is not valid",
+                where=where,
+                expected=expected,
+                got="a value of another form",
+                fix="correct it",
+            )
 
 
 def _known(accounts: Mapping[str, Account], login: str) -> Account:

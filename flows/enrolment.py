@@ -13,6 +13,7 @@ from typing import BinaryIO
 from flows.actor import Clock, actor, utc_now
 from flows.identity import Inputs
 from flows.ledger import open_ledger
+from flows.library_texts import LibraryText, keep_text
 from flows.persons import check_own_login
 from flows.policies import keep_policy
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
@@ -40,8 +41,8 @@ from tasks.request.load import LoadedRequest
 from tasks.request.model import ExternalData, Population, ReleaseRequest
 from tasks.request.policy import Policy
 
-Enrollable = Policy | EnrolledPopulation | EnrolledSample | EnrolledPerson
-"""Values that can be enrolled; of a policy the ledger keeps the hash, and the workspace the text."""
+Enrollable = Policy | LibraryText | EnrolledPopulation | EnrolledSample | EnrolledPerson
+"""Values that can be enrolled; of policies and texts the ledger keeps the hash, and the workspace the text."""
 
 
 def enrol(
@@ -195,15 +196,19 @@ def _not_enrolled(what: str, where: str, expected: str, got: str, directory: Dir
 
 
 def item_of(one: Enrollable) -> EnrolledItem:
-    """A policy as the ledger names it; anything else as it is."""
+    """A policy or text as the ledger names it; anything else as it is."""
+    if isinstance(one, LibraryText):
+        return one.item
     if isinstance(one, Policy):
         return EnrolledPolicy(id=one.id, version=one.version, sha256=digest(one))
     return one
 
 
 def _keep(workspace: Workspace, items: Sequence[Enrollable]) -> None:
-    """Write the files of policies, once their enrolment is permitted and before it is recorded."""
+    """Write the files of policies and texts, once their enrolment is permitted and before it is recorded."""
     for one in items:
+        if isinstance(one, LibraryText):
+            keep_text(workspace, one)
         if isinstance(one, Policy):
             keep_policy(workspace, one)
 

@@ -26,7 +26,7 @@ from flows.cases import ReleaseCase, drop, opened, settle, wait_and_settle
 from flows.departures import HandChanged, copies_in_hand
 from flows.earlier import decoys_to_continue, what_is_superseded, what_was_asked
 from flows.engine import prefect_server
-from flows.enrolment import check_enrolled, first_enrolment, items_of
+from flows.enrolment import check_enrolled, first_enrolment, items_of, sample_item
 from flows.identity import Inputs, Named, code_fact, last_decided, named, read_inputs, release_id
 from flows.ledger import begun_workspace, open_ledger
 from flows.persons import involved
@@ -361,6 +361,7 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
     earlier = call.ledger.entries(release_id=call.release_id)
     if earlier and earlier[-1].event is Event.REQUESTED:
         return earlier[-1].at, earlier[-1].actor
+    sample = sample_item(loaded.request.population)
     body = {
         "title": loaded.request.title,
         "requested_by": people.requested_by,
@@ -371,6 +372,7 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
         "recipients": call.decided,
         "code": code_fact().model_dump(mode="json"),
         "overrides": [one.entry_sha256 for one in call.named.overrides],
+        "rests_on": sorted({*call.inputs.by_place.values(), *([] if sample is None else [sample.sha256])}),
         **what_was_asked(loaded.request, call.inputs),
     }
     call.ledger.append(Event.REQUESTED, release_id=call.release_id, recipient=None, actor=by, body=body, at=at)

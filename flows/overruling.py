@@ -12,15 +12,16 @@ from flows.actor import actor
 from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, forget
 from flows.identity import last_decided
 from flows.ledger import last_body
-from tasks.core.errors import StageFailed
-from tasks.core.people import WorkflowRole
+from tasks.core.errors import BadInput, StageFailed
+from tasks.core.people import WorkflowRole, same_person
 from tasks.decision import bodies
 from tasks.decision.overrides import overridable
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.standing import Standing, check_apart, officer_of, revoking_roles
+from tasks.decision.standing import OF_GATE, Standing, check_apart, officer_of, revoking_roles
 from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 
 
@@ -104,22 +105,25 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
 def revoke(action: ReleaseAction) -> ChangedRelease:
     """Revoke a release permanently. Delivered files stay in the bundle as evidence.
 
-    The requester and officers of the policy may; without a recipient, it is revoked for all for whom it can be.
+    The requester and enrolled officers may, also those whom the policy does not name; without a recipient, it is
+    revoked for all for whom it can be.
     Raises BadInput if this person may not revoke it, or the reason cannot be kept; StageFailed if the state of the
     release, or the role of this person in that state, does not allow it; TamperingFound if bundle or ledger is not as
     recorded.
     """
     reason = checked_reason(action.reason)
     with action.opened("revocation") as release:
-        by = action.named(release)
+        person = Directory.of(release.ledger).person(action.by)
+        by, is_officer = action.named(release), person is not None and WorkflowRole.OFFICER in person.roles
         cases = list(release.cases.values()) if action.recipient is None else [release.case(action.recipient)]
-        able = [(case, role) for case in cases if (role := _role(case, by)) is not None]
+        able = [(case, role) for case in cases if (role := _role(case, by, is_officer=is_officer)) is not None]
         if not able:
-            after(cases[0].standing.state, StateChange.REVOKE, min(revoking_roles(cases[0].record, by)))
+            roles = roles_to_revoke(cases[0].record, by, is_officer=is_officer)
+            after(cases[0].standing.state, StateChange.REVOKE, min(roles))
         _, signer = action.authorized(release, WorkflowRole.REQUESTER, WorkflowRole.OFFICER)
         with release.ledger.transaction():
             standings = {
-                case.recipient: release.append(case, [(Event.REVOKED, bodies.revoked(by, role, reason))], signer)
+                case.recipient: release.append(case, [(Event.REVOKED, _revoked(case, by, role, reason))], signer)
                 for case, role in able
             }
         for recipient in standings:
@@ -178,7 +182,26 @@ def _check_rejected(case: ReleaseCase, today: date) -> None:
         )
 
 
-def _role(case: ReleaseCase, by: str) -> WorkflowRole | None:
+def roles_to_revoke(record: DecisionRecord, by: str, *, is_officer: bool) -> frozenset[WorkflowRole]:
+    """Roles in which a person may revoke a release; `is_officer` says whether they are an enrolled officer.
+
+    Raises BadInput if there is none.
+    """
+    own = frozenset({WorkflowRole.OFFICER}) if is_officer else frozenset[WorkflowRole]()
+    try:
+        return own | revoking_roles(record, by)
+    except BadInput:
+        if not own:
+            raise
+        return own
+
+
+def _revoked(case: ReleaseCase, by: str, role: WorkflowRole, reason: str) -> dict[str, object]:
+    named = any(same_person(by, one) for one in case.record.officers)
+    return bodies.revoked(by, role, reason, OF_GATE if role is WorkflowRole.OFFICER and not named else "")
+
+
+def _role(case: ReleaseCase, by: str, *, is_officer: bool) -> WorkflowRole | None:
     """Role in which a person may revoke a release in its present state; None for none."""
-    roles = sorted(revoking_roles(case.record, by))
+    roles = sorted(roles_to_revoke(case.record, by, is_officer=is_officer))
     return next((role for role in roles if can_follow(case.standing.state, StateChange.REVOKE, role)), None)

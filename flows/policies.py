@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pydantic import ValidationError
@@ -18,6 +18,9 @@ from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.files import write_whole
 from tasks.request.policy import Policy
+
+if TYPE_CHECKING:
+    from tasks.ledger.enrolment import EnrolledPolicy
 
 _LONGEST_NAME = 120
 
@@ -52,29 +55,38 @@ class PolicyShelf:
                 got="an id and version that are not enrolled",
                 fix="let an officer enrol it, or name what releasegate enrol list shows",
             )
-        path = policy_file(workspace, policy_id, version)
-        try:
-            content = path.read_bytes()
-            found = digest(Policy.model_validate_json(content, strict=True))
-        except (OSError, ValidationError):
-            found = ""
-        if found != enrolled.sha256:
-            raise TamperingFound(
-                "the file of a policy is not the one that was enrolled",
-                where=str(path),
-                expected="the policy of the enrolled SHA-256",
-                got="another policy" if found else "no policy",
-                fix="restore it from a backup, and find out who changed it",
-            )
-        document: dict[str, Any] = json.loads(content)
+        document: dict[str, Any] = json.loads(policy_text(workspace, enrolled))
         return document
+
+
+def policy_text(workspace: Workspace, enrolled: "EnrolledPolicy") -> str:
+    """The stored text of an enrolled policy; TamperingFound if it is not the policy that was enrolled."""
+    path = policy_file(workspace, enrolled.id, enrolled.version)
+    try:
+        content = path.read_bytes()
+        found = digest(Policy.model_validate_json(content, strict=True))
+    except (OSError, ValidationError):
+        content, found = b"", ""
+    if found != enrolled.sha256:
+        raise TamperingFound(
+            "the file of a policy is not the one that was enrolled",
+            where=str(path),
+            expected="the policy of the enrolled SHA-256",
+            got="another policy" if found else "no policy",
+            fix="restore it from a backup, and find out who changed it",
+        )
+    return content.decode()
 
 
 def policy_file(workspace: Workspace, policy_id: str, version: str) -> Path:
     """File of an enrolled policy; a version that is no file name is escaped, a long one hashed."""
+    return workspace.root / "policies" / f"{policy_id}@{version_in_name(version)}.yaml"
+
+
+def version_in_name(version: str) -> str:
+    """A version as part of a file name: escaped where it is none, hashed where it is long."""
     plain = quote(version, safe=" ")
-    name = plain if len(plain) <= _LONGEST_NAME else digest(version)
-    return workspace.root / "policies" / f"{policy_id}@{name}.yaml"
+    return plain if len(plain) <= _LONGEST_NAME else digest(version)
 
 
 def keep_policy(workspace: Workspace, policy: Policy) -> None:

@@ -83,6 +83,14 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
             nonce=new_nonce(),
         )
         person, signer = action.authorized(release, WorkflowRole.REVIEWER)
+        if case.record.signed_votes and signer is None:
+            raise BadInput(
+                "the policy requires signed votes",
+                where=f"release to {case.recipient}",
+                expected="a reviewer with a registered key",
+                got="no key in force",
+                fix="register one: releasegate key create, or a public key on the page of your account",
+            )
         check_apart(case.record, actor(), person.id, signed=signer is not None)
         step = (Event.VOTED, bodies.voted(ballot, person.id))
         box = ballot_box(release.workspace, release.release_id, case.recipient)

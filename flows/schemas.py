@@ -1,8 +1,8 @@
 """JSON Schemas (draft 2020-12): of request and service settings, for editors; of what the gate writes.
 
-``python -m flows.schemas [FOLDER]`` writes all into a folder, by default ``schemas`` at the top of the
-checkout; a test holds that the shipped files are up to date. Rules that relate values, such as nested
-interval widths, are beyond a schema and stay with ``tasks.request.model``.
+``python -m flows.schemas [FOLDER]`` writes all into a folder; by default into ``schemas`` at the top of the
+checkout, and ``docs/terms.md`` with them. A test holds that the shipped files are up to date.
+Rules that relate values, such as nested interval widths, are beyond a schema and stay with ``tasks.request.model``.
 """
 
 import json
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from flows.terms_page import PAGE, terms_page
 from tasks.audit.report import SCHEMA_VERSION as AUDIT_VERSION
 from tasks.audit.report import AuditReport
 from tasks.core.fact import Fact
@@ -93,3 +94,5 @@ def _headed(schema: dict[str, Any], version: str, title: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     write_schemas(*(Path(folder) for folder in sys.argv[1:2]))
+    if not sys.argv[1:]:
+        PAGE.write_text(terms_page(request_schema(), service_schema()), encoding="utf-8")

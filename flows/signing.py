@@ -1,8 +1,10 @@
 """People's signing keys: creating, registering and retiring them, and opening one to sign with.
 
-The private key is a file of its holder, never part of the workspace; the public key is an entry of the ledger.
+The private key is a file of its holder, never part of the workspace; the public key is an entry of the ledger. A holder
+without access to the workspace makes both at their own machine, and hands the public key in.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -16,16 +18,20 @@ from flows.ledger import open_ledger
 from flows.persons import check_holder, check_own_login, enrolled
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.files import write_new
 from tasks.core.people import WorkflowRole, same_person
 from tasks.core.secret_variables import secret
 from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tasks.ledger.keyfile import check_passphrase, open_key, read_key, write_key
-from tasks.ledger.signing import RegisteredKey, Signer, registration, retirement
+from tasks.ledger.signing import OfferedKey, RegisteredKey, Signer, is_name, registration, retirement
 from tasks.ledger.store import Ledger
 
 PASSPHRASE = "RELEASEGATE_KEY_PASSPHRASE"  # noqa: S105 — the variable's name
 """Names the environment variable with the passphrase of a private key."""
+
+PUBLIC_KEY_SCHEMA = "releasegate/public-key/1"
+_LARGEST_PUBLIC_KEY = 4096
 
 Ask = Callable[[], str]
 """Asks for a passphrase where the environment gives none."""
@@ -94,14 +100,7 @@ def create_key(
         check_own_login(directory, holder, actor(), "NAME")
         name = holder.name
         file = key_file or key_file_of(name)
-        if key_in_force(ledger, name) is not None:
-            raise BadInput(
-                "a key is already in force for this name",
-                where=name,
-                expected="one key for each person",
-                got="a second",
-                fix="retire the first one: releasegate key retire NAME",
-            )
+        _check_no_key(ledger, name)
         passphrase = _passphrase(ask)
         check_passphrase(passphrase)
         signer, now = Signer(name, Ed25519PrivateKey.generate()), clock()
@@ -121,6 +120,102 @@ def create_key(
                 undo.callback(file.unlink, missing_ok=True)
             undo.pop_all()
         return ledger.registered_keys()[-1]
+
+
+def make_key(name: str, roles: Iterable[WorkflowRole], key_file: Path | None, ask: Ask) -> tuple[Path, Path]:
+    """Make a key without a workspace: the file of the private key, and beside it that of the public key.
+
+    `name` is the holder's name as enrolled. Raises BadInput if it is no name, WorkspaceError if a file cannot be
+    written.
+    """
+    if not is_name(name):
+        raise BadInput(
+            "this cannot be a name",
+            where="NAME",
+            expected="the holder's name as enrolled, in one printable line",
+            got="another text",
+            fix="copy it from the page of your account, or ask an officer",
+        )
+    file, passphrase = key_file or key_file_of(name), _passphrase(ask)
+    signer = Signer(name, Ed25519PrivateKey.generate())
+    offered = OfferedKey.of(signer, roles)
+    public = file.with_suffix(".public.json")
+    document = {"schema_version": PUBLIC_KEY_SCHEMA, **vars(offered), "roles": [one.value for one in offered.roles]}
+    write_key(file, signer.key, passphrase)
+    with ExitStack() as undo:
+        undo.callback(file.unlink, missing_ok=True)
+        try:
+            write_new(public, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
+        except OSError as error:
+            raise WorkspaceError(
+                "the public key cannot be written",
+                where=str(public),
+                expected="no such file, in a folder with room on its disk",
+                got=error.strerror or "the system refused",
+                fix="name another place with --key-file",
+            ) from None
+        undo.pop_all()
+    return file, public
+
+
+def register_key(workspace: Workspace, content: bytes, name: str, *, clock: Clock = utc_now) -> RegisteredKey:
+    """Register the public key of an enrolled person from the file that `make_key` wrote.
+
+    `name` is the id or name of the person who hands it in.
+    Raises BadInput if the file is another, its name is not theirs as enrolled, they are not enrolled in its roles, the
+    login is not theirs, or they have a key in force.
+    """
+    offered = _offered(content)
+    with open_ledger(workspace) as ledger, ledger.transaction():
+        directory = Directory.of(ledger)
+        holder = enrolled(directory, name, *offered.roles, where="NAME")
+        check_holder(holder, offered.roles, "roles of the key")
+        check_own_login(directory, holder, actor(), "NAME")
+        if holder.name != offered.name:
+            raise BadInput(
+                "the public key was made for another name",
+                where="public key file",
+                expected=f"the name as enrolled: {holder.name}",
+                got="another name, or another spelling",
+                fix=f"make it anew: releasegate key make “{holder.name}”",
+            )
+        _check_no_key(ledger, holder.name)
+        now = clock()
+        body = offered.registration(now)
+        ledger.append(Event.KEY_REGISTERED, release_id=None, recipient=None, actor=actor(), body=body, at=now)
+        return ledger.registered_keys()[-1]
+
+
+def _offered(content: bytes) -> OfferedKey:
+    """The public key in a file; BadInput if it is none, or its proof is not that of the key."""
+    try:
+        document = json.loads(content) if len(content) <= _LARGEST_PUBLIC_KEY else {}
+        roles = tuple(map(WorkflowRole, document["roles"]))
+        texts = [str(document[name]) for name in ("schema_version", "name", "public_key", "proof")]
+        offered = OfferedKey(texts[1], roles, *texts[2:])
+        sound = texts[0] == PUBLIC_KEY_SCHEMA and bool(roles) and is_name(offered.name) and offered.is_sound()
+    except (KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise BadInput(
+            "this is not the file of a public key",
+            where="public key file",
+            expected="the file NAME.public.json that releasegate key make wrote, unchanged",
+            got="a file of another form, or a changed one",
+            fix="choose the file of the public key; never hand in the private one, NAME.pem",
+        )
+    return offered
+
+
+def _check_no_key(ledger: Ledger, name: str) -> None:
+    if key_in_force(ledger, name) is not None:
+        raise BadInput(
+            "a key is already in force for this name",
+            where=name,
+            expected="one key for each person",
+            got="a second",
+            fix="retire the first one: releasegate key retire NAME",
+        )
 
 
 def retire_key(workspace: Workspace, name: str, *, clock: Clock = utc_now) -> RegisteredKey:

@@ -38,7 +38,7 @@ def add(
     """Make an account of the reviewer's page.
 
     The password (15 characters or more) is read from a prompt, or as one line from standard input; it is never an
-    argument. Reviewers vote where a policy names them, officers revoke where a policy names them and see audits,
+    argument. Reviewers vote where a policy names them, officers revoke, see audits and see to accounts and tokens,
     requesters see their own requests, a regulator sees everything and changes nothing.
     """
     place = open_workspace(workspace)
@@ -60,6 +60,16 @@ def password(
 
 @account.command()
 @guarded("account")
+def reset(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
+    """Remove the second factor of an account whose holder has lost the device. Its sessions end.
+
+    Make sure who asks: from then on the password alone signs in, until they set up another device.
+    """
+    return _report("reset", Accounts(Workspace(workspace.resolve())).remove_second_factor(login), as_json=as_json)
+
+
+@account.command()
+@guarded("account")
 def remove(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """Remove an account. Its sessions end; what the person has signed in the ledger stays."""
     return _report("removed", Accounts(Workspace(workspace.resolve())).remove(login), as_json=as_json)
@@ -70,10 +80,7 @@ def remove(login: LoginArgument, workspace: WorkspaceOption = DEFAULT_WORKSPACE,
 def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
     """List the accounts."""
     accounts = Accounts(Workspace(workspace.resolve())).all()
-    rows = (
-        (one.login, one.name, ", ".join(sorted(one.duties)), "password" if one.password else "proxy", f"{one.since:%F}")
-        for one in accounts
-    )
+    rows = ((one.login, one.name, ", ".join(sorted(one.duties)), one.way_in, f"{one.since:%F}") for one in accounts)
     shown = table("", ("login", "name", "roles", "signs in by", "since"), rows)
     document = {"accounts": [_document(one) for one in accounts]}
     return answer(document, shown if accounts else ["there are no accounts"], as_json=as_json)
@@ -108,6 +115,7 @@ def _document(one: Account) -> dict[str, Any]:
         "person": one.person,
         "name": one.name,
         "roles": sorted(one.duties),
-        "by_proxy": one.password is None,
+        "by_proxy": one.password is None and one.identity is None,
+        "way_in": one.way_in,
         "since": one.since.isoformat(),
     }

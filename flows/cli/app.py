@@ -43,6 +43,7 @@ _COMMANDS = {
     "key": "Keys that people sign with, and keys that seal decoy manifests.",
     "account": "Accounts of the reviewer's page.",
     "doctor": "Say what is missing on this machine, and how to get it.",
+    "token": "Tokens with which people and systems hand in requests over HTTP.",
 }
 """Every command, in the order of the help, with the first paragraph of its own help.
 

@@ -1,6 +1,6 @@
 """``releasegate check``: validate request and data, release nothing."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,13 +15,14 @@ from flows.cli.options import DEFAULT_WORKSPACE, RequestArgument, RootsOption, W
 from flows.cli.output import ExitCode, JsonOption, answer, table
 from flows.cli.randomness import generator_of_its_own
 from flows.policies import PolicyShelf
+from flows.workspace import Workspace
 from reports.document import Block, text
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.columns.facts import ColumnsFact
 from tasks.assessments.identity.setting import check_risk_setting
 from tasks.assessments.linkage.holdings import known_attributes
 from tasks.assessments.text.facts import TextFact
-from tasks.core.errors import ParameterError
+from tasks.core.errors import ParameterError, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.decision.record import ValidationFact
 from tasks.generalization.setting import check_setting
@@ -67,6 +68,8 @@ class CheckedRequest:
     """What released columns reveal; empty where validation found what would block."""
     notes: tuple[str, ...]
     """Terms that have no effect, or not the effect that their author would expect."""
+    without_account: tuple[str, ...] = ()
+    """Reviewers who cannot sign in to the workspace's page, where it has accounts."""
 
     @property
     def passed(self) -> bool:
@@ -124,6 +127,7 @@ def check(
         "unreviewed": list(_unreviewed(loaded)),
         "known": list(known_attributes(loaded, prepared)),
         "notes": list(checked.notes),
+        "without_account": list(checked.without_account),
     }
     defaults = unsaid(loaded) if explain else []
     levels: list[Block] = []
@@ -141,11 +145,14 @@ def checked_request(path: Path, roots: list[Path], workspace: Path) -> CheckedRe
     """Load a request and its data, and check them."""
     with guarded("check"):
         loaded = load_request(path, roots, PolicyShelf(workspace))
-        return checked_frame(loaded, read_data(loaded))
+        return checked_frame(loaded, read_data(loaded), workspace)
 
 
-def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame) -> CheckedRequest:
-    """Prepare the data of a request, as text, run validation and mask numbers for trial."""
+def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame, workspace: Path | None = None) -> CheckedRequest:
+    """Prepare the data of a request, as text, run validation and mask numbers for trial.
+
+    Reviewers without an account are looked for in the workspace, where one is given.
+    """
     with guarded("check"):
         prepared = prepare(loaded, frame)
         check_setting(loaded.request, prepared)
@@ -155,7 +162,9 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame) -> CheckedRequest:
         if outcome.fact.passed:  # else no release would get as far as masking
             masked = mask_columns(loaded.request, frame, generator_of_its_own)
             columns = column_places(loaded.request, prepared, masked)
+        without = () if workspace is None else _without_account(workspace, loaded.request.policy.review.reviewers)
         notes = (
+            *_account_notes(without),
             *_people_notes(frame, loaded.request),
             *_unreviewed_notes(loaded.request),
             *_text_notes(frame, loaded.request),
@@ -169,7 +178,34 @@ def checked_frame(loaded: LoadedRequest, frame: pd.DataFrame) -> CheckedRequest:
             *_decoy_notes(loaded.request, frame),
             *_crowd_notes(loaded.request, prepared),
         )
-        return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes)
+        return CheckedRequest(loaded, prepared, outcome.fact, outcome.positions, masked.facts, columns, notes, without)
+
+
+def _without_account(root: Path, reviewers: Sequence[str]) -> tuple[str, ...]:
+    """Reviewers without an account of the workspace's page; none where the page has no accounts, or hides them."""
+    workspace = Workspace(root.resolve())
+    if not reviewers or not (workspace.private / "accounts.json").is_file():
+        return ()
+    from flows.accounts import Accounts, without_account  # noqa: PLC0415  imports the ledger
+    from flows.ledger import has_ledger, open_ledger  # noqa: PLC0415  imports the ledger
+    from tasks.ledger.enrolment import Directory  # noqa: PLC0415  imports the ledger
+
+    try:
+        accounts = Accounts(workspace).all()
+    except WorkspaceError:  # of the service's user alone
+        return ()
+    if not has_ledger(workspace):
+        return tuple(reviewers)
+    with open_ledger(workspace) as ledger:
+        return without_account(accounts, Directory.of(ledger), reviewers)
+
+
+def _account_notes(without: Sequence[str]) -> Iterator[str]:
+    if without:
+        yield (
+            f"reviewers without an account of the page: {', '.join(without)}; until they have one (releasegate account "
+            "add), they vote with releasegate review"
+        )
 
 
 def _closed(checked: CheckedRequest) -> bool:

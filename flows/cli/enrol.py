@@ -1,9 +1,10 @@
 """``releasegate enrol``: the policies, populations and persons that requests may name."""
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, Literal
 
 import typer
 from pydantic import ValidationError
@@ -14,6 +15,8 @@ from flows.cli.output import JsonOption, answer, outcome, table
 from flows.enrolment import Enrollable, end_enrolment, first_enrolment, item_of, items_of, population_item, sample_item
 from flows.enrolment import enrol as enrol_items
 from flows.ledger import open_ledger
+from flows.library import Library
+from flows.library_texts import LARGEST_TEXT, LibraryText, checked_text
 from flows.workspace import Workspace, open_workspace
 from tasks.core.errors import BadInput
 from tasks.core.guard import guarded
@@ -26,6 +29,7 @@ from tasks.ledger.enrolment import (
     EnrolledPolicy,
     EnrolledPopulation,
     EnrolledSample,
+    EnrolledText,
     title_of,
 )
 from tasks.reassessment.request import policy_from
@@ -33,6 +37,8 @@ from tasks.request.load import load_request
 from tasks.request.model import Population
 
 AsOption = Annotated[str, typer.Option("--as", help="Enrolled officer who answers for it.", show_default=False)]
+TextIdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id in the library.", show_default=False)]
+VersionArgument = Annotated[str, typer.Argument(help="Version, in one line.", show_default=False)]
 
 enrol = typer.Typer(
     no_args_is_help=True,
@@ -160,6 +166,59 @@ def request(
     return _report("enrolled", map(item_of, items), as_json=as_json)
 
 
+@enrol.command()
+@guarded("enrolment")
+def hierarchy(
+    text_id: TextIdArgument,
+    version: VersionArgument,
+    file: Annotated[Path, typer.Argument(help="CSV as ARX has it: leaf;level 1;…;top.", show_default=False)],
+    officer: AsOption,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Enrol a hierarchy under an id and version; the workspace keeps its text."""
+    return _text_enrolled(workspace, "hierarchy", (text_id, version), file, officer, as_json=as_json)
+
+
+@enrol.command()
+@guarded("enrolment")
+def template(
+    text_id: TextIdArgument,
+    version: VersionArgument,
+    file: Annotated[Path, typer.Argument(help="YAML: a request that may have blanks.", show_default=False)],
+    officer: AsOption,
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Enrol a template of requests under an id and version; the workspace keeps its text."""
+    return _text_enrolled(workspace, "template", (text_id, version), file, officer, as_json=as_json)
+
+
+@enrol.command()
+@guarded("enrolments")
+def text(
+    kind: Annotated[str, typer.Argument(help="policy, hierarchy or template.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="ID/VERSION, as listed; also one that has ended.", show_default=False)],
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+) -> int:
+    """Print the stored text of a policy, hierarchy or template, once it is compared with the ledger."""
+    text_id, _, version = name.partition("/")
+    library = Library.of(Workspace(workspace.resolve()))
+    found = library.find(kind, text_id, version)
+    if found is None or not found.has_text:
+        raise BadInput(
+            "there is no such text",
+            where="KIND, NAME",
+            expected="a policy, hierarchy or template by ID/VERSION",
+            got="none of these",
+            fix="releasegate enrol list shows them",
+        )
+    sys.stdout.write(library.text(found))
+    return 0
+
+
 @enrol.command("list")
 @guarded("enrolments")
 def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption = False) -> int:
@@ -174,7 +233,9 @@ def show(workspace: WorkspaceOption = DEFAULT_WORKSPACE, *, as_json: JsonOption 
 @enrol.command()
 @guarded("enrolment")
 def end(
-    kind: Annotated[str, typer.Argument(help="policy, population, sample or person.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(help="policy, population, sample, hierarchy, template or person.", show_default=False)
+    ],
     name: Annotated[
         str, typer.Argument(help="ID/VERSION, first digits of the SHA-256, or id, as listed.", show_default=False)
     ],
@@ -197,6 +258,21 @@ def end(
         )
     end_enrolment(place, found[0], officer, _key_file(), ask=ask_passphrase)
     return _report("ended", found, as_json=as_json)
+
+
+def _text_enrolled(
+    workspace: Path,
+    kind: Literal["hierarchy", "template"],
+    name: tuple[str, str],
+    file: Path,
+    officer: str,
+    *,
+    as_json: bool,
+) -> int:
+    with _opened(file) as stream:
+        text = LibraryText(kind, *name, stream.read(LARGEST_TEXT + 1))
+    item_of(text)  # refuses id and version before the content
+    return _enrolled(workspace, checked_text(Workspace(workspace.resolve()), text), officer, as_json=as_json)
 
 
 def _enrolled(workspace: Path, item: Enrollable, officer: str, *, as_json: bool) -> int:
@@ -225,7 +301,7 @@ def _key_file() -> Path | None:
 def _is_named(item: EnrolledItem, name: str) -> bool:
     if isinstance(item, EnrolledPopulation | EnrolledSample):
         return len(name) >= 6 and item.sha256.startswith(name)
-    return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy) else item.id)
+    return name == (f"{item.id}/{item.version}" if isinstance(item, EnrolledPolicy | EnrolledText) else item.id)
 
 
 def _report(verb: str, found: Iterable[EnrolledItem], *, as_json: bool) -> int:
@@ -236,7 +312,7 @@ def _report(verb: str, found: Iterable[EnrolledItem], *, as_json: bool) -> int:
 
 
 def _details(item: EnrolledItem) -> str:
-    if isinstance(item, EnrolledPolicy):
+    if isinstance(item, EnrolledPolicy | EnrolledText):
         return f"SHA-256 {item.sha256}"
     if isinstance(item, EnrolledPopulation):
         return f"{item.people:,} people in column {item.count}, from {item.source}"

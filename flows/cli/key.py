@@ -14,8 +14,9 @@ from flows.cli.options import DEFAULT_WORKSPACE, SetUpWorkspaceOption, Workspace
 from flows.cli.output import JsonOption, answer, outcome, table
 from flows.ledger import open_ledger
 from flows.rotation import rotate_keys
-from flows.signing import create_key, key_file_of, nobody_to_ask, retire_key
+from flows.signing import create_key, key_file_of, make_key, nobody_to_ask, register_key, retire_key
 from flows.workspace import Workspace, open_workspace
+from tasks.core.files import read_content
 from tasks.core.guard import guarded
 from tasks.core.people import WorkflowRole
 from tasks.decoys.vault import Vault
@@ -63,6 +64,62 @@ def create(
             outcome("registered", f": the key of {made.name} ({', '.join(made.roles)})"),
             f"fingerprint: {made.fingerprint}",
             f"Back up {place}; without it, or its passphrase, the key must be retired.",
+        ],
+        as_json=as_json,
+    )
+
+
+@key.command()
+@guarded("making of a key")
+def make(
+    name: Annotated[str, typer.Argument(help="Name of the holder, as enrolled.", show_default=False)],
+    role: Annotated[
+        list[PersonRole], typer.Option(help="Role in which the key signs; may be repeated.", show_default=False)
+    ],
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file", help="File of the private key; ~/.releasegate/NAME.pem where not given.", show_default=False
+        ),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Make a signing key at your own machine, without a workspace; it is registered with `key register` or on the page.
+
+    Beside the private key stands the public one, NAME.public.json: hand that in, and keep the other to yourself.
+    """
+    private, public = make_key(name, map(WorkflowRole, role), key_file, partial(ask_passphrase, confirm=True))
+    return answer(
+        {"key_file": str(private), "public_key_file": str(public)},
+        [
+            outcome("made", f": the key of {name}"),
+            f"to be registered: {public}",
+            f"Back up {private}; without it, or its passphrase, the key must be retired.",
+        ],
+        as_json=as_json,
+    )
+
+
+@key.command()
+@guarded("registration of a key")
+def register(
+    name: NameArgument,
+    public_key: Annotated[
+        Path, typer.Argument(help="File NAME.public.json that releasegate key make wrote.", show_default=False)
+    ],
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    *,
+    as_json: JsonOption = False,
+) -> int:
+    """Register a public key that its holder has made elsewhere; from then on, their actions must be signed with it."""
+    content = read_content(public_key, "the public key")
+    made = register_key(Workspace(workspace.resolve()), content, name)
+    return answer(
+        _document(made),
+        [
+            outcome("registered", f": the key of {made.name} ({', '.join(made.roles)})"),
+            f"fingerprint: {made.fingerprint}",
         ],
         as_json=as_json,
     )

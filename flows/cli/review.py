@@ -119,7 +119,7 @@ def _overview(found: list[Overview]) -> Iterator[Block]:
             *overridden,
             f"requested  by {record.requester}, {record.requested_at.date()}",
             *(reviewers if required else []),
-            *(f"{review.reviewer}: {review.vote}. {review.reason}" for review in standing.reviews),
+            *(f"{each.reviewer} votes to {each.vote}: “{' '.join(each.reason.split())}”" for each in standing.reviews),
             *(f"earlier    {earlier.release_id}, {earlier.at.date()}" for earlier in one.earlier),
         ]
         yield from (f"  {line}" for line in lines)

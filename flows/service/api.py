@@ -1,7 +1,7 @@
 """The service's HTTP interface: submission and state of requests, health, metrics.
 
-Submitting a request takes a bearer token of the service's environment; without one, nobody can. The ledger names the
-login that the token belongs to. Health and metrics need no token.
+Submitting a request takes a bearer token: one of ``releasegate token``, or of the service's environment. Queue and
+ledger name the login that it belongs to. Health and metrics need no token.
 """
 
 import hmac
@@ -12,11 +12,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
+from flows.actor import Clock, utc_now
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
 from flows.service.logs import log
 from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
+from flows.tokens import RequestTokens
 from flows.web.site import bounded
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.core.secret_variables import secret
@@ -32,14 +34,17 @@ _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
-def requests_router(service: Service, token: str | None = None) -> APIRouter:
-    """``POST /api/requests`` and ``GET /api/requests/{id}``; the tokens of callers are by default the environment's."""
-    caller = Depends(_bearing(_tokens() if token is None else {SHARED: token}))
+def requests_router(service: Service, token: str | None = None, *, clock: Clock = utc_now) -> APIRouter:
+    """``POST /api/requests`` and ``GET /api/requests/{id}``, with a token of the workspace or of the environment.
+
+    `token` takes the place of those of the environment.
+    """
+    caller = Depends(_bearing(RequestTokens(service.workspace), _tokens() if token is None else {SHARED: token}, clock))
     router = APIRouter(prefix="/api/requests", dependencies=[caller])
 
     @router.post("")
-    def submit(login: Annotated[str, caller], content: Annotated[bytes, Depends(_limited_body)]) -> JSONResponse:
-        arrival = Arrival(content, "http", "request", service.roots, handed_in_by=f"{login} (token)")
+    def submit(bearer: Annotated[str, caller], content: Annotated[bytes, Depends(_limited_body)]) -> JSONResponse:
+        arrival = Arrival(content, "http", "request", service.roots, handed_in_by=bearer)
         try:
             received = receive(service, arrival)
         except WorkspaceError as error:
@@ -86,18 +91,23 @@ def _tokens() -> dict[str, str]:
     return {login: token for login, _, token in pairs if login} | {SHARED: secret(TOKEN)}
 
 
-def _bearing(tokens: Mapping[str, str]) -> Callable[..., str]:
-    """The login whose token a caller has; others are refused."""
-    known = {login: token for login, token in tokens.items() if len(token) >= SHORTEST_TOKEN}
+def _bearing(tokens: RequestTokens, environment: Mapping[str, str], clock: Clock) -> Callable[..., str]:
+    """Who hands in with a caller's token: its login, and which token; others are refused."""
+    known = {login: token for login, token in environment.items() if len(token) >= SHORTEST_TOKEN}
 
     def check(request: Request) -> str:
-        if not known:
-            raise HTTPException(403, f"{TOKEN} needs {SHORTEST_TOKEN} characters or more; nobody can submit requests")
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         own = [login for login, token in known.items() if hmac.compare_digest(given.encode(), token.encode())]
-        if scheme.lower() != "bearer" or not own:
-            raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
-        return own[0]
+        if scheme.lower() == "bearer":
+            if own:
+                return f"{own[0]} (token)"
+            try:
+                found = tokens.of(given, clock())
+            except ReleasegateError as error:
+                raise HTTPException(503, error.what, {"Retry-After": "30"}) from None
+            if found is not None:
+                return found.handed_in_by
+        raise HTTPException(401, "a bearer token is needed: releasegate token create", {"WWW-Authenticate": "Bearer"})
 
     return check
 
@@ -110,6 +120,5 @@ async def _limited_body(request: Request) -> bytes:
 
 def _shown(entry: QueuedRequest) -> dict[str, Any]:
     """The fields of a request that callers see."""
-    return entry.model_dump(
-        mode="json", include={"id", "state", "release_id", "verdicts", "reason", "accepted_at", "finished_at"}
-    )
+    shown = {"id", "state", "handed_in_by", "release_id", "verdicts", "reason", "accepted_at", "finished_at"}
+    return entry.model_dump(mode="json", include=shown)

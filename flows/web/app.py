@@ -19,8 +19,21 @@ from starlette.middleware.base import RequestResponseEndpoint
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
 from flows.studio.studio import Studio
-from flows.web import authentication, door, ledger_pages, releases, studio, studio_levels
+from flows.web import (
+    account_pages,
+    authentication,
+    door,
+    ledger_pages,
+    library_pages,
+    people_pages,
+    provider_pages,
+    releases,
+    studio,
+    studio_levels,
+)
+from flows.web.account_pages import SET_UP
 from flows.web.evidence import ReleaseIndex
+from flows.web.provider import Provider, check_installed
 from flows.web.sessions import Sessions
 from flows.web.site import STATIC, Door, Refused, Site, log, not_found, see_other, sentence
 from flows.workspace import Workspace
@@ -29,7 +42,10 @@ from tasks.core.errors import BadInput, ReleasegateError, TamperingFound, Worksp
 from tasks.core.guard import place_of
 from tasks.service.settings import DEFAULTS, PageSettings
 
-PAGES = ("/sign-in", "/sign-out", "/open", "/requests", "/releases", "/ledger", "/audit", "/static")
+PAGES = (
+    *("/sign-in", "/sign-out", "/open", "/account", "/people", "/library"),
+    *("/requests", "/releases", "/ledger", "/audit", "/static"),
+)
 """Addresses of pages; other routers use other addresses."""
 
 _YEAR = 31_536_000
@@ -105,13 +121,20 @@ def create_app(
     )
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
-    own = [_own, authentication.router, releases.router, ledger_pages.router]
+    provided = []
+    if settings.provider is not None and site.door is None:
+        check_installed()
+        app.state.provider, provided = Provider(settings.provider, clock), [provider_pages.router]
+    own = [_own, authentication.router, *provided, releases.router, ledger_pages.router]
+    if site.door is None:
+        own += [account_pages.router, people_pages.router, library_pages.router]
     if writing is not None:
         app.state.studio = writing.studio
         own += [studio.router, studio_levels.router, *([] if writing.door is None else [door.router])]
     for router in (*own, *routers):
         app.include_router(router)
-    for kind in (authentication.SignInNeeded, Refused, ReleasegateError, HTTPException, RequestValidationError):
+    needed = (authentication.SignInNeeded, authentication.SecondFactorNeeded)
+    for kind in (*needed, Refused, ReleasegateError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _answer)
 
     @app.middleware("http")
@@ -164,8 +187,9 @@ def _host(headers: Headers) -> str:
 
 async def _answer(request: Request, error: Exception) -> Response:
     """The answer to an error: a page, or JSON at the addresses of other routers."""
-    if isinstance(error, authentication.SignInNeeded):
-        place = authentication.sign_in_place(request)
+    if isinstance(error, authentication.SignInNeeded | authentication.SecondFactorNeeded):
+        needs_sign_in = isinstance(error, authentication.SignInNeeded)
+        place = authentication.sign_in_place(request) if needs_sign_in else SET_UP
         if request.headers.get("hx-request"):
             return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": place})
         return see_other(place)

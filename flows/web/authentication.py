@@ -12,7 +12,8 @@ from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from flows.accounts import LONGEST_PASSWORD
+from flows.accounts import LONGEST_PASSWORD, Account
+from flows.web.sessions import Session
 from flows.web.site import Refused, Site, Visitor, bounded, log, see_other, subscriber
 
 LARGEST_FORM = 32 * 1024
@@ -23,11 +24,17 @@ router = APIRouter()
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _FORM_SECONDS = 3600
 _MOST_FIELDS = 20
-_PAGES = re.compile(r"/(?:(?:requests|releases|ledger|audit)[A-Za-z0-9/._?=&%+-]*)?")
+_SETTING_UP = ("/account", "/sign-out")
+"""Addresses for people who have yet to set up a second factor."""
+_PAGES = re.compile(r"/(?:(?:requests|releases|ledger|audit|account|people|library)[A-Za-z0-9/._?=&%+-]*)?")
 
 
 class SignInNeeded(Exception):
     """Nobody has signed in, or the session has ended."""
+
+
+class SecondFactorNeeded(Exception):
+    """The settings ask for a second factor, which the account has not."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,19 @@ def site_of(request: Request) -> Site:
 
 
 def visitor_of(request: Request) -> Visitor:
-    """The signed-in visitor. Raises SignInNeeded if nobody has signed in."""
+    """The signed-in visitor.
+
+    Raises SignInNeeded if nobody has signed in, SecondFactorNeeded if they must set up a second factor first.
+    """
+    visitor = _signed_in(request)
+    account, by_proxy = visitor.account, visitor.session.by_proxy
+    needed = visitor.site.settings.second_factor and account.password is not None and account.second_factor is None
+    if needed and not by_proxy and not request.url.path.startswith(_SETTING_UP):
+        raise SecondFactorNeeded
+    return visitor
+
+
+def _signed_in(request: Request) -> Visitor:
     site = site_of(request)
     login = _login_from_proxy(site, request)
     token = request.cookies.get(site.cookie, "")
@@ -146,7 +165,7 @@ def show_sign_in(request: Request, site: CurrentSite) -> Response:
         visitor_of(request)
     except SignInNeeded:
         return _sign_in_page(request, site, place)
-    return see_other(_next_place(place))
+    return see_other(next_place(place))
 
 
 @router.post("/sign-in")
@@ -161,21 +180,28 @@ def sign_in(request: Request, site: CurrentSite, form: Annotated[SubmittedForm, 
         raise _forged()
     login, password = form.text("login").strip(), form.text("password")
     limits = site.limits
-    own = ((limits.address, subscriber(_address_of(site, request))), (limits.login, login.casefold()[:64]))
+    own = ((limits.address, subscriber(address_of(site, request))), (limits.login, login.casefold()[:64]))
     # The common limit comes last: a refused attempt does not count there, so that one address cannot lock out all.
     site.limit(*own, (limits.everybody, "everybody"))
-    account = site.accounts.check(login, password) if len(password) <= LONGEST_PASSWORD else None
+    short = len(password) <= LONGEST_PASSWORD
+    account = site.accounts.sign_in(login, password, form.text("code"), site.clock()) if short else None
     if account is None:
         log.warning("a sign-in failed")
         return _sign_in_page(request, site, form.text("next"), login=login, wrong=True)
     for limiter, key in own:
         limiter.give_back(key)
-    site.sessions.end(request.cookies.get(site.cookie, ""))
-    token, _ = site.sessions.begin(account, site.clock())
-    site.set_cookie(request, site.cookie, token)
+    begin_session(site, request, account)
     site.set_cookie(request, site.form_cookie, "", seconds=0)
     log.info("signed in: %s", account.login)
-    return see_other(_next_place(form.text("next")))
+    return see_other(next_place(form.text("next")))
+
+
+def begin_session(site: Site, request: Request, account: Account, *, by_proxy: bool = False) -> Session:
+    """A new session in place of the one that the browser has."""
+    site.sessions.end(request.cookies.get(site.cookie, ""))
+    token, session = site.sessions.begin(account, site.clock(), by_proxy=by_proxy)
+    site.set_cookie(request, site.cookie, token)
+    return session
 
 
 @router.post("/sign-out")
@@ -201,11 +227,18 @@ def _sign_in_page(request: Request, site: Site, place: str, *, login: str = "", 
     site.set_cookie(request, site.form_cookie, token, seconds=_FORM_SECONDS)
     status = HTTPStatus.UNAUTHORIZED if wrong else HTTPStatus.OK
     return site.page(
-        request, "sign_in.html", status=status, token=token, login=login, wrong=wrong, place=_next_place(place)
+        request,
+        "sign_in.html",
+        status=status,
+        token=token,
+        login=login,
+        wrong=wrong,
+        place=next_place(place),
+        provider=site.settings.provider,
     )
 
 
-def _next_place(place: str) -> str:
+def next_place(place: str) -> str:
     """The page after signing in: always one of this site."""
     return place if place and _PAGES.fullmatch(place) else "/releases"
 
@@ -236,7 +269,7 @@ def _login_from_proxy(site: Site, request: Request) -> str | None:
     return "".join(named).strip() or None
 
 
-def _address_of(site: Site, request: Request) -> str:
+def address_of(site: Site, request: Request) -> str:
     """The address of a request; behind a trusted proxy, as that proxy states it."""
     forwarded = request.headers.getlist("x-forwarded-for")
     if forwarded and _is_from_proxy(site, request):

@@ -24,7 +24,7 @@ from flows.workspace import Workspace
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.people import may_be_same_person, same_person
+from tasks.core.people import WorkflowRole, may_be_same_person, same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
@@ -33,6 +33,7 @@ from tasks.decision.states import State
 from tasks.delivery.additions import recorded_files, since_publication
 from tasks.delivery.manifest import MANIFEST_FILE, Manifest
 from tasks.delivery.verification import decision_path
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Entry, Event, Head
 from tasks.ledger.signing import RegisteredKey
 
@@ -157,6 +158,8 @@ class Evidence:
     """Officers who answer for overrides, and therefore do not review it."""
     key: RegisteredKey | None
     """The visitor's key, if one is in force."""
+    is_officer: bool
+    """Whether the visitor is an enrolled officer."""
 
     @property
     def last(self) -> str:
@@ -188,6 +191,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         record_sha256 = sealed[path]
         record = _parsed(DecisionRecord, bundle, path, record_sha256)
         stands = read_standing(ledger, record, record_sha256, now)
+        person = Directory.of(ledger).person(who)
         return Evidence(
             bundle,
             record,
@@ -197,6 +201,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
             _documents(recipient, sealed, own),
             answering(ledger, record, stands),
             key_in_force(ledger, who),
+            person is not None and WorkflowRole.OFFICER in person.roles,
         )
 
 

@@ -8,7 +8,7 @@ import io
 import re
 import threading
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from http import HTTPStatus
@@ -41,33 +41,36 @@ _TYPES = {"pdf": "application/pdf", "json": "application/json", "csv": "applicat
 _ONE_AT_A_TIME = threading.Lock()
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
-_WORDS: Mapping[Event, tuple[str, str]] = {
-    Event.REQUESTED: ("Requested", "“{title}”, requested by {requested_by}"),
-    Event.REFUSED: ("Request refused", "{what}"),
-    Event.FAILED: ("A stage failed", "{what}"),
-    Event.DECIDED: ("Decided by the gate", "{decision}. {reasons}"),
-    Event.RELEASED: ("Released", "SHA-256 of the file: {output_sha256}"),
-    Event.PUBLISHED: ("Bundle published", ""),
-    Event.VOTED: ("Vote cast", "{reviewer} has voted. The vote is sealed until all votes are cast."),
-    Event.REVIEWED: ("Vote opened", "{reviewer}: {vote}. {reason}"),
-    Event.REJECTED: ("Rejected by the reviewers", ""),
-    Event.APPROVED: ("Approved by the reviewers", ""),
-    Event.SIGNED: ("Determination signed", "{subject}"),
-    Event.OVERRIDDEN: ("Overridden", "{by} returns it to its reviewers: {reason}"),
-    Event.REVOKED: ("Revoked", "By {by} ({role}): {reason}"),
-    Event.SUPERSEDED: ("Superseded", "By the release {by_release}"),
-    Event.EXPIRED: ("Expired", "Last day: {valid_until}"),
-    Event.REASSESSED: ("Assessed again", "{verdict}. {because}"),
-    Event.TRACED: ("Trace made", ""),
-    Event.KEY_REGISTERED: ("Key registered", "{name}, as {roles}"),
-    Event.KEY_RETIRED: ("Key retired", "{name}"),
-    Event.RESTORED: ("Ledger restored from a backup", "{reason}"),
-    Event.KEYS_ROTATED: ("Keys of manifests rotated", ""),
-    Event.ENROLLED: ("Enrolled", ""),
-    Event.ENROLMENT_ENDED: ("Enrolment ended", ""),
+_WORDS: Mapping[Event, tuple[str, str, str]] = {
+    Event.REQUESTED: ("Requested", "Requested by {requested_by}", "title"),
+    Event.REFUSED: ("Request refused", "{what}", ""),
+    Event.FAILED: ("A stage failed", "{what}", ""),
+    Event.DECIDED: ("Decided by the gate", "{decision}. {reasons}", ""),
+    Event.RELEASED: ("Released", "SHA-256 of the file: {output_sha256}", ""),
+    Event.PUBLISHED: ("Bundle published", "", ""),
+    Event.VOTED: ("Vote cast", "{reviewer} has voted. The vote is sealed until all votes are cast.", ""),
+    Event.REVIEWED: ("Vote opened", "{reviewer} voted to {vote}", "reason"),
+    Event.REJECTED: ("Rejected by the reviewers", "", ""),
+    Event.APPROVED: ("Approved by the reviewers", "", ""),
+    Event.SIGNED: ("Determination signed", "", "subject"),
+    Event.OVERRIDDEN: ("Overridden", "{by} returns it to its reviewers", "reason"),
+    Event.REVOKED: ("Revoked", "By {by} ({role})", "reason"),
+    Event.SUPERSEDED: ("Superseded", "By the release {by_release}", ""),
+    Event.EXPIRED: ("Expired", "Last day: {valid_until}", ""),
+    Event.REASSESSED: ("Assessed again", "{verdict}. {because}", ""),
+    Event.TRACED: ("Trace made", "", ""),
+    Event.KEY_REGISTERED: ("Key registered", "{name}, as {roles}", ""),
+    Event.KEY_RETIRED: ("Key retired", "{name}", ""),
+    Event.RESTORED: ("Ledger restored from a backup", "", "reason"),
+    Event.KEYS_ROTATED: ("Keys of manifests rotated", "", ""),
+    Event.ENROLLED: ("Enrolled", "", ""),
+    Event.ENROLMENT_ENDED: ("Enrolment ended", "", ""),
 }
-"""Title and text of an entry by its event; the text's fields are those of the entry's body."""
-_GATES_OVERRIDDEN = "{by} answers for failed gates: {reason}"
+"""Title and text of an entry by its event, and the field that somebody has written freely; fields are of its body.
+
+What people write stands apart from what the program says, so that no reason can pass for another entry.
+"""
+_GATES_OVERRIDDEN = "{by} answers for failed gates"
 
 
 @dataclass(frozen=True)
@@ -77,20 +80,45 @@ class EntryView:
     entry: Entry
     title: str
     text: str
+    """Words of the program, with names as enrolled."""
+    written: str
+    """What a person has written, to be shown as theirs."""
     who: str
-    """The person it names, or else its actor."""
+    """The person it names; empty where it names none."""
+    login: str
+    """Login that caused it, and where; of an opened vote, the one that it was cast from."""
+    opened_by: str
+    """Of an opened vote, the login whose vote was the last and opened it; else empty."""
+
+    @property
+    def by(self) -> str:
+        """Person and login in one line."""
+        if self.opened_by:
+            cast = f"cast by {self.who} from login {self.login}" if self.login else f"cast by {self.who}"
+            return f"{cast}; opened with the last vote, from login {self.opened_by}"
+        return f"by {self.who}, login {self.login}" if self.who else f"by login {self.login}"
 
 
-def entry_view(entry: Entry) -> EntryView:
-    """An entry in words."""
-    title, template = _WORDS.get(entry.event, (entry.event.value.capitalize(), ""))
+def casting_logins(entries: Iterable[Entry]) -> dict[tuple[str | None, str | None, str], str]:
+    """The login that each reviewer's last vote was cast from, by release, recipient and reviewer; entries in order."""
+    voted = (entry for entry in entries if entry.event is Event.VOTED)
+    return {(entry.release_id, entry.recipient, text(entry, "reviewer") or ""): entry.actor for entry in voted}
+
+
+def entry_view(entry: Entry, cast_from: Mapping[tuple[str | None, str | None, str], str] | None = None) -> EntryView:
+    """An entry in words; `cast_from` are the logins of votes, as of ``casting_logins``."""
+    title, template, free = _WORDS.get(entry.event, (entry.event.value.capitalize(), "", ""))
     if entry.event is Event.OVERRIDDEN and is_gate_override(entry):
         template = _GATES_OVERRIDDEN
     names = [name for _, name, _, _ in Formatter().parse(template) if name]
     fields = {name: text(entry, name) or (", " if name == "roles" else " ").join(texts(entry, name)) for name in names}
     words = template.format_map(fields).strip() if any(fields.values()) else ""
     people = filter(None, (text(entry, name) for name in _PEOPLE))
-    return EntryView(entry, title, words[:1].upper() + words[1:], next(people, entry.actor))
+    who, login, opened_by = next(people, ""), entry.actor, ""
+    if entry.event is Event.REVIEWED:
+        login, opened_by = (cast_from or {}).get((entry.release_id, entry.recipient, who), ""), entry.actor
+    written = (text(entry, free) or "") if free else ""
+    return EntryView(entry, title, words[:1].upper() + words[1:], written, who, login, opened_by)
 
 
 def _release_prefix(given: str) -> str:
@@ -135,11 +163,24 @@ def search(visitor: CurrentVisitor) -> Response:
         given=given,
         wrong=wrong,
         events=[event.value for event in Event],
-        entries=[entry_view(entry) for entry in entries],
+        entries=_views(visitor.site.workspace, entries),
         newest="" if before is None else query(given),
         older="" if go_on is None else query(given, before=str(go_on)),
         searched=any(given.values()),
     )
+
+
+def _views(workspace: Workspace, entries: Sequence[Entry]) -> list[EntryView]:
+    """Entries in words; of opened votes with the logins that they were cast from."""
+    opened = {(entry.release_id, entry.recipient) for entry in entries if entry.event is Event.REVIEWED}
+    cast_from: dict[tuple[str | None, str | None, str], str] = {}
+    if opened:
+        with open_ledger(workspace) as ledger:
+            for release_id, recipient in opened:
+                cast_from |= casting_logins(
+                    ledger.entries(release_id=release_id, recipient=recipient, event=Event.VOTED)
+                )
+    return [entry_view(entry, cast_from) for entry in entries]
 
 
 def _found(workspace: Workspace, terms: EntryFilter, person: str, before: int | None) -> tuple[list[Entry], int | None]:

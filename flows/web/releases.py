@@ -16,12 +16,12 @@ from fastapi.responses import Response
 from flows.accounts import Duty
 from flows.actor import acting_as
 from flows.cases import ReleaseAction
-from flows.overruling import revoke
+from flows.overruling import revoke, roles_to_revoke
 from flows.reviewing import Voted, cast_vote
 from flows.signing import SENT, SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.evidence import Evidence, IndexedRelease, evidence
-from flows.web.ledger_pages import entry_view
+from flows.web.ledger_pages import casting_logins, entry_view
 from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
 from reports.determination import charts
 from reports.record_view import RecordView
@@ -29,7 +29,7 @@ from reports.statements import not_assessed, verdict_box
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.people import same_person
 from tasks.decision.record import Verdict
-from tasks.decision.standing import check_apart, reviewer_of, revoking_roles
+from tasks.decision.standing import check_apart, reviewer_of
 from tasks.decision.states import State, StateChange, can_follow
 from tasks.decision.votes import LONGEST_REASON
 from tasks.ledger.entry import Event
@@ -45,7 +45,7 @@ _UNCHANGED = {
 _DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """Content security policy of a figure opened alone: inline styles of its shapes, nothing else."""
 _ROWS = 25
-_WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer of its policy."
+_WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer."
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,17 @@ class ShownRelease:
             return sentence(error.what)
         return ""
 
+    def needs_key(self, action: str) -> bool:
+        """Whether an action is accepted only with a signature, by the settings or, of a vote, by the policy."""
+        return self.visitor.site.settings.signed_only or (action == "vote" and self.found.record.signed_votes)
+
     def may_revoke(self) -> bool:
         """Whether the visitor may revoke it in its present state."""
         if not self.visitor.has(*REVOKES):
             return False
+        is_officer = self.found.is_officer and self.visitor.has(Duty.OFFICER)
         try:
-            roles = revoking_roles(self.found.record, self.visitor.account.name)
+            roles = roles_to_revoke(self.found.record, self.visitor.account.name, is_officer=is_officer)
         except BadInput:
             return False
         return any(can_follow(self.found.standing.state, StateChange.REVOKE, role) for role in roles)
@@ -109,7 +114,7 @@ class ShownRelease:
             f"{action}.html",
             status=status,
             once=self.visitor.session.issue(),
-            signed_only=self.visitor.site.settings.signed_only,
+            signed_only=self.needs_key(action),
             longest=LONGEST_REASON,
             chosen=sent.text("vote") if sent else "",
             reason=sent.text("reason") if sent else "",
@@ -144,8 +149,8 @@ class ShownRelease:
             clock=site.clock,
         )
         try:
-            if site.settings.signed_only and self.found.key is None:
-                needed = "a registered key: releasegate key create"
+            if self.needs_key(action) and self.found.key is None:
+                needed = "a registered key; register one on the page of your account"
                 raise BadInput("a signature is required", expected=needed, got="no key")
             with acting_as(f"{account.login} (reviewer's page)"):
                 session.notice = perform(asked)
@@ -163,7 +168,7 @@ def _shown(
     recipient: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")],
 ) -> ShownRelease:
     """The release of an address; a visitor who may not see it does not learn whether it exists."""
-    own = (one for one in _seen(visitor) if (one.release_id, one.recipient) == (release_id, recipient))
+    own = (one for one in visitor.seen() if (one.release_id, one.recipient) == (release_id, recipient))
     listed = next(own, None)
     if listed is None:
         raise not_found()
@@ -179,7 +184,7 @@ def queue(visitor: CurrentVisitor) -> Response:
     """Releases that await review, or all of them."""
     asked = visitor.request.query_params
     show, sought = asked.get("show", ""), asked.get("q", "").strip()[:100]
-    seen = _seen(visitor)
+    seen = visitor.seen()
     mine = [one for one in seen if visitor.has(Duty.REVIEWER) and one.needs_vote_of(visitor.account.name)]
     waiting = [one for one in seen if one.awaits]
     chosen: Sequence[IndexedRelease] = {"mine": mine, "all": seen}.get(show, waiting)
@@ -207,14 +212,15 @@ def queue(visitor: CurrentVisitor) -> Response:
 def show(release: CurrentRelease) -> Response:
     """Verdict, gates, figures, documents, other releases to the recipient, history."""
     visitor, listed, found = release.visitor, release.listed, release.found
-    everything = _seen(visitor)
+    everything = visitor.seen()
     earlier = [
         one
         for one in everything
         if one.recipient == listed.recipient and one.release_id != listed.release_id and one.case.released is not None
     ]
     others = [one for one in everything if one.release_id == listed.release_id and one.recipient != listed.recipient]
-    record, history = found.record, [entry_view(entry) for entry in found.entries]
+    logins = casting_logins(found.entries)
+    record, history = found.record, [entry_view(entry, logins) for entry in found.entries]
     return release.page(
         "release.html",
         record=record,
@@ -231,6 +237,7 @@ def show(release: CurrentRelease) -> Response:
         everywhere=query({"show": "all", "q": listed.recipient}),
         others=others,
         history=history,
+        cast_from={reviewer: login for (_, _, reviewer), login in logins.items()},
         again=[one for one in history if one.entry.event is Event.REASSESSED][-1:],
         barred=release.why_no_vote(),
         may_revoke=release.may_revoke(),
@@ -305,12 +312,6 @@ def revoke_release(form: PostedForm, release: CurrentRelease) -> Response:
         return f"The release to {release.listed.organisation} is revoked. Nothing more is delivered under it."
 
     return release.act("revoke", form, take_back)
-
-
-def _seen(visitor: Visitor) -> list[IndexedRelease]:
-    """Releases that a visitor may see: all, or those that they requested."""
-    everything = visitor.site.releases.all(visitor.site.clock().date())
-    return [one for one in everything if visitor.sees_all or one.is_by(visitor.account.name)]
 
 
 def _problem(error: ReleasegateError) -> dict[str, str]:

@@ -31,6 +31,8 @@ class Session:
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: str = ""
     """Shown once, on the next page."""
+    offered: bytes = field(default=b"", repr=False)
+    """Secret of a second factor that is being set up."""
     _forms: deque[str] = field(default_factory=lambda: deque(maxlen=_FORMS), repr=False)
 
     def issue(self) -> str:

@@ -17,7 +17,7 @@ from starlette.types import Message
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
-from flows.web.evidence import ReleaseIndex
+from flows.web.evidence import IndexedRelease, ReleaseIndex
 from flows.web.sessions import Session, Sessions
 from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
@@ -151,11 +151,13 @@ class Site:
         """Name of the cookie that the sign-in form is bound to."""
         return f"{self.cookie}-form"
 
-    def set_cookie(self, request: Request, name: str, value: str, *, seconds: int | None = None) -> None:
+    def set_cookie(
+        self, request: Request, name: str, value: str, *, seconds: int | None = None, same_site: str = "Strict"
+    ) -> None:
         """Set a cookie with the answer to a request, or delete it if it is to last 0 seconds."""
         secure = "; Secure" if self.settings.https else ""
         age = "" if seconds is None else f"; Max-Age={seconds}"
-        request.state.cookies.append(f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
+        request.state.cookies.append(f"{name}={value}; Path=/; HttpOnly; SameSite={same_site}{secure}{age}")
 
     def page(
         self,
@@ -226,9 +228,24 @@ class Visitor:
         return self.has(*AUDITS)
 
     @property
+    def has_account(self) -> bool:
+        """Whether there is a page of the account: not of the one person on their own machine."""
+        return self.site.door is None
+
+    @property
+    def sees_to_people(self) -> bool:
+        """Whether the account sees the accounts and tokens of everybody."""
+        return self.has_account and self.has(Duty.OFFICER)
+
+    @property
     def requests(self) -> bool:
         """Whether the account writes requests here."""
         return self.site.has_studio and self.has(Duty.REQUESTER)
+
+    def seen(self) -> list[IndexedRelease]:
+        """Releases that the visitor may see: all, or those that they requested."""
+        everything = self.site.releases.all(self.site.clock().date())
+        return [one for one in everything if self.sees_all or one.is_by(self.account.name)]
 
     def page(
         self, template: str, *, status: HTTPStatus = HTTPStatus.OK, small_cell: int = LIMIT, **context: object

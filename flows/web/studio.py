@@ -16,6 +16,7 @@ from fastapi.responses import Response
 from flows.drafting import drafted
 from flows.studio.columns import attributes_of, known_changes, role_changes
 from flows.studio.desk import GIVEN, titles
+from flows.studio.from_template import begin, templates
 from flows.studio.project import ReadRequest
 from flows.studio.quick import DesignSearch, changed, possible_designs
 from flows.studio.studio import Studio
@@ -54,8 +55,12 @@ def hand_in(visitor: CurrentVisitor, studio: CurrentStudio, upload: CurrentUploa
         if not data:
             raise BadInput("no file was chosen", expected="a data file", got="none", fix="choose one")
         people = upload.keep("population", folder, {REQUEST_FILE, *(one.name for one in data)})
-        stated = dict(one.split("=", 1) for one in upload.form.text("form").split() if "=" in one)
-        drafted(data, folder, population=people[0] if people else None, stated=stated)
+        counts, template = people[0] if people else None, upload.form.text("template")
+        if template:
+            begin(site.workspace, template, folder, data, counts)
+        else:
+            stated = dict(one.split("=", 1) for one in upload.form.text("form").split() if "=" in one)
+            drafted(data, folder, population=counts, stated=stated)
     except ReleasegateError as error:
         shutil.rmtree(folder)
         return _requests(visitor, studio, error)
@@ -71,6 +76,7 @@ def _requests(visitor: Visitor, studio: Studio, error: ReleasegateError | None) 
         projects=[(one.name, title) for one in projects if (title := titles([one])[one.name])],
         problem=None if error is None else problem_of(error),
         largest=LARGEST_UPLOAD // 2**20,
+        templates=templates(visitor.site.workspace) if visitor.has_account else (),
     )
 
 

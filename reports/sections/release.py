@@ -413,6 +413,7 @@ def history(view: RecordView) -> Iterator[Block]:
             ("Supersedes", supersedes) if record.supersedes else None,
             ("Blocked before as", before) if record.inputs_id else None,
             ("Reviews", votes if record.reviews_required else "none required"),
+            ("Votes", "each signed with the reviewer's registered key") if record.signed_votes else None,
         ),
         "Request and decision",
     )

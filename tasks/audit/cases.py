@@ -111,5 +111,6 @@ def _decision(decided: Entry, facts: KeptDecision, verdict: Verdict) -> Decision
         "reasons": texts(decided, "reasons"),
         "decided_at": decided.at,
         "expert_signs": bool(facts.expert_signs),
+        "signed_votes": bool(facts.signed_votes),
     }
     return DecisionRecord.model_construct(**terms)

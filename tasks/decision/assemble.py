@@ -310,6 +310,7 @@ def assemble(
         expert=request.expert,
         reviews_required=request.policy.review.required,
         expert_signs=request.policy.review.expert_signs,
+        signed_votes=request.policy.review.signed_votes,
         overridable=tuple(measure.value for measure in request.policy.review.overridable),
         override_days=request.policy.review.override_days,
         valid_from=valid_from,

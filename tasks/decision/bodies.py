@@ -22,7 +22,8 @@ after review    ``certificate_sha256``,                     into ``delivery/``, 
                 ``signed_sha256``,                          ``tasks.ledger.chain``
                 ``certificate_sha256``, ``subject``, and
                 ``by`` where a person is named
-``revoked``     ``by``, ``role``, ``reason``                ``standing``
+``revoked``     ``by``, ``role``, ``reason``, and           ``standing``
+                ``officer_of`` of the gate's officers
 ``overridden``  ``by``, ``reason``                          ``standing``
 ``overridden``  as above and ``blocked_record_sha256``,     ``tasks.decision.overrides``: what the same
 of gates        ``inputs``, ``valid_until``, ``gates``      inputs may be released with
@@ -141,6 +142,7 @@ class KeptDecision(Fact):
     expert_signs: bool | None = Field(
         default=None, description="Whether votes wait for the expert's signature; left out where not."
     )
+    signed_votes: bool | None = Field(default=None, description="Whether each vote must be signed; left out where not.")
     reviewers: tuple[str, ...]
     officers: tuple[str, ...]
     gates: tuple[KeptGate, ...]
@@ -200,9 +202,10 @@ def signed(*, by: str | None, **signature: str) -> dict[str, object]:
     return {**signature} if by is None else {**signature, "by": by}
 
 
-def revoked(by: str, role: WorkflowRole, reason: str) -> dict[str, object]:
-    """Body of ``revoked``: who took the release back, in which role, and why."""
-    return {"by": by, "role": role.value, "reason": reason}
+def revoked(by: str, role: WorkflowRole, reason: str, officer_of: str = "") -> dict[str, object]:
+    """Body of ``revoked``: who took the release back, in which role, why, and whose officer where no policy says it."""
+    body: dict[str, object] = {"by": by, "role": role.value, "reason": reason}
+    return body | {"officer_of": officer_of} if officer_of else body
 
 
 def overridden(by: str, reason: str, person: str = "") -> dict[str, object]:
@@ -276,6 +279,7 @@ def kept_decision(record: DecisionRecord) -> KeptDecision:
         valid_until=record.valid_until,
         reviews_required=record.reviews_required,
         expert_signs=record.expert_signs or None,
+        signed_votes=record.signed_votes or None,
         reviewers=record.reviewers,
         officers=record.officers,
         gates=tuple(

@@ -351,6 +351,11 @@ class DecisionRecord(Fact):
         exclude_if=lambda signs: not signs,
         description="Whether the expert must sign the determination before any reviewer votes; left out where not.",
     )
+    signed_votes: bool = Field(
+        default=False,
+        exclude_if=lambda signed: not signed,
+        description="Whether each vote must be signed with the reviewer's registered key; left out where not.",
+    )
     reviewers: tuple[str, ...] = Field(default=(), description="Who may review, as the policy names them.")
     officers: tuple[str, ...] = Field(default=(), description="Who answers for overrides and revocations.")
     overridable: tuple[str, ...] = Field(default=(), description="Gates that an officer may override.")

@@ -20,6 +20,8 @@ from tasks.ledger.entry import Entry, Event
 
 REVIEWER = "reviewer"
 """Role of a reviewer in a review."""
+OF_GATE = "gate"
+"""Whose officer has revoked a release, where the policy does not name them: any officer of the gate may."""
 AWAITING_SIGNATURE = "technically passed, awaiting the expert's signature"
 """Words for a release that awaits review and takes no votes yet."""
 
@@ -167,6 +169,8 @@ class _Fold:
         self._awaiting()
         check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
         name = reviewer_of(self._record, _text(entry, "reviewer"), [one.officer for one in self.now.overrides])
+        signed = entry.signature is not None or not self._record.signed_votes
+        _expect(signed, "a vote without a signature", "a vote signed with the reviewer's key, as the policy requires")
         in_place = not self.now.reviews and entry.body["record_sha256"] == self._record_sha256
         _expect(in_place, "a vote out of place", "a vote on this record, before any is opened")
         self._set(commitments={**self.now.commitments, name: _text(entry, "commitment")})
@@ -200,7 +204,9 @@ class _Fold:
     def _rejected(self, entry: Entry) -> None:
         votes, _ = self._all_votes()
         _expect("reject" in votes, "a rejection without a vote to reject", "a vote to reject")
-        against = "; ".join(f"{one.reviewer}: {one.reason}" for one in self.now.reviews if one.vote == "reject")
+        against = "; ".join(
+            f"{one.reviewer}: {_quoted(one.reason)}" for one in self.now.reviews if one.vote == "reject"
+        )
         self._change(StateChange.REJECT, WorkflowRole.REVIEWER, entry, f"Rejected in review. {against}")
 
     def _all_votes(self) -> tuple[list[str], int]:
@@ -217,9 +223,10 @@ class _Fold:
 
     def _revoked(self, entry: Entry) -> None:
         by, reason, role = (_text(entry, name) for name in ("by", "reason", "role"))
-        own = WorkflowRole(role) in revoking_roles(self._record, by)
+        of_gate = role == WorkflowRole.OFFICER and entry.body.get("officer_of") == OF_GATE
+        own = of_gate or WorkflowRole(role) in revoking_roles(self._record, by)
         _expect(own, "a different role", "a role of the person named")
-        self._change(StateChange.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {reason}")
+        self._change(StateChange.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {_quoted(reason)}")
 
     def _overridden(self, entry: Entry) -> None:
         check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
@@ -230,7 +237,7 @@ class _Fold:
         _expect(self._in_review, "an override of a gate", "a release that was rejected by its reviewers")
         valid = not is_over(self._record.valid_until, utc_day(entry.at))
         _expect(valid, "a release reopened after its last day", "a release that is still valid")
-        why = f"Put before its reviewers again by {officer} (officer): {reason}"
+        why = f"Put before its reviewers again by {officer} (officer): {_quoted(reason)}"
         self._change(StateChange.REOPEN, WorkflowRole.OFFICER, entry, why)
         overrides = (*self.now.overrides, Override(officer, reason, entry.at))
         self._set(overrides=overrides, commitments={}, reviews=())
@@ -242,7 +249,7 @@ class _Fold:
         _expect(own, "an override of a different decision", "a decision that gates have blocked")
         why = (
             f"{' '.join(self._record.reasons)} {officer} (officer) answers for {', '.join(sorted(override.gates))} "
-            f"until {override.valid_until}: {reason}"
+            f"until {override.valid_until}: {_quoted(reason)}"
         )
         self._change(StateChange.OVERRIDE, WorkflowRole.OFFICER, entry, why)
 
@@ -288,6 +295,11 @@ def _text(entry: Entry, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError(name)
     return value
+
+
+def _quoted(reason: str) -> str:
+    """What a person has written, in one line and in quotation marks that it does not hold itself."""
+    return "“" + " ".join(reason.split()).replace("“", '"').replace("”", '"') + "”"
 
 
 def _contradiction(where: str, expected: str, got: str) -> StageFailed:
@@ -358,16 +370,16 @@ def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool
 
 
 def revoking_roles(record: DecisionRecord, name: str) -> frozenset[WorkflowRole]:
-    """Roles in which a person may revoke a release: officer, requester, or both; ``BadInput`` if there is none."""
+    """Roles in which a release names a person who may revoke it: officer, requester, or both; ``BadInput`` if none."""
     people = {WorkflowRole.REQUESTER: (record.requested_by,), WorkflowRole.OFFICER: record.officers}
     roles = frozenset(role for role, names in people.items() if any(same_person(name, one) for one in names))
     if not roles:
         raise BadInput(
             "this person may not revoke the release",
             where=f"release to {record.recipient.id}",
-            expected="the requester, or one of policy.review.officers",
+            expected="the requester, or an enrolled officer",
             got="a different name",
-            fix="ask one of them; a request with other officers is a new release",
+            fix="ask one of them",
         )
     return roles
 

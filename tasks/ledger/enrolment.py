@@ -59,6 +59,15 @@ class EnrolledSample(Fact):
     everybody: bool = Field(description="Whether everybody of the population is in the file.")
 
 
+class EnrolledText(Fact):
+    """A hierarchy or a template of requests, whose text the workspace keeps; an id and version is one permanently."""
+
+    kind: Literal["hierarchy", "template"]
+    id: Annotated[str, Field(pattern=PERSON_ID)]
+    version: Annotated[_Line, Field(min_length=1, max_length=64)]
+    sha256: Sha256 = Field(description="Of the file's bytes.")
+
+
 class EnrolledPerson(Fact):
     """A person, their roles, and the logins that are theirs."""
 
@@ -70,9 +79,9 @@ class EnrolledPerson(Fact):
     logins: tuple[_Line, ...] = ()
 
 
-EnrolledItem = EnrolledPolicy | EnrolledPopulation | EnrolledSample | EnrolledPerson
+EnrolledItem = EnrolledPolicy | EnrolledPopulation | EnrolledSample | EnrolledText | EnrolledPerson
 _Item = Annotated[EnrolledItem, Field(discriminator="kind")]
-_Kind = TypeVar("_Kind", EnrolledPolicy, EnrolledPopulation, EnrolledSample, EnrolledPerson)
+_Kind = TypeVar("_Kind", EnrolledPolicy, EnrolledPopulation, EnrolledSample, EnrolledText, EnrolledPerson)
 
 
 class Enrolment(Fact):
@@ -100,15 +109,15 @@ class EnrolmentFact(Fact):
 
 def key_of(item: EnrolledItem) -> tuple[str, ...]:
     """Kind and name of an item; a later enrolment of the same key takes its place."""
-    if isinstance(item, EnrolledPolicy):
+    if isinstance(item, EnrolledPolicy | EnrolledText):
         return item.kind, item.id, item.version
     return item.kind, item.id if isinstance(item, EnrolledPerson) else item.sha256
 
 
 def title_of(item: EnrolledItem) -> str:
     """Name of an item in a message or a list."""
-    if isinstance(item, EnrolledPolicy):
-        return f"policy {item.id}/{item.version}"
+    if isinstance(item, EnrolledPolicy | EnrolledText):
+        return f"{item.kind} {item.id}/{item.version}"
     return f"person {item.id}" if isinstance(item, EnrolledPerson) else f"{item.kind} {item.sha256[:12]}"
 
 
@@ -119,12 +128,15 @@ class Directory:
         self._items: dict[tuple[str, ...], EnrolledItem] = {}
         self._ever: dict[tuple[str, ...], EnrolledItem] = {}
         self._enrolments: dict[tuple[str, ...], tuple[EnrolmentFact, ...]] = {}
+        self._ended: dict[tuple[str, ...], EnrolmentFact] = {}
         for entry in entries:
             try:
                 if entry.event is Event.ENROLLED:
                     self._take_in(Enrolment.model_validate(entry.body), entry.at)
                 else:
-                    self.end(EndedEnrolment.model_validate(entry.body))
+                    ended = EndedEnrolment.model_validate(entry.body)
+                    self.end(ended)
+                    self._ended[key_of(ended.item)] = EnrolmentFact(by=ended.by, officer_id=None, at=entry.at)
             except ValidationError:
                 unread = "an enrolment cannot be read"
                 raise broken(unread, entry.sequence, "facts that this version knows", "something else") from None
@@ -148,6 +160,19 @@ class Directory:
     def all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         """The enrolled items of one kind."""
         return tuple(item for item in self if isinstance(item, kind))
+
+    def ever(self) -> tuple[EnrolledItem, ...]:
+        """All items that are or were enrolled, each as it was enrolled last."""
+        return tuple(self._ever.values())
+
+    def ended(self, item: EnrolledItem) -> EnrolmentFact | None:
+        """Who ended the enrolment of an item, and when; None while it is in force."""
+        return None if key_of(item) in self._items else self._ended.get(key_of(item))
+
+    def text(self, kind: str, text_id: str, version: str, *, ended: bool = False) -> EnrolledText | None:
+        """The enrolled hierarchy or template of an id and version; `ended`, also one whose enrolment has ended."""
+        found = (self._ever if ended else self._items).get((kind, text_id, version))
+        return found if isinstance(found, EnrolledText) else None
 
     def enrolment(self, item: EnrolledItem, *, but_by: EnrolledPerson | None) -> EnrolmentFact | None:
         """The first enrolment of an item in force in the name of anybody but one person; None without one."""
@@ -261,13 +286,13 @@ class Directory:
 
     def _check(self, item: EnrolledItem) -> None:
         before = self._ever.get(key_of(item))
-        if isinstance(item, EnrolledPolicy) and before not in {None, item}:
+        if isinstance(item, EnrolledPolicy | EnrolledText) and before not in {None, item}:
             raise BadInput(
-                "another policy is or was enrolled under this id and version",
+                f"another {item.kind} is or was enrolled under this id and version",
                 where=title_of(item),
-                expected="the same policy, or a version of its own",
-                got="a different policy",
-                fix="give the policy a new version",
+                expected=f"the same {item.kind}, or a version of its own",
+                got=f"a different {item.kind}",
+                fix=f"give the {item.kind} a new version",
             )
         if not isinstance(item, EnrolledPerson):
             return

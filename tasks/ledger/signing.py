@@ -1,9 +1,9 @@
 """Signatures of people in the ledger: keys, signed bytes, and the holder of each key at each entry.
 
-A key is registered and retired by entries of the ledger itself; a registration is signed with the key it registers, so
-that nobody can register a key that they do not hold. Until the key is retired, all actions of that person must be
-signed with it. A signature covers the hash of the previous entry: rewriting the chain would need the keys of everybody
-who signed later.
+A key is registered and retired by entries of the ledger itself; a registration is signed with the key it registers, or
+holds a signature that its holder has made elsewhere, so that nobody can register a key that they do not hold. Until the
+key is retired, all actions of that person must be signed with it. A signature covers the hash of the previous entry:
+rewriting the chain would need the keys of everybody who signed later.
 
 Pure: no file, no database, no clock. Only people can establish who really holds a key, by comparing fingerprints.
 """
@@ -18,6 +18,7 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from tasks.core.canonical import canonical_json
 from tasks.core.people import WorkflowRole, person_key, same_person
 from tasks.ledger.entry import SKEW, Event, Row, stamp
 
@@ -41,6 +42,7 @@ ROLES = (WorkflowRole.REQUESTER, WorkflowRole.REVIEWER, WorkflowRole.OFFICER)
 
 LONGEST_NAME = 200
 _CONTEXT = b"releasegate ledger entry\n"  # so that no signature made for another purpose fits
+_OFFER_CONTEXT = b"releasegate public key\n"
 _KEY_BYTES = 32
 _EVENT_ROLES: dict[str, frozenset[WorkflowRole]] = {
     Event.VOTED: frozenset({WorkflowRole.REVIEWER}),
@@ -97,17 +99,59 @@ def registration(signer: Signer, roles: Iterable[WorkflowRole], valid_from: date
 
     A ValueError says that the name is empty, too long or cannot be printed, or a role is none of a person's.
     """
+    return _registration(signer.name, roles, signer.public_key, valid_from)
+
+
+def _registration(name: str, roles: Iterable[WorkflowRole], public_key: str, valid_from: datetime) -> dict[str, object]:
     chosen = sorted(set(roles))
     if not chosen or not set(chosen) <= set(ROLES):
         raise ValueError("a key is registered for at least one role of a person")
-    if not is_name(signer.name):
+    if not is_name(name):
         raise ValueError("the name of a key's holder must be printable text")
     return {
-        "name": signer.name,
+        "name": name,
         "roles": [role.value for role in chosen],
-        "public_key": signer.public_key,
+        "public_key": public_key,
         "valid_from": stamp(valid_from),
     }
+
+
+@dataclass(frozen=True)
+class OfferedKey:
+    """A public key that its holder has made elsewhere and signed, to be registered in a ledger."""
+
+    name: str
+    roles: tuple[WorkflowRole, ...]
+    public_key: str
+    """32 bytes in Base64."""
+    proof: str
+    """Ed25519 signature, Base64, of name, roles and public key, by the key itself."""
+
+    @classmethod
+    def of(cls, signer: Signer, roles: Iterable[WorkflowRole]) -> "OfferedKey":
+        """Offer the public key of a person for some roles."""
+        chosen = tuple(sorted(set(roles)))
+        proof = signer.key.sign(_offered_bytes(signer.name, chosen, signer.public_key))
+        return cls(signer.name, chosen, signer.public_key, base64.b64encode(proof).decode())
+
+    def is_sound(self) -> bool:
+        """Whether the proof is a signature of the other fields by the key."""
+        try:
+            key = Ed25519PublicKey.from_public_bytes(base64.b64decode(self.public_key, validate=True))
+            proof = base64.b64decode(self.proof, validate=True)
+            key.verify(proof, _offered_bytes(self.name, self.roles, self.public_key))
+        except (InvalidSignature, TypeError, ValueError):
+            return False
+        return True
+
+    def registration(self, valid_from: datetime) -> dict[str, object]:
+        """Body of ``key registered``, whose entry then needs no signature of its own; a ValueError as there."""
+        return _registration(self.name, self.roles, self.public_key, valid_from) | {"proof": self.proof}
+
+
+def _offered_bytes(name: str, roles: Iterable[WorkflowRole], public_key: str) -> bytes:
+    offered = {"name": name, "roles": sorted(role.value for role in roles), "public_key": public_key}
+    return _OFFER_CONTEXT + canonical_json(offered)
 
 
 def retirement(key: "RegisteredKey") -> dict[str, object]:
@@ -217,11 +261,11 @@ class KeyBook:
         )
 
     def _register(self, row: Row) -> None:
-        own = "a signature with the key itself"
-        _demand(row.signature is not None, "a key was registered without a signature", own, "none")
+        own, proof = "a signature with the key itself", _body(row).get("proof")
+        _demand(row.signature is not None or bool(proof), "a key was registered without a signature", own, "none")
         key = _registered(row)
         other = "a key was registered by somebody else"
-        _demand(key.name == row.signer, other, "a signature of its holder", "another name")
+        _demand(row.signer in {key.name, None}, other, "a signature of its holder", "another name")
         _demand(
             self.active(key.name) is None,
             "a key is already registered for this name",
@@ -237,7 +281,10 @@ class KeyBook:
             "Make a new key.",
         )
         wrong = "the signature of a key's registration is wrong"
-        _demand(is_signed_with(row, key.public_key), wrong, own, "a different signature")
+        signed = is_signed_with(row, key.public_key)
+        if row.signer is None and row.signature is None:
+            signed = OfferedKey(key.name, key.roles, key.public_key, str(proof)).is_sound()
+        _demand(signed, wrong, own, "a different signature")
         self._active[person_key(key.name)] = self._keys[row.sequence] = key
 
     def _retire(self, row: Row) -> None:

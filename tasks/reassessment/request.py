@@ -89,7 +89,7 @@ def policy_from(path: Path) -> Policy:
         where=str(path),
         expected="a YAML document with the keys of policy, as a request has them",
         got=got,
-        fix="correct it; docs/policy.md lists the keys",
+        fix="correct it; docs/terms.md lists the keys",
     )
 
 

@@ -14,7 +14,7 @@ _ALIKE = 1e-9
 class CandidateTier(RequestPart):
     """Candidates of a resource who are equally likely to be the person."""
 
-    people: _Share = Field(description="Share of a group's people who are listed so, and nowhere before.")
+    people: _Share = Field(description="Share of the group's people in this tier and in none before.")
     prior: OpenProbability | None = Field(
         default=None, description="Probability that the person is one of them; the share of people where not given."
     )
@@ -28,10 +28,12 @@ class CandidateTier(RequestPart):
 class ConsultedResource(RequestPart):
     """External data that the recipient may pay for, after those before it."""
 
-    source: Text
-    access_cost: Cost = Field(default=0.0, description="Paid once for access to this resource.")
+    source: Text = Field(description="Name of the resource, printed in the determination.")
+    access_cost: Cost = Field(default=0.0, description="C_d of this resource, paid once.")
     candidates: tuple[CandidateTier, ...] = Field(
-        min_length=1, max_length=10, description="Whom it lists, the likeliest first."
+        min_length=1,
+        max_length=10,
+        description="Whom it lists of a group, in tiers of equally likely people, the likeliest first.",
     )
 
 
@@ -62,28 +64,36 @@ class AdversaryTerms(RequestPart):
     A term that is not given follows from stakes, agreement and external data; ``tasks.adversary.profile`` says how.
     """
 
-    gain: Money | None = Field(default=None, description="Gain from a re-identified record.")
-    penalty: Cost | None = Field(default=None, description="Penalty for an attempt that is noticed.")
-    access_cost: Cost | None = Field(default=None, description="Paid once for access to the external data.")
-    link_cost: Cost | None = Field(default=None, description="Cost of linking a record to its candidates.")
-    exploit_cost: Cost | None = Field(default=None, description="Cost of an attempt on a candidate.")
+    gain: Money | None = Field(default=None, description="Gain from a re-identified record, G.")
+    penalty: Cost | None = Field(
+        default=None, description="Penalty for an attempt that is noticed, C_p; at most the agreement's."
+    )
+    access_cost: Cost | None = Field(default=None, description="Paid once for access to the external data, C_d.")
+    link_cost: Cost | None = Field(
+        default=None, description="Cost of linking a record to its candidates, C_l; paid for each record."
+    )
+    exploit_cost: Cost | None = Field(default=None, description="Cost of an attempt on a candidate, C_e.")
     prior: OpenProbability | None = Field(
-        default=None, description="Probability that a person of the file is in the external data."
+        default=None, description="Probability that a person of the file is in the external data, π."
     )
     detection_intercept: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = Field(
-        default=None, description="Log odds that the first attempt is noticed."
+        default=None,
+        description="Log odds that the first attempt is noticed, h0 (−4.59 is 0.01); at most the agreement's.",
     )
     detection_slope: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = Field(
-        default=None, description="Growth of the log odds with each attempt before."
+        default=None, description="Growth of the log odds with each attempt before, h1; at most the agreement's."
     )
     max_penalties: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        default=None, description="Penalties after which detection costs nothing more; null is no limit."
+        default=None,
+        description="Penalties after which detection costs nothing more, n_f; null is no limit; above 1 only if the "
+        "agreement goes on after a breach.",
     )
     discount: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
-        default=None, description="Worth of a unit one step later; 1, a recipient of endless patience, where not given."
+        default=None,
+        description="Worth of a unit one step later, γ; 1, endless patience, where not given; below 1 needs because.",
     )
     confirmation: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
-        default=None, description="Probability that a right match is recognized as such."
+        default=None, description="Probability that a right match is recognized as such, κ."
     )
     resources: tuple[ConsultedResource, ...] | None = Field(
         default=None,

@@ -68,7 +68,9 @@ class IntervalLevels(RequestPart):
 
     minimum: int = Field(description="Smallest value of the domain.")
     maximum: int = Field(description="Largest value of the domain.")
-    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(description="Interval width of each level, growing.")
+    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+        description="Interval width of each level, a multiple of the one before unless levels may cross."
+    )
 
     rules: ClassVar[tuple[Rule["IntervalLevels"], ...]] = (
         Rule(
@@ -180,7 +182,9 @@ class GroupLevels(RequestPart):
     Where levels may cross, later levels hold values too.
     """
 
-    levels: tuple[dict[Text, tuple[Text, ...]], ...] = Field(min_length=1)
+    levels: tuple[dict[Text, tuple[Text, ...]], ...] = Field(
+        min_length=1, description="Each level: a group, and the values (first level) or groups in it."
+    )
 
 
 class HierarchySource(RequestPart):
@@ -189,17 +193,18 @@ class HierarchySource(RequestPart):
     file: RelativePath | None = Field(default=None, description="ARX hierarchy CSV: leaf;level 1;…;top.")
     intervals: IntervalLevels | None = Field(default=None, description="Intervals of whole numbers.")
     dates: DateLevels | None = Field(default=None, description="Periods of the calendar.")
-    prefixes: PrefixLevels | None = Field(default=None, description="Leading characters of codes.")
+    prefixes: PrefixLevels | None = Field(
+        default=None, description="Leading characters of codes; the values are the population's."
+    )
     groups: GroupLevels | None = Field(default=None, description="Groups that are written out.")
     levels_may_cross: bool = Field(
         default=False,
-        description="Whether a group may have parts in several groups of the next level, as long as one order of the "
-        "values brings those of every group together.",
+        description="Whether a group may have parts in several groups of the next level.",
     )
     public: bool = Field(
         default=False,
-        description="Whether values and groups are public knowledge, so that a delivery lists also those that do not "
-        "occur in it; intervals and dates always are.",
+        description="Whether a delivery lists also values and groups that do not occur in it; only for public "
+        "code lists.",
     )
 
     rules: ClassVar[tuple[Rule["HierarchySource"], ...]] = (
@@ -251,8 +256,10 @@ class SafeHarborRule(StrEnum):
 class SensitivityWeights(RequestPart):
     """How much an adversary gains by learning the attribute, and by which value (0 none, 1 most)."""
 
-    attribute: Probability = Field(default=1.0, description="Weight of the attribute.")
-    values: dict[str, Probability] = Field(default_factory=dict, description="Weights of values, by value.")
+    attribute: Probability = Field(default=1.0, description="Gain from learning it; 0 none, 1 most.")
+    values: dict[str, Probability] = Field(
+        default_factory=dict, description="Weights of values, times the attribute's."
+    )
     default: Probability = Field(default=1.0, description="Weight of a value that is not listed.")
 
 
@@ -282,18 +289,17 @@ class PseudonymTerms(RequestPart):
 
     format: PseudonymFormat = Field(
         default=PseudonymFormat.UUID,
-        description="uuid: 36 characters; code: 16 letters and digits; integer: 1, 2, 3, …, in a project up to 15 "
-        "digits.",
+        description="code: 16 letters and digits; integer: from 1, in a project up to 15 digits.",
     )
     project: Text | None = Field(
         default=None,
-        description="Name of a project, in all of whose releases a recipient gets the same pseudonyms; fresh ones in "
-        "each release where not given.",
+        description="Project in all of whose releases a recipient gets the same pseudonyms; where not given, new ones "
+        "in each, so that copies cannot be joined or updated.",
     )
     identifier: Text | None = Field(
         default=None,
-        description="Name of what the column identifies, where columns of other names, or of other files of the "
-        "project, identify the same; the column's own name where not given.",
+        description="What it identifies: columns of one identifier have the same pseudonyms, in a file and across a "
+        "project; the column's name where not given.",
     )
 
 
@@ -302,22 +308,22 @@ class DateTerms(RequestPart):
 
     shift: Literal["person"] | None = Field(
         default=None,
-        description="person: all dates of a person leave moved by one number of days, drawn for the person and the "
-        "recipient.",
+        description="person: all dates of a person move by one number of days, keyed by person and recipient, the same "
+        "in all releases.",
     )
     days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
-        default=None, description="Most days that a date is moved by, to either side (shift)."
+        default=None, description="Most days moved, to either side; the same for all columns."
     )
     relative_to: Text | None = Field(
         default=None,
-        description="Date attribute of the index event; the days from it to the date leave in place of the date.",
+        description="Date attribute to count days from: shifted, or withheld and of the person.",
     )
     event: Literal["birth", "death"] | None = Field(
-        default=None, description="Birth or death of the person, which no other date may precede or follow."
+        default=None, description="Validation refuses dates of the person before birth and after death."
     )
     age: Text | None = Field(
         default=None,
-        description="Attribute with the age in completed years on the date, which must fit the date of birth.",
+        description="Attribute with the age in completed years on the date, for validation; 90 is 90 and over.",
     )
 
     @property
@@ -357,8 +363,8 @@ class TextTerms(RequestPart):
     """What a column of free text is written in."""
 
     language: Text = Field(
-        description="ISO 639-1 code of the language. Text is released only in a language in which the recall of the "
-        f"scanner is measured: {', '.join(MEASURED_LANGUAGES)}."
+        description="Language (ISO 639-1), one in which the scanner's recall is measured: "
+        f"{', '.join(MEASURED_LANGUAGES)}."
     )
 
     rules: ClassVar[tuple[Rule["TextTerms"], ...]] = (
@@ -380,30 +386,32 @@ class Attribute(RequestPart):
     description: Text | None = Field(default=None, description="What the column holds, for the reports.")
     of: Literal["person", "row"] = Field(
         default="person",
-        description="Whether the attribute is of the person, the same in all rows of one, or of the single row "
-        "(where dataset.person is given).",
+        description="Whether it is of the person, the same in all their rows, or of the single row (with "
+        "dataset.person).",
     )
     hierarchy: HierarchySource | None = Field(
-        default=None, description="Levels of a quasi-identifier, or of an attribute of rows that is generalized."
+        default=None, description="Levels of a quasi-identifier, which needs one, or of an attribute of rows."
     )
     level: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None,
-        description="Level of the hierarchy at which values of an attribute of rows are released, in every copy; 0 for "
-        "the values themselves.",
+        description="Level at which an attribute of rows leaves, in every copy; 0: the values themselves.",
     )
     least_people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
         description="People of the file who must have a value of an attribute of rows, at its level; rarer ones are "
-        "withheld as the top of the hierarchy.",
+        "withheld.",
     )
     weight: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = Field(
-        default=1.0, description="Weight of the attribute in the information loss (quasi-identifiers)."
+        default=1.0, description="Cost of losing a quasi-identifier in the information loss; 0: free to generalize."
     )
     safe_harbor: SafeHarborRule = Field(
-        default=SafeHarborRule.NONE, description="Rule of Safe Harbor that applies to the column."
+        default=SafeHarborRule.NONE,
+        description="Rule of 45 CFR 164.514(b)(2); a released ZIP code must be a quasi-identifier.",
     )
     known_probability: Probability | None = Field(
-        default=None, description="Probability that a person's value is publicly known."
+        default=None,
+        description="Probability that a person's value is publicly known; where not given, 1 for a "
+        "quasi-identifier, else 0.",
     )
     sensitivity: SensitivityWeights | None = Field(
         default=None,
@@ -418,16 +426,16 @@ class Attribute(RequestPart):
         default=1.0, description="Largest share of the records that may lack a value."
     )
     date: DateTerms | None = Field(
-        default=None, description="Treatment of dates before they leave, and what they are dates of (type: date)."
+        default=None, description="How dates leave, and what they are dates of (type: date)."
     )
-    scan: bool = Field(default=True, description="Scan the column for identifiers.")
+    scan: bool = Field(default=True, description="Scan the column for identifiers; the report says where not.")
     pseudonym: PseudonymTerms | None = Field(
         default=None, description="Form and scope of the pseudonyms (role: pseudonym)."
     )
     text: TextTerms | None = Field(default=None, description="Language of the text (role: text).")
     confirmed: PersonalReason | None = Field(default=None, description="Who confirmed the role, and why.")
     excused: PersonalReason | None = Field(
-        default=None, description="Who lets the column leave although it tells of people, and why."
+        default=None, description="Who accepts that the column leaves although it reveals people, and why."
     )
 
     @property
@@ -719,9 +727,11 @@ class Masking(RequestPart):
     attributes: Annotated[tuple[Text, ...], EachOnce] = Field(
         min_length=1, description="Columns of whole or other numbers that are no quasi-identifiers."
     )
-    method: MaskingName
+    method: MaskingName = Field(description="Each method takes one parameter.")
     p: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
-        default=None, description="Percent of the records that a value moves past at most (rank swapping)."
+        default=None,
+        description="Percent of the records that a value moves past at most (rank-swapping, "
+        "rank-swapping-p-distribution).",
     )
     reading: Literal["pair", "skip", "literal"] | None = Field(
         default=None, description="How the partner of a swap is drawn; “pair” where not given (rank-swapping)."
@@ -733,7 +743,8 @@ class Masking(RequestPart):
         default=None, description="Smallest group that shares a value (individual-ranking, mdav)."
     )
     noise: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = Field(
-        default=None, description="Variance of the noise as a share of the attribute's own (noise)."
+        default=None,
+        description="Variance of the noise as a share of the attribute's own (additive-noise, correlated-noise).",
     )
 
     rules: ClassVar[tuple[Rule["Masking"], ...]] = (

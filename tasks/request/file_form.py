@@ -57,12 +57,17 @@ class FileForm(RequestPart):
         "the request."
     )
     format: FileFormat | None = Field(
-        default=None, description="Program that the file is of; CSV and Parquet have none. Needs the extra “readers”."
+        default=None,
+        description="Program of the file, which needs the extra “readers”: excel (.xlsx, .xlsm, .xls), sas "
+        "(.sas7bdat), sas-transport (.xpt), stata (.dta), spss (.sav, .zsav). CSV and Parquet have none.",
     )
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = Field(
         default=",", description="Character between the cells of a CSV file."
     )
-    encoding: Text = Field(default="utf-8", description="Encoding of a CSV file, such as cp1252 or utf-16.")
+    encoding: Text = Field(
+        default="utf-8",
+        description="Encoding of a CSV file, such as cp1252 or utf-16; of a SAS, Stata or SPSS file that misstates it.",
+    )
     header: bool = Field(
         default=True,
         description="Whether the first line of a CSV file names its columns; else they are column_1, column_2, …",
@@ -73,12 +78,16 @@ class FileForm(RequestPart):
         default=".", description="Decimal mark of the columns of type integer and number."
     )
     thousands: Literal["", ".", ",", " ", "'"] = Field(
-        default="", description="Mark between groups of three digits in these columns; nothing where not given."
+        default="", description="Mark between groups of three digits; none where not given."
     )
     dates: dict[Text, DateForm] = Field(
-        default={}, description="Form of the dates of a column where it is not YYYY-MM-DD, such as dd.mm.yyyy."
+        default={},
+        description="Form of a column's dates where not YYYY-MM-DD, such as dd.mm.yyyy, mm/dd/yyyy or ddmonyyyy; "
+        "a time may follow.",
     )
-    missing: tuple[str, ...] = Field(default=("",), description="Cells that mean “no value”.")
+    missing: tuple[str, ...] = Field(
+        default=("",), description="Cells that mean “no value”; empty ones where not given."
+    )
 
     rules: ClassVar[tuple[Rule["FileForm"], ...]] = (
         Rule(

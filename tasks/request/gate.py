@@ -91,9 +91,13 @@ _SHARES = frozenset(Measure) - {
 class Gate(RequestPart):
     """One condition of approval: a measured figure against a threshold."""
 
-    measure: Measure
-    at_most: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    at_least: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    measure: Measure = Field(description="Measured figure.")
+    at_most: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        default=None, description="Threshold of a risk or loss."
+    )
+    at_least: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        default=None, description="Threshold of what is better the larger it is."
+    )
     because: Text = Field(description="Precedent or reason for the threshold.")
 
     rules: ClassVar[tuple[Rule["Gate"], ...]] = (

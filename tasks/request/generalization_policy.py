@@ -21,7 +21,7 @@ _SUM = 1e-9
 class SensitiveTerm(RequestPart):
     """What a privacy model demands of the values of one attribute in each class."""
 
-    attribute: Text
+    attribute: Text = Field(description="Attribute that the demand is of.")
 
 
 class Diversity(SensitiveTerm):
@@ -30,7 +30,9 @@ class Diversity(SensitiveTerm):
     kind: Literal["distinct", "entropy", "recursive"] = Field(
         default="distinct", description="Form of diversity that is asked for."
     )
-    l: Annotated[float, Field(ge=2, le=10_000, allow_inf_nan=False)]  # noqa: E741
+    l: Annotated[float, Field(ge=2, le=10_000, allow_inf_nan=False)] = Field(  # noqa: E741
+        description="Values of each class; a whole number, except for entropy."
+    )
     c: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = Field(
         default=None, description="Factor of recursive (c, l)-diversity."
     )
@@ -55,15 +57,20 @@ class Diversity(SensitiveTerm):
 class Closeness(SensitiveTerm):
     """Largest distance of a class's distribution of a sensitive attribute from the file's (Li et al. 2007)."""
 
-    t: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-    ordered: bool = Field(default=False, description="Whether values are ordered, so that distance counts steps.")
+    t: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
+        description="Greatest distance of a class from the file."
+    )
+    ordered: bool = Field(default=False, description="Whether distance counts steps (numbers or dates).")
 
 
 class KAnonymity(RequestPart):
     """Optimal k-anonymity with suppression, and further conditions on each class."""
 
     k: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="Least records of a class.")
-    suppression_limit: Probability = Field(default=0.02, description="Share of the records that may be left out.")
+    suppression_limit: Probability = Field(
+        default=0.02,
+        description="Share of the records that may be left out, those missing for others' decoys included.",
+    )
     metric: Literal["precision", "non-uniform entropy", "discernibility", "loss"] = Field(
         default="loss", description="Loss of information that is least."
     )
@@ -77,7 +84,7 @@ class KAnonymity(RequestPart):
         default=(), description="Largest distances of classes from the file by sensitive attributes."
     )
     local_recoding: bool = Field(
-        default=False, description="Release suppressed records at more general levels where that loses less."
+        default=False, description="Release remainder classes, each with its own levels, where that loses less."
     )
 
     @property
@@ -134,10 +141,11 @@ class BudgetPolicy(RequestPart):
     )
     attacked_share: Probability | None = Field(default=None, description="Largest share of the records attacked.")
     least_people: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = Field(
-        default=None, description="Least people of the population who match a released cell."
+        default=None,
+        description="Least people of the population who match a released cell; of a remainder class, the class.",
     )
     least_records: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        default=None, description="Least records of a released class; of the partitions and remainder classes."
+        default=None, description="Least records of a released class (partitions and remainder classes only)."
     )
     suppression: Probability | None = Field(
         default=None, description="Largest share of the records that may be left out; none where not given."
@@ -168,24 +176,23 @@ class GeneralizationPolicy(RequestPart):
     )
     cell_weights: Literal["population", "data"] = Field(
         default="population",
-        description="What a partition maximizes the payoff over: people of the population, or records.",
+        description="Weights of a partition's payoff: the population's, independent of the data, or the data's.",
     )
     information_loss: Literal["declared", "printed", "table7"] = Field(
         default="declared",
-        description="Attribute weights: each attribute's own, all ones (paper, eq. 1), or the paper's Table 7.",
+        description="Attribute weights: the attributes' own, all 1 (printed), or sex free (table7).",
     )
     minimum_class_size: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="Smallest class in the released file; records of smaller classes are suppressed."
     )
     adversary: Literal["one-shot", "sequential"] = Field(
         default="sequential",
-        description="Adversary of the game: a sequential adversary, as the default gates judge, or one who makes one "
-        "attempt on a record.",
+        description="Adversary of the game; one-shot makes one attempt on a record.",
     )
     adversary_belief: Literal["known group", "unknown group", "access shared"] | None = Field(
         default=None,
-        description="Whether the sequential adversary knows a group's size before paying for access, or pays once for "
-        "the file; access shared where not given.",
+        description="Knowledge of the sequential adversary before it pays for access; access shared, once for "
+        "the file, where not given. Gates judge the strongest.",
     )
     shared: SharedRepresentation | None = Field(
         default=None, description="Recipients for whom one representation is chosen; one for each where not given."
@@ -203,7 +210,9 @@ class GeneralizationPolicy(RequestPart):
         description="Limits of the whole file, for the per-record methods, partitions and remainder classes.",
     )
     memory_limit_mb: Annotated[int, Field(ge=16)] = Field(
-        default=1024, description="Megabytes that counts and strategies may take; past it the search is sparse."
+        default=1024,
+        description="Megabytes for the count cube; beyond it counts are sparse, and a large partition within a "
+        "budget is bounded, not exact.",
     )
 
     rules: ClassVar[tuple[Rule["GeneralizationPolicy"], ...]] = (

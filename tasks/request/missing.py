@@ -21,11 +21,10 @@ class MissingPolicy(RequestPart):
 
     quasi_identifiers: MissingReading = Field(
         default=MissingReading.OWN_GROUP,
-        description="Whom a record without a value of a quasi-identifier may be: one of those without a value (own "
-        "group), or anybody with its other values (any value).",
+        description="Who a record without the value may be: another without it (own group), or anybody with "
+        "its other values (any value).",
     )
     sensitive: MissingReading = Field(
         default=MissingReading.ANY_VALUE,
-        description="Whether a missing sensitive value is one more value of its class (own group) or may be the one "
-        "that discloses most (any value).",
+        description="One more value of its class (own group), or the one that discloses most (any value).",
     )

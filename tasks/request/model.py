@@ -106,16 +106,14 @@ BUDGETED = DIVISIONS | {Method.BASIC, Method.NO_ATTACK, Method.SH_FRIENDLY}
 class Dataset(FileForm):
     """The microdata file."""
 
-    title: Text
+    title: Text = Field(description="Title of the data, for the reports.")
     source: Text = Field(description="Where the data come from and under which terms.")
     record_id: Text = Field(
-        description="Column that names each record once; its values are never released. Where rows have no name of "
-        "their own, the column of “person”."
+        description="Column that names each record once; never released. Without one, the column of “person”."
     )
     person: Text | None = Field(
         default=None,
-        description="Column that names the person of each row, where a person can have several rows. Risks, classes "
-        "and counts are then of people.",
+        description="Column that names the person of each row; risks, classes and counts are then of people.",
     )
 
 
@@ -129,14 +127,14 @@ class ChangesSince(RequestPart):
 class ReleaseRequest(RequestPart):
     """A request to release one dataset to one or more recipients."""
 
-    schema_version: Literal["releasegate/request/1"]
-    title: Text
+    schema_version: Literal["releasegate/request/1"] = Field(description="Version of this form.")
+    title: Text = Field(description="Title of the release.")
     requested_by: PersonId = Field(description="Id of the enrolled person who asks for the release.")
     expert: Text | None = Field(default=None, description="The expert who signs the determination, with qualification.")
     dataset: Dataset
     attributes: dict[Text, Attribute] = Field(
         min_length=1,
-        description="Columns of the dataset. Once the request is read, those of the tables follow, named table.column.",
+        description="Columns of the dataset, by name.",
     )
     tables: dict[TableName, FurtherTable] = Field(
         default_factory=dict, max_length=50, description="Further tables of the same persons, by name."

@@ -33,14 +33,16 @@ class CombinedPolicy(RequestPart):
         default=1.0, description="Factor on the consequence, α."
     )
     epsilon: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = Field(
-        default=None, description="Sets of attributes known with at most this probability are left out; null is none."
+        default=None,
+        description="Leave out sets of attributes known together with at most this probability; raise it where more "
+        "than 1,048,576 sets are refused.",
     )
     exclusive: bool = Field(
         default=False,
         description="Weigh each known set by the probability that nothing else is known, so that weights sum to 1.",
     )
     threshold: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
-        default=1.0, description="Records that score above it are counted."
+        default=1.0, description="Score above which records count for combined.share_above."
     )
     quantile: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=0.99, description="Quantile of the scores that combined.quantile reports."
@@ -53,9 +55,9 @@ class LinkagePolicy(RequestPart):
     known: tuple[Text, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Attributes that the intruder knows for everybody; where not given, the quasi-identifiers, those "
-        "with a known_probability of 1, and numbers that may be known, masked or not, of whatever type. Leaving out "
-        "all of these closes the gate on linkage.masked_share.",
+        description="Attributes that the intruder knows for everybody; where not given, the "
+        "quasi-identifiers, those with a known_probability of 1, and numbers that may be known. "
+        "Without any of these the gate on linkage.masked_share closes.",
     )
     individuals: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
         default=2000, description="Number of people whom the costlier attacks target; the others target everybody."
@@ -63,21 +65,17 @@ class LinkagePolicy(RequestPart):
     learned: bool = Field(default=True, description="Whether the intruder learns which attributes identify people.")
     p_at_most: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="Upper bound of the p of rank swapping, of an intruder who does not know p. Shown beside the "
-        "intruder who does, whom the gates judge.",
+        description="Upper bound of p of rank swapping for an intruder who does not know p; for information only.",
     )
 
 
 class SinglingOutPolicy(RequestPart):
     """Columns that are taken to be known together when records are searched that they single out."""
 
-    columns: Annotated[int, Field(ge=1, le=10)] = Field(
-        default=3, description="Columns of the largest set that may single out a record."
-    )
+    columns: Annotated[int, Field(ge=1, le=10)] = Field(default=3, description="Most columns known together.")
     sampling_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="Records of the data as a share of the people they are a sample of; where not given, of the "
-        "population table's.",
+        description="Records as a share of the people sampled; where not given, of the population table's.",
     )
 
 
@@ -86,8 +84,7 @@ class DatesPolicy(RequestPart):
 
     known: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2,
-        description="True dates of a person that the adversary knows, those that single the person out best; all of "
-        "them where the person has fewer.",
+        description="True dates of a person that are known, those that find the person best.",
     )
 
 
@@ -96,17 +93,15 @@ class EventsPolicy(RequestPart):
 
     known: Annotated[int, Field(ge=1, le=5)] | Literal["all"] = Field(
         default=2,
-        description="Most rows of a person that are known together; all: every row, and that there are no others.",
+        description="Most rows of a person known together; all: every row, and that there are no others.",
     )
     people: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
         default=None,
-        description="People of a class who are to match any known rows: what may be known of rows that fewer match is "
-        "withheld. Nothing is withheld where not given.",
+        description="What may be known of rows that fewer people of a class match is withheld.",
     )
     most_rows: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None,
-        description="Rows of a person that keep what may be known of them: of further rows, those that fewest people "
-        "have, it is withheld. All keep it where not given.",
+        description="Rows of a person that keep what may be known of them; of others, the rarest, it is withheld.",
     )
 
     @property
@@ -130,7 +125,7 @@ class UtilityPolicy(RequestPart):
 
     target: Text | None = Field(
         default=None,
-        description="Attribute that classifiers predict from the others; without one there is no classification.",
+        description="Attribute that classifiers predict; none without it.",
     )
     clusters: Annotated[int, Field(ge=2, le=100)] = Field(default=4, description="Clusters of the k-means agreement.")
     records: Annotated[int, Field(ge=200, le=100_000)] = Field(
@@ -142,21 +137,25 @@ class DecoyPolicy(RequestPart):
     """Terms of all recipients' decoys, which are to withstand recipients who compare their copies."""
 
     kept_per_decoy: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=2, description="Real classes that one recipient alone keeps, for each of its decoy classes, t."
+        default=2,
+        description="Real classes that one copy alone keeps for each decoy class, t; who compares copies is right with "
+        "probability 1/(1 + t).",
     )
     evasion_cost: Probability = Field(
         default=0,
-        description="Least share of its records that a copy loses if recipients compare copies and drop what stands "
-        "alone, so that no trace names them; kept_per_decoy is raised as far as that needs.",
+        description="Least share of its records that a copy loses if recipients drop what stands alone to "
+        "avoid a trace; raises kept_per_decoy.",
     )
     missing_limit: Probability = Field(
         default=0.02, description="Share of the released records that any one copy may miss for others' kept classes."
     )
     seats: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=0, description="Places kept for recipients who come later."
+        default=0, description="Places for later recipients, each with the largest number of decoy classes requested."
     )
     common_from: Annotated[int, Field(ge=2, le=1_000_000)] | None = Field(
-        default=None, description="Number of records sharing all other values from which on a decoy may share them too."
+        default=None,
+        description="Number of records with the same other values from which a decoy may have them too; without "
+        "it none does.",
     )
     maximum_detectability: Annotated[float, Field(ge=0.5, le=1, allow_inf_nan=False)] = Field(
         default=0.75,
@@ -186,13 +185,14 @@ class ValidationPolicy(RequestPart):
     """Requirements of validation beyond the attributes' own declarations."""
 
     patterns: tuple[PatternName, ...] = Field(
-        default=tuple(PatternName), description="Direct identifiers that columns to be released are scanned for."
+        default=tuple(PatternName),
+        description="Identifiers that columns to be released are scanned for; all where not given.",
     )
     maximum_text_length: Annotated[int, Field(ge=1)] = Field(
         default=10_000, description="Characters of the longest valid cell."
     )
     minimum_population_coverage: Probability = Field(
-        default=1.0, description="Share of records whose quasi-identifiers occur in the population."
+        default=1.0, description="Share of records whose combination must occur in the population."
     )
 
 
@@ -205,8 +205,13 @@ class ReviewPolicy(RequestPart):
     expert_signs: bool = Field(
         default=False, description="Whether the expert must sign the determination before any reviewer votes."
     )
+    signed_votes: bool = Field(
+        default=False,
+        exclude_if=lambda signed: not signed,
+        description="Whether each vote must be signed with the reviewer's registered key.",
+    )
     reviewers: tuple[PersonName, ...] = Field(
-        default=(), description="Ids or names of people who may review; the requester may not, even if named here."
+        default=(), description="Ids or names of people who may review; never the requester."
     )
     officers: tuple[PersonName, ...] = Field(
         default=(),
@@ -240,6 +245,12 @@ class ReviewPolicy(RequestPart):
             fix="require at least one reviewer, or leave out “expert_signs”",
         ),
         Rule(
+            "votes that must be signed are votes of a review",
+            lambda one: one.signed_votes and one.required == 0,
+            "required",
+            fix="require at least one reviewer, or leave out “signed_votes”",
+        ),
+        Rule(
             "gates that may be overridden need an officer who answers for it",
             lambda one: bool(one.overridable) and not one.officers,
             "officers",
@@ -255,11 +266,11 @@ class ReassessmentPolicy(RequestPart):
         default=90, description="Days after which a release is assessed again."
     )
     colluding: Annotated[int, Field(ge=1, le=4)] = Field(
-        default=2, description="Number of recipients of one source whose copies are combined; 1 for none."
+        default=2, description="Recipients whose copies are compared as if pooled, without a gate; 1 for none."
     )
     together: tuple[Annotated[tuple[Identifier, ...], Field(min_length=2, max_length=10), EachOnce], ...] = Field(
         default=(),
-        description="Recipients who are assumed to share their copies, so that gates apply to them together.",
+        description="Sets of recipients assumed to share copies, whom gates judge together.",
     )
 
 
@@ -268,7 +279,7 @@ class SensitivityPolicy(RequestPart):
 
     points: Annotated[int, Field(ge=5, le=100)] | None = Field(
         default=None,
-        description="Points on each side of a map over V and L, from a tenth to ten times the stakes; null for no map.",
+        description="Points on each side of a map of V and L; no map where not given.",
     )
     attacked: Probability = Field(default=0.01, description="Tolerated change of the share of records worth attacking.")
     regret: Probability = Field(
@@ -293,8 +304,8 @@ class SensitivityPolicy(RequestPart):
 class Policy(RequestPart):
     """The organization's rules for the release."""
 
-    id: Identifier
-    version: Text
+    id: Identifier = Field(description="Id, enrolled with the version.")
+    version: Text = Field(description="Version; one id and version mean one policy permanently.")
     generalization: GeneralizationPolicy = GeneralizationPolicy()
     combined: CombinedPolicy = CombinedPolicy()
     linkage: LinkagePolicy = LinkagePolicy()
@@ -308,13 +319,19 @@ class Policy(RequestPart):
     missing: MissingPolicy = MissingPolicy()
     presence: Literal["known", "unknown"] = Field(
         default="known",
-        description="Whether others can know that a person is in the file, as a neighbour knows of a patient; where "
-        "they can, a gate judges the prosecutor risk.",
+        description="Whether others can know that a person is in the file; a gate then judges the prosecutor risk.",
     )
     risk_threshold: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
-        default=0.09, description="Records above this risk are counted in the risk tables."
+        default=0.09,
+        description="Risk above which risk tables count records; where presence is known, limit of the "
+        "prosecutor risk.",
     )
-    gates: tuple[Gate, ...] = Field(default=DEFAULT_GATES, min_length=1, validate_default=True)
+    gates: tuple[Gate, ...] = Field(
+        default=DEFAULT_GATES,
+        min_length=1,
+        validate_default=True,
+        description="What a release must pass, in place of the default gates.",
+    )
     validity_days: Annotated[int, Field(ge=1, le=3650)] = Field(
         default=365, description="Days for which a decision holds, never past the agreement."
     )

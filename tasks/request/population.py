@@ -34,13 +34,15 @@ class Population(RequestPart):
     count: Text = Field(default="count", description="Column of the table with the number of people.")
     lacks: Annotated[tuple[Text, ...], EachOnce] = Field(
         default=(),
-        description="Quasi-identifiers that the table does not have; people are counted in the file by them.",
+        description="Quasi-identifiers that the table lacks: a class that shows one is counted in the file. Needs a "
+        "partition with cell_weights: data, without k_anonymity.",
     )
     self: bool = Field(
         default=False, description="Whether the file is the population: everybody of it has a record, and others know."
     )
     size: Annotated[int, Field(ge=1, le=20_000_000_000)] | None = Field(
-        default=None, description="People of the population that the file is a random sample of."
+        default=None,
+        description="People of the population that the file is a random sample of, for estimated.* and singling_out.",
     )
     sampling_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, description="Records as a share of the people whom the file is a random sample of."
@@ -92,8 +94,10 @@ class Population(RequestPart):
 class ExternalData(RequestPart):
     """A register of named people that an adversary can link to: their number by quasi-identifier values."""
 
-    path: RelativePath
-    source: Text
+    path: RelativePath = Field(
+        description="A column for each quasi-identifier, at the level of the data, and the counts."
+    )
+    source: Text = Field(description="Where the counts come from.")
     count: Text = Field(default="count", description="Column with the number of people listed.")
 
 

@@ -19,13 +19,15 @@ _ROUNDED = 1e-6
 class Agreement(RequestPart):
     """The data use agreement that binds the recipient, and what it costs to break it."""
 
-    id: Text
-    expires: date
+    id: Text = Field(description="Name of the agreement.")
+    expires: date = Field(description="Last day on which it is in force; no decision holds longer.")
     penalty: Cost | None = Field(
-        default=None, description="What the recipient pays for an attempt to identify somebody that is noticed."
+        default=None,
+        description="Paid for an attempt to identify a person that is noticed, in the currency of the stakes; needs "
+        "detection_rate.",
     )
     detection_rate: OpenProbability | None = Field(
-        default=None, description="Probability that such an attempt is noticed."
+        default=None, description="Probability that such an attempt is noticed; needs penalty."
     )
     detection_slope: Annotated[float, Field(ge=-700, le=700, allow_inf_nan=False)] | None = Field(
         default=None, description="Growth of the log odds that it is noticed, with each attempt before it."
@@ -51,7 +53,7 @@ class Stakes(RequestPart):
     loss: Money = Field(description="Publisher's loss when a record is re-identified, L.")
     cost: Money = Field(description="Recipient's cost of an attempt on one record, c.")
     gain: Money | None = Field(
-        default=None, description="Recipient's gain from a re-identified record; L where not given."
+        default=None, description="Recipient's gain from a re-identified record, G; the loss where not given."
     )
 
 
@@ -214,12 +216,16 @@ class DecoyTerms(RequestPart):
     detectability is near 1 and `policy.decoys.maximum_detectability` has to accept it.
     """
 
-    classes: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Decoy classes in the recipient's copy.")
+    classes: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        description="Decoy classes in the copy, each as large as real classes are."
+    )
     minimum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = Field(
-        default=0.1, description="Smallest risk factor of a decoy."
+        default=0.1,
+        description="Least ratio of a decoy's risk to the release's highest; below 1 it links to more people.",
     )
     maximum_risk_factor: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = Field(
-        default=1.0, description="Largest risk factor of a decoy."
+        default=1.0,
+        description="Greatest such ratio; above 1 an adversary with the population can spot the decoy.",
     )
 
     rules: ClassVar[tuple[Rule["DecoyTerms"], ...]] = (
@@ -290,9 +296,9 @@ def _beyond_agreement(recipient: "Recipient") -> str | None:
 class Recipient(RequestPart):
     """Organization that is to receive a copy, with its purpose and terms."""
 
-    id: Identifier
-    organisation: Text
-    purpose: Text
+    id: Identifier = Field(description="Id by which commands and files name the recipient.")
+    organisation: Text = Field(description="Name of the organization.")
+    purpose: Text = Field(description="What the copy is for.")
     agreement: Agreement
     stakes: Stakes
     method: Method | None = Field(
@@ -315,7 +321,10 @@ class Recipient(RequestPart):
         default=None, description="Form of this recipient's file, in place of the request's."
     )
     encrypt_to: Annotated[tuple[PublicKey, ...], EachOnce] = Field(
-        default=(), min_length=1, description="Public keys; the holder of any one of them can read the file."
+        default=(),
+        min_length=1,
+        description="Public keys of age (age1…) or SSH (ssh-ed25519; ssh-rsa from 2048 bits); the holder of any "
+        "one can read the file.",
     )
 
     @property

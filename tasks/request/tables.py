@@ -29,22 +29,20 @@ class RowAttribute(Attribute):
 class FurtherTable(RequestPart):
     """A table of rows of the persons of the dataset."""
 
-    path: RelativePath = Field(
-        description="File of the table, relative to the request, in the form that dataset states."
-    )
+    path: RelativePath = Field(description="File, with the dataset's delimiter, encoding and missing cells.")
     title: Text | None = Field(default=None, description="Title of the table, for the reports.")
     key: Text | None = Field(
-        default=None, description="Column that names each row of the table once; needed where rows are within it."
+        default=None, description="Column that names each row once; needed if another table is within this one."
     )
     within: TableName | None = Field(
         default=None,
-        description="Earlier table to one of whose rows each row belongs, by a column named like that table's key; a "
-        "row without a value there belongs to the person alone.",
+        description="Earlier table to whose rows these belong, by that table's key; with an empty cell, to the person "
+        "alone.",
     )
     attributes: dict[Text, RowAttribute] = Field(
         min_length=1,
-        description="Columns of the table, all of rows; but dataset.person and the key of the table that rows are "
-        "within, which are declared where they are the key.",
+        description="Columns of the table, all of rows, without dataset.person and the key of the table that "
+        "it is within.",
     )
 
     rules: ClassVar[tuple[Rule["FurtherTable"], ...]] = (

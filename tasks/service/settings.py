@@ -9,6 +9,7 @@ import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BeforeValidator, Field, IPvAnyNetwork
@@ -21,6 +22,7 @@ SCHEMA_VERSION = "releasegate/service/1"
 
 _FIELD = r"(?:\*|[0-9a-z]+(?:-[0-9a-z]+)?)(?:/[0-9]+)?"
 _CRON = re.compile(rf"{_FIELD}(?:,{_FIELD})*(?: {_FIELD}(?:,{_FIELD})*){{4}}", re.IGNORECASE)
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -93,8 +95,54 @@ class InboxSettings(RequestPart):
 class OrchestratorSettings(RequestPart):
     """The service's own Prefect server."""
 
-    port: int | None = Field(None, ge=1, le=65_535, description="Its port on the loopback interface; null for any.")
-    ui: bool = Field(False, description="Whether it serves its pages, for operators.")
+    port: int | None = Field(None, ge=1, le=65_535, description="Loopback port of the Prefect server; null for any.")
+    ui: bool = Field(False, description="Whether that server serves its pages.")
+
+
+class ProviderSettings(RequestPart):
+    """An identity provider that signs people in by OpenID Connect, and what its groups may do here."""
+
+    issuer: str = Field(
+        pattern=r"^https?://[^\s?#]+$",
+        max_length=2000,
+        description="Issuer as the provider's ID tokens name it; below it lies .well-known/openid-configuration.",
+    )
+    client_id: str = Field(min_length=1, max_length=500, description="Id of this service at the provider.")
+    title: str = Field(
+        "your organization", min_length=1, max_length=100, description="Name of the provider at the sign-in."
+    )
+    login_claim: str = Field(
+        "preferred_username",
+        min_length=1,
+        max_length=200,
+        description="Claim of the ID token with the login, one of an enrolled person.",
+    )
+    groups_claim: str = Field(
+        "groups", min_length=1, max_length=200, description="Claim of the ID token with the person's groups."
+    )
+    scopes: tuple[Annotated[str, Field(pattern=r"^[!#-\[\]-~]+$")], ...] = Field(
+        ("openid", "profile"), min_length=1, description="Scopes that are asked for; openid among them."
+    )
+    roles: dict[str, tuple[Literal["requester", "reviewer", "officer", "regulator"], ...]] = Field(
+        min_length=1, description="Roles of each group; a person has those of all of their groups."
+    )
+
+    rules: ClassVar[tuple[Rule["ProviderSettings"], ...]] = (
+        Rule(
+            "an issuer that is reached by https, or on this machine",
+            lambda one: not one.issuer.startswith("https://") and urlsplit(one.issuer).hostname not in _HERE,
+            "issuer",
+            got="http to another machine",
+            fix="name its https address",
+        ),
+        Rule(
+            "scopes with openid among them",
+            lambda one: "openid" not in one.scopes,
+            "scopes",
+            got="other scopes",
+            fix="add openid",
+        ),
+    )
 
 
 class PageSettings(RequestPart):
@@ -105,11 +153,15 @@ class PageSettings(RequestPart):
         min_length=1,
         description="Host names of the service, without ports; a request with another Host header is refused.",
     )
-    https: bool = Field(False, description="Whether readers reach it by TLS, its own or a proxy's.")
+    https: bool = Field(False, description="Whether readers reach the page by TLS; required beyond the machine.")
     proxy_header: str | None = Field(
         None, pattern=r"^[A-Za-z0-9-]+$", description="Header in which a proxy names the login that it authenticated."
     )
     proxies: tuple[Network, ...] = Field((), description="Addresses or networks of such proxies.")
+    provider: ProviderSettings | None = Field(
+        None, description="Identity provider that signs people in; its client secret is in RELEASEGATE_OIDC_SECRET."
+    )
+    second_factor: bool = Field(False, description="Whether accounts with a password must set up a second factor.")
     signed_only: bool = Field(False, description="Whether votes of people without a registered key are refused.")
     idle_minutes: int = Field(15, ge=1, le=240, description="Minutes without use after which a session ends.")
     longest_hours: int = Field(8, ge=1, le=24, description="Hours after which a session ends in any case.")
@@ -182,8 +234,8 @@ class CountingSettings(RequestPart):
     dask: str | None = Field(
         None,
         pattern=r"^(tcp|tls)://[^\s/@]+:[0-9]{1,5}$",
-        description="Running Dask scheduler, as tcp://host:port or tls://host:port, whose workers count the records of "
-        "Parquet files; null for this machine.",
+        description="Running Dask scheduler, tcp://host:port or tls://host:port, to count Parquet files; requests for "
+        "these wait for it.",
     )
 
 
@@ -221,8 +273,8 @@ _FORM = Form(
     model=ServiceSettings,
     name="the settings file",
     kind="a file of service settings",
-    start="see the settings in docs/service.md",
-    shorten="see the settings in docs/service.md",
+    start="see the settings in docs/terms.md",
+    shorten="see the settings in docs/terms.md",
 )
 
 

@@ -88,6 +88,7 @@ profiles = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(profiles)
 def test_the_plan_is_that_of_the_process(profile):

@@ -152,6 +152,7 @@ def test_the_judged_risk_never_falls_with_more_or_cheaper_resources(
     assert (many <= most + 1e-9).all()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(100))
 @given(profile=consulting(), dear=st.floats(0, 3), sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4))
 def test_no_other_belief_has_a_higher_risk_than_is_judged(

@@ -86,6 +86,7 @@ def bounded(
     return least_favourable_belief(profile, people / population, records, population, threshold)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(80))
 @given(profile=profiles(), groups=GROUPS, share=st.floats(0.02, 1), population=POPULATIONS)
 def test_the_bound_holds_of_every_lower_prior_and_never_falls(

@@ -56,6 +56,7 @@ def wrong(scene: Scene, chosen: list[Cell]) -> list[Told]:
     return [told for cell in chosen if (told := play(scene, cell)).outcome not in HARMLESS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("thing", "border", "way"), ONCE_LEFT)
 def test_what_once_left_is_refused(plain: Scene, thing: str, border: str, way: str) -> None:
     told = play(plain, Cell("plain", thing, plain.played.borders.index(border), way))
@@ -69,6 +70,7 @@ def test_a_part_of_each_variant_comes_to_nothing(variant: str, tmp_path_factory:
     assert wrong(scene, list(cells(scene))[:: _EVERY[variant]]) == []
 
 
+@pytest.mark.slow
 def test_the_judge_can_tell_what_leaves(plain: Scene) -> None:
     """The twin's own release is approved, and is not what was to be released; nor is one that was changed later."""
     plain.set_up()

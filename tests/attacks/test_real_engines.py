@@ -77,6 +77,7 @@ def service_cells(scene: Scene) -> list[Cell]:
     return chosen[::_EVERY]
 
 
+@pytest.mark.slow
 def test_the_service_releases_what_it_has_accepted(scene: Scene, tmp_path: Path) -> None:
     for cell in service_cells(scene):
         scene.set_up()

@@ -70,6 +70,7 @@ def test_only_a_file_that_is_a_requesters_own_is_enrolled(tmp_path: Path, kind: 
         assert list(ledger.entries()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readings", range(1, 8))
 def test_a_clock_that_is_set_back_decides_nothing(tmp_path: Path, readings: int) -> None:
     """An agreement that has ended would be in force again; the first reading is that of the world's enrolment."""

@@ -53,7 +53,7 @@ def test_every_request_and_its_outcome(report: AuditReport) -> None:
     assert why[11] == ("a stage ran out of memory", "generalization")
     assert why[13] == ("Highest risk of a record: 0.5 measured; at most 0.09 allowed.",)
     assert why[15] == ("2 of 2 reviewers approve.",)
-    assert why[32] == ("Revoked by A. Steward (requester): Agreement broken",)
+    assert why[32] == ("Revoked by A. Steward (requester): “Agreement broken”",)
     assert "expired on 2026-03-20" in why[1][0]
     assert {row.requested_by for row in report.requests} == {None, STEWARD}
 

@@ -59,6 +59,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Session]:
     return folder, in_terminal(["init", "visits.csv"], answers, folder)
 
 
+@pytest.mark.slow
 def test_a_person_who_answers_gets_a_request_that_check_accepts(held: tuple[Path, Session]) -> None:
     folder, session = held
     assert session.code == 0, session.shown

@@ -193,6 +193,7 @@ def test_a_cost_of_its_own_is_a_lever_of_its_own() -> None:
     assert EXPLOIT not in flips(explained(planned())), "else it is that of the stakes"
 
 
+@pytest.mark.slow
 def test_what_the_recipient_is_like_is_a_lever() -> None:
     """A lower discount comes with a reason; patience, recognition and prior raise the risk, penalties lower it."""
     agreement = {"penalty": 5, "detection_rate": 0.05, "ends_on_breach": False}
@@ -380,6 +381,7 @@ def _few_steps(monkeypatch: pytest.MonkeyPatch) -> Any:
 MANY = {("a",): 10_000, ("b",): 20_000, ("c",): 30_000, ("d",): 40_000}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_few_steps")
 def test_a_plan_that_cannot_be_solved_blocks() -> None:
     """With an attempt at 0.04 in place of 4 and a fine, groups past a hundred candidates are worth an attempt."""

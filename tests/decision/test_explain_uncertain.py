@@ -80,6 +80,7 @@ def test_a_blocked_release_is_told_what_would_make_it_likely_enough() -> None:
     assert dearer.after.figures[PASSING] >= 0.9
 
 
+@pytest.mark.slow
 def test_what_deters_the_planner_under_the_declared_terms_is_raised_until_it_does_so_likely_enough() -> None:
     """Who is caught once in four attempts and fined 100 gives up at a gain of 100, and not at all of 50 to 3000."""
     agreement = {"penalty": 100.0, "detection_rate": 0.25, "ends_on_breach": False}

@@ -168,6 +168,7 @@ def test_a_verdict_that_turns_and_turns_back() -> None:
     check_every_claim(request, explanation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", [4.0, *(pytest.param(cost, marks=pytest.mark.slow) for cost in (0.5, 20.0))])
 def test_stakes_against_a_scan_of_every_percent(cost: float) -> None:
     request, plays = asked(cost=cost), candidates()
@@ -453,6 +454,7 @@ def world_request(
     return asked(method.value, weights=world.weights, k_anonymity=k_anonymity, **terms)
 
 
+@pytest.mark.slow
 @given(WORLDS, METHODS)
 @QUICK
 def test_every_claim_about_any_world_holds_when_applied(world: World, method: Method) -> None:
@@ -467,6 +469,7 @@ def test_every_claim_about_any_world_holds_when_applied(world: World, method: Me
     check_every_claim(request, explanation, of)
 
 
+@pytest.mark.slow
 @given(WORLDS, st.sampled_from(Method), st.integers(1, 3), st.booleans())
 @settings(max_examples=examples(10, few=3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_claim_holds_where_k_anonymity_is_demanded(world: World, method: Method, k: int, local: bool) -> None:

@@ -101,7 +101,7 @@ def test_votes_are_told_by_name_until_they_are_open() -> None:
         (FIRST, "approve", NOON),
         (SECOND, "approve", NOON),
     ]
-    assert told(*OUT).why == f"Rejected in review. {SECOND}: because"
+    assert told(*OUT).why == f"Rejected in review. {SECOND}: “because”"
     again = told(*OUT, OVERRIDDEN)
     assert (again.commitments, again.reviews) == ({}, ())
     assert [(one.officer, one.reason) for one in again.overrides] == [(OFFICER, "amended")]

@@ -181,6 +181,7 @@ def _agree(case: ByLabels, release: LinkedRelease, minimum: int) -> None:
     assert {case.named(cell): tuple(counts) for cell, *counts in rows} == case.candidates(minimum)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
 @given(generalized(alike=True))
 def test_recoded_alike_agrees_with_labels_counted_one_by_one(case: tuple[ByLabels, int]) -> None:

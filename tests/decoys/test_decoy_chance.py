@@ -142,6 +142,7 @@ class TestRaking:
         assert found.chance == pytest.approx(0.9, abs=0.06)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(12), deadline=None)
 @given(st.integers(0, 5), st.lists(st.integers(0, 10**6), max_size=30))
 def test_against_every_cell(number, seeds):

@@ -123,6 +123,7 @@ def records(classes: ClassTable, generator: np.random.Generator, shift: float) -
     return ClassRecords(classes, columns, number)
 
 
+@pytest.mark.slow
 def test_values_are_judged_with_their_class() -> None:
     decoys, generator = hidden(), np.random.default_rng(8)
     real = records(grid().classes, generator, 0.0)

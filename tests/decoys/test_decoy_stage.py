@@ -177,6 +177,7 @@ def test_a_class_is_no_smaller_than_the_policy_asks() -> None:
     assert all((holder.decoys.records >= 2).all() for holder in planted.manifest.holders)
 
 
+@pytest.mark.slow
 def test_copies_of_another_generalization_are_files_of_their_own() -> None:
     coarse = with_decoys("registry", stakes={"benefit": 1200, "loss": 72, "cost": 4})
     held = asked([with_decoys("clinic"), coarse, UNIVERSITY])

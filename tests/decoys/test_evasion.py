@@ -31,6 +31,7 @@ def test_who_drops_what_stands_alone_is_not_named_and_loses_what_is_stated() -> 
     assert min(shares) - 0.001 < pair[1].evasion <= min(shares)
 
 
+@pytest.mark.slow
 def test_a_policy_can_ask_for_a_price() -> None:
     plain = plant(asked(), FIRST, None, generators)
     before = plain.facts["clinic"].collusion[1].evasion

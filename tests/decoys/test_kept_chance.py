@@ -86,6 +86,7 @@ def test_tuples_of_several_classes_hit_none():
     assert (recipient, chance) == ("b", pytest.approx(1 / 7))
 
 
+@pytest.mark.slow
 def test_a_false_alarm_is_no_likelier_than_it_says():
     """Whatever is hit, over all draws of who keeps what."""
     for n_hit in range(1, 7, every(1)):

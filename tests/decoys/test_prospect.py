@@ -137,6 +137,7 @@ def test_as_many_recipients_as_are_said_to_be_supported_get_decoys_and_no_more()
         worst(one, found.recipients + 1)
 
 
+@pytest.mark.slow
 def test_a_budget_limits_the_number_to_what_the_plan_then_finds() -> None:
     """36 of 900 records may be missing; whoever has no decoys misses most. The draw is another, so one may differ."""
     tight = held(missing_limit=0.04)

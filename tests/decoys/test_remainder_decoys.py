@@ -68,6 +68,7 @@ def made(world: World, payoffs: Payoffs) -> ByPeople | None:
     return ByPeople(world, payoffs) if sum(world.people.values()) >= max(payoffs.safe_group, 1) else None
 
 
+@pytest.mark.slow
 @QUICK
 @given(world=worlds(max_attributes=2))
 def test_decoys_are_the_classes_whose_people_are_nobody_in_the_data(world: World) -> None:
@@ -90,6 +91,7 @@ def test_decoys_are_the_classes_whose_people_are_nobody_in_the_data(world: World
     }
 
 
+@pytest.mark.slow
 @QUICK
 @given(world=worlds(max_attributes=2), other=stakes())
 def test_classes_of_two_rules_are_related_by_people_or_label(world: World, other: Payoffs) -> None:
@@ -109,6 +111,7 @@ def test_classes_of_two_rules_are_related_by_people_or_label(world: World, other
     assert same[0].tolist() == same[1].tolist() == list(range(len(left.cells)))
 
 
+@pytest.mark.slow
 @QUICK
 @given(world=worlds(max_attributes=2), data=st.data())
 def test_a_tuple_comes_from_the_classes_of_the_people_whom_it_holds(world: World, data: st.DataObject) -> None:
@@ -193,6 +196,7 @@ def test_nobody_has_two_decoys_and_no_decoys_people_are_in_any_copys_data(placed
     assert not real & set(labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(4))
 def test_a_copy_and_the_people_of_its_decoys_name_their_recipient(placed: Any, number: int) -> None:
     made, asked = placed
@@ -203,6 +207,7 @@ def test_a_copy_and_the_people_of_its_decoys_name_their_recipient(placed: Any, n
     assert [(hit.recipient, hit.decoy_classes) for hit in people.hits] == [(f"r{number}", 3)]
 
 
+@pytest.mark.slow
 def test_what_is_from_no_copy_names_nobody(placed: Any) -> None:
     """The file as collected, and as it was before decoys; then the people of each value, and of each run of them."""
     made, (one, *_) = placed
@@ -212,6 +217,7 @@ def test_what_is_from_no_copy_names_nobody(placed: Any) -> None:
         assert traced(made, cells).named == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("number", range(4))
 def test_a_copy_generalized_further_points_to_nobody_else(placed: Any, number: int, axis: int) -> None:

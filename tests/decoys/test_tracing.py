@@ -181,6 +181,7 @@ class TestHandWorked:
         assert {hit.recipient: hit.kept_hits for hit in found.hits} == {"a": 1, "c": 1}
         assert found.ordinary == 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("hit", [[10, 11], pytest.param([10, 11, 12, 13, 14, 16], marks=pytest.mark.slow)])
     def test_a_false_alarm_is_no_likelier_than_it_says(self, hit):
         """Whatever is hit, clustered or not, over all draws of which of eight cells, or six, are whose decoys."""
@@ -362,6 +363,7 @@ def traced_frame(frame, kind="rows", people=THERE.population, **options):
 
 
 class TestLeakedFiles:
+    @pytest.mark.slow
     @pytest.mark.parametrize("form", FORMS)
     @pytest.mark.parametrize("number", a_few(len(THERE.recipients)))
     def test_names_the_recipient(self, form, number):
@@ -417,6 +419,7 @@ class TestLeakedFiles:
         assert not found.by_population
         assert found.named == (THERE.recipients[number],)
 
+    @pytest.mark.slow
     def test_other_people_name_nobody_more_often_than_the_level(self):
         named, lists = 0, examples(60, 20)
         for seed in range(lists):
@@ -443,6 +446,7 @@ class TestClusteredLists:
         assert lists == 64 + 9 + 64 * 9
         assert pointing <= 0.01 * lists
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("size", [1, 20, pytest.param(700, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("number", range(len(THERE.recipients)))
     def test_not_even_those_of_one_decoy(self, number, size):

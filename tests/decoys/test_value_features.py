@@ -83,6 +83,7 @@ def found_with(planted: tuple[ClassRecords, ClassRecords], **changed: np.ndarray
     return max(one.area for one in found.tried if one.view == View.VALUES)
 
 
+@pytest.mark.slow
 def test_drawn_values_are_not_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
     assert found_with(planted) < 0.65
 
@@ -101,12 +102,14 @@ def test_dates_on_any_day_of_the_week_are_found(planted: tuple[ClassRecords, Cla
     assert found_with(planted, admission=moved, discharge=planted[1].columns["discharge"] + shift) > 0.75
 
 
+@pytest.mark.slow
 def test_discharges_before_admissions_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
     own = planted[1].columns
     turned = own["admission"] - 7
     assert found_with(planted, discharge=turned) > 0.95
 
 
+@pytest.mark.slow
 def test_values_of_single_real_records_are_found(planted: tuple[ClassRecords, ClassRecords]) -> None:
     real, own = planted
     copied = np.random.default_rng(5).choice(real.columns["salary"], len(own.class_of_record))

@@ -115,6 +115,7 @@ def test_a_column_drawn_by_itself_breaks_a_rule(
     assert not rules.broken(own | {"zip": zip_code}).any()
 
 
+@pytest.mark.slow
 def test_one_relation_that_decoys_break_closes_the_gate() -> None:
     """Parts and a total, drawn apart: no classifier notices, and 1 is not reached; the sum tells each of them."""
     release, generator = grid(), np.random.default_rng(4)
@@ -142,6 +143,7 @@ def test_one_relation_that_decoys_break_closes_the_gate() -> None:
             assert "relations of columns" in gate.because
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25), deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
@@ -164,6 +166,7 @@ def test_sums_of_any_number_of_columns_are_found_and_kept(
     assert (np.abs(whole - drawn["total"]) <= 0.5 / 10**decimals + 1e-9).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([-3, -2, -1, 1, 2]), st.sampled_from([1, -1, 2]))
 def test_products_and_ratios_are_found_and_kept(seed: int, power: int, other: int) -> None:
@@ -207,6 +210,7 @@ def patients(number: int, seed: int) -> tuple[dict[str, np.ndarray], dict[str, n
     return {"kg": kg, "cm": cm, "age": age, "creatinine": creatinine, "female": female}, computed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", patients(1, 0)[1])
 def test_formulas_of_clinics_are_found_whatever_their_exponents(name: str) -> None:
     """In files of other sizes and draws than any that the search was made on."""

@@ -191,6 +191,7 @@ def test_it_is_read_back_and_scored_like_what_was_judged(written: Written) -> No
 NUMBERS = st.sampled_from([None, "1", "1.0", "1.50", "1.5", "+2", "-0", "0", "0.10", ".1", "1e2", "100", "9" * 20])
 
 
+@pytest.mark.slow
 @example(amounts=["1.50", "1.5", "2.25", None, "1.50", "2.25"])
 @example(amounts=["1.50", "2.25", "2.5", None, "1.50", "2.25"])
 @given(amounts=st.lists(NUMBERS, min_size=6, max_size=6))

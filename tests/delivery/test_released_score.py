@@ -135,6 +135,7 @@ SEED = b"0123456789abcdef"
 COLUMN = st.lists(st.sampled_from(CELLS), min_size=7, max_size=7)
 
 
+@pytest.mark.slow
 @example(diagnoses=["=1", "'=1", "''=1", None, "", "-5", "'-5"], notes=["=1", "'=1", "''=1", None, "", "-5", "'-5"])
 @given(diagnoses=COLUMN, notes=COLUMN)
 @settings(max_examples=examples(25), deadline=None)

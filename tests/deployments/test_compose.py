@@ -131,6 +131,7 @@ def check(address: str) -> tuple[int, str]:
     return done.returncode, done.stderr.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [

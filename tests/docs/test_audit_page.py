@@ -1,4 +1,4 @@
-"""The page of the audit lists the tables and keys that there are, and says what holds."""
+"""The page of the audit lists the tables that there are, and says what holds."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,6 @@ from reports.audit_csv import csv_files
 from reports.audit_tables import MOST_ROWS
 from tasks.audit.figures import NEAR_FROM
 from tasks.audit.validity import LAPSES
-from tasks.decision.bodies import KeptDecision
 from tests.support.audited import Chronicle
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
@@ -22,10 +21,6 @@ def first_cells(heading: str) -> set[str]:
 
 def test_every_table_is_listed() -> None:
     assert {f"{name}.csv" for name in first_cells("table")} == set(csv_files(Chronicle().audit()))
-
-
-def test_what_the_ledger_keeps_is_listed() -> None:
-    assert first_cells("key") == set(KeptDecision.model_fields)
 
 
 def test_the_figures_of_the_page_hold() -> None:

@@ -110,6 +110,7 @@ def test_a_workspace_is_backed_up_in_use_and_restored_whole(here: Path) -> None:
         assert [one.event for one in ledger.entries(release_id=bundle.name)][-1] is Event.PUBLISHED
 
 
+@pytest.mark.slow
 def test_the_other_way_to_copy_a_ledger_in_use(tmp_path: Path) -> None:
     (command,) = re.findall(r"`(sqlite3 [^`]*\.backup [^`]*)`", SECTION)
     if shutil.which("sqlite3") is None:

@@ -1,30 +1,17 @@
 """What the documents say of delivered files is so: keys, names, and the commands that recipients are told."""
 
 import hashlib
-import re
 import subprocess
 from pathlib import Path
 
 import pyrage
 
 from tasks.delivery.stage import delivered_name
-from tasks.request.model import DeliveryFormat, Recipient
+from tasks.request.model import DeliveryFormat
 from tasks.request.public_key import fingerprint
 
 DOCS = Path(__file__).parents[2] / "docs"
-RECIPIENTS, DELIVERY = ((DOCS / name).read_text(encoding="utf-8") for name in ("recipients.md", "delivery.md"))
-
-
-def section(text: str, heading: str) -> str:
-    return re.split(r"^#{2,3} ", text.split(f"\n{heading}\n")[1], flags=re.MULTILINE)[0]
-
-
-def test_the_keys_of_a_delivery_are_listed() -> None:
-    listed = re.findall(r"^\| `(\w+)` \|", section(RECIPIENTS, "### The delivered file"), re.MULTILINE)
-    assert listed == ["delivery_format", "encrypt_to"]
-    assert set(listed) < set(Recipient.model_fields)
-    for form in DeliveryFormat:
-        assert f"`{form.value}`" in section(RECIPIENTS, "### The delivered file")
+DELIVERY = (DOCS / "delivery.md").read_text(encoding="utf-8")
 
 
 def test_the_names_of_delivered_files_are_told() -> None:

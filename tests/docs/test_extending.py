@@ -1,7 +1,7 @@
-"""The worked examples of docs/extending.md, run as they stand."""
+"""The patches of docs/extending.md fit the code, and those of classes and levels do what they should."""
 
 import re
-import textwrap
+import subprocess
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,39 @@ from tasks.request import model
 from tasks.request.model import KAnonymity, Method
 from tests.support.tiny import tiny_prepared, tiny_request
 
-PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PATCHES = sorted((ROOT / "examples" / "extending").glob("*.patch"))
 STAKES = Payoffs(benefit=90, loss=60, gain=60, cost=10)
 
 
-def module(section: str) -> dict[str, Any]:
-    """Names of the module that a section shows."""
-    text = PAGE.split(f"## {section}\n")[1].split("\n## ")[0]
-    (code,) = re.findall(r"^ *```python module\n(.*?)^ *```", text, flags=re.DOTALL | re.MULTILINE)
+def module(patch: str) -> dict[str, Any]:
+    """Names of the module that a patch adds."""
+    text = (ROOT / "examples" / "extending" / f"{patch}.patch").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^@@ -0,0 .*\n((?:\+.*\n)+)", text, flags=re.MULTILINE)
     names: dict[str, Any] = {"__name__": "shown"}
-    exec(compile(textwrap.dedent(code), "docs/extending.md", "exec"), names)  # noqa: S102
+    exec(compile(re.sub(r"^\+", "", code, flags=re.MULTILINE), patch, "exec"), names)  # noqa: S102
     return names
+
+
+def test_every_patch_is_linked() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    linked = re.findall(r"\(\.\./examples/extending/([\w-]+\.patch)\)", page)
+    assert sorted(linked) == [one.name for one in PATCHES]
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)
+def test_every_patch_fits_the_code(patch: Path) -> None:
+    done = subprocess.run(
+        ["git", "apply", "--check", "-C1", patch], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_privacy_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terms(KAnonymity):
         presence: float | None = None
 
-    monkeypatch.setattr(demands_module, "PRIVACY_MODELS", (*PRIVACY_MODELS, module("A privacy model")["PRESENCE"]))
+    monkeypatch.setattr(demands_module, "PRIVACY_MODELS", (*PRIVACY_MODELS, module("privacy-model")["PRESENCE"]))
     request = tiny_request(tmp_path).request
     terms = Terms(k=1, suppression_limit=0.5, presence=0.2)
     policy = request.policy.generalization.model_copy(update={"k_anonymity": terms})
@@ -60,7 +75,7 @@ def test_a_generalization_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     with monkeypatch.context() as patch:
         patch.setattr(model, "Method", Named)
-        method = module("A generalization method")["ONE_LEVEL"]
+        method = module("generalization-method")["ONE_LEVEL"]
     monkeypatch.setitem(METHODS, method.name, method)
     request = tiny_request(tmp_path).request
     table = game_table(request, tiny_prepared(tiny_request(tmp_path)))

@@ -1,12 +1,11 @@
-"""Sections of “Extending releasegate” that are applied to a copy of the packages and run."""
+"""Patches of “Extending releasegate” that are applied to a copy of the packages and run."""
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 REQUESTS = ROOT / "tests" / "golden" / "requests"
-PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(python|diff) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RELEASE = """
 import sys
 from pathlib import Path
@@ -26,24 +23,10 @@ with opened(Path(sys.argv[2])) as door:
 """
 
 
-def section(title: str) -> Iterator[tuple[str, str, str]]:
-    """Kind, file and text of each block of a section."""
-    (text,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
-    yield from BLOCK.findall(text)
-
-
-def changed(text: str, block: str) -> str:
-    """A file with the additions and removals of a block; what it keeps must stand in the file once."""
-    before = "".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] in " -")
-    after = "".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] in " +")
-    assert text.count(before) == 1, before
-    return text.replace(before, after)
-
-
 class Extended:
-    """The packages with one section applied."""
+    """The packages with one patch applied."""
 
-    def __init__(self, folder: Path, title: str) -> None:
+    def __init__(self, folder: Path, patch: str) -> None:
         self.folder, self.home = folder / "product", folder / "home"
         self.home.mkdir()
         for package in ("flows", "reports", "tasks", "templates", "releasegate"):
@@ -51,11 +34,9 @@ class Extended:
         shutil.copy(ROOT / "requirements.lock", self.folder)
         self.requests = folder / "requests"
         shutil.copytree(REQUESTS, self.requests)
-        for kind, path, block in section(title):
-            file = self.folder / path
-            assert (kind == "diff") is file.exists(), path
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(changed(file.read_text("utf-8"), block) if kind == "diff" else block, "utf-8")
+        patch_file = ROOT / "examples" / "extending" / f"{patch}.patch"
+        environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder)}  # else a repository around it counts
+        subprocess.run(["git", "apply", "-C1", patch_file], cwd=self.folder, env=environment, check=True)
 
     def request(self, change: Callable[[dict[str, Any]], object]) -> Path:
         """A golden request with other terms."""
@@ -91,7 +72,7 @@ class Extended:
 
 @pytest.mark.slow
 def test_a_masking_method(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "A masking method")
+    product = Extended(tmp_path, "masking-method")
     rounding = {"attributes": ["stay", "charge"], "method": "rounding", "step": 7}
     path = product.request(lambda document: document.update(masking=[rounding]))
     (masking,) = product.command("check", str(path))["masking"]
@@ -106,7 +87,7 @@ def test_a_masking_method(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_measure_of_an_assessment(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "A measure of an assessment")
+    product = Extended(tmp_path, "measure")
     gate = {"measure": "utility.largest_loss", "at_most": 1, "because": "everything may be lost"}
     bundle = product.released(product.request(lambda document: document["policy"]["gates"].append(gate)))
     (record,) = (json.loads(path.read_text("utf-8")) for path in (bundle / "decision").glob("*.json"))
@@ -118,7 +99,7 @@ def test_a_measure_of_an_assessment(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_assessment_with_its_report_section(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "An assessment with its report section")
+    product = Extended(tmp_path, "assessment")
     bundle = product.released(product.requests / "masked.yaml")
     (record,) = (json.loads(path.read_text("utf-8")) for path in (bundle / "decision").glob("*.json"))
     fact = record["further"]["singletons"]
@@ -127,7 +108,7 @@ def test_an_assessment_with_its_report_section(tmp_path: Path) -> None:
 
 
 def test_a_command(tmp_path: Path) -> None:
-    product = Extended(tmp_path, "A command")
+    product = Extended(tmp_path, "command")
     records = len((product.requests / "measured.csv").read_text("latin-1").splitlines()) - 1
     assert product.command("count", str(product.requests / "masked.yaml"))["records"] == records
 

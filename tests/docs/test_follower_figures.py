@@ -32,6 +32,7 @@ def test_group_sizes_that_are_left_alone() -> None:
     assert "groups of up to 148 people are attacked in place of 74" in SAID
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("row", "column"), [(0, 0), (3, 1)])
 def test_payoffs_of_the_partition_that_nobody_attacks(row: int, column: int) -> None:
     table = adult.table()

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import BaseModel
 from ruamel.yaml import YAML
 
 from flows.cli.output import ExitCode
@@ -20,20 +19,10 @@ from tasks.generalization.kanonymity.metrics import Metric
 from tasks.request.load import load_request
 from tasks.request.model import (
     LARGER_IS_BETTER,
-    AdversaryTerms,
-    Agreement,
-    DecoyPolicy,
-    DecoyTerms,
-    ExternalData,
-    KAnonymity,
     Measure,
     Method,
-    PenaltyGrid,
     Policy,
     Role,
-    SensitivityPolicy,
-    SensitivityWeights,
-    Stakes,
 )
 from tests.support import adult
 
@@ -95,32 +84,6 @@ def test_the_smallest_request_loads_with_every_part_that_is_shown(tmp_path: Path
     assert load_request(path).request.recipients
 
 
-def test_the_keys_of_a_recipient_are_listed() -> None:
-    assert set(column("recipients.md", "key", "## Recipients and stakes")) == set(Stakes.model_fields)
-    terms = column("recipients.md", "key", "### The recipient as a sequential adversary")
-    assert list(terms) == list(AdversaryTerms.model_fields)
-
-
-@pytest.mark.parametrize(
-    ("section", "model"),
-    [("## External data", ExternalData), ("### The agreement, and what breaking it costs", Agreement)],
-)
-def test_the_keys_of_a_part_are_listed_with_their_defaults(section: str, model: type[BaseModel]) -> None:
-    listed = column("recipients.md", "key", section)
-    assert list(listed) == list(model.model_fields)
-    for name, field in model.model_fields.items():
-        expected = "required" if field.is_required() else field.default
-        assert UNSET.get(listed[name], listed[name]) == expected
-
-
-def test_the_weights_of_sensitivity_are_listed_with_their_defaults() -> None:
-    listed = column("request.md", "term | of", number=2)
-    defaults = {f"sensitivity.{name}": field.default for name, field in SensitivityWeights.model_fields.items()}
-    assert listed.keys() == {"known_probability", *defaults}
-    for name in ("sensitivity.attribute", "sensitivity.default"):
-        assert float(listed[name]) == defaults[name]
-
-
 def test_every_measure_is_listed_with_its_side_and_its_default_threshold() -> None:
     listed = {
         name: float(threshold) if threshold else None
@@ -138,85 +101,6 @@ def test_every_measure_is_listed_with_its_side_and_its_default_threshold() -> No
 
 def test_every_role_is_listed() -> None:
     assert list(column("request.md", "role")) == [role.value for role in Role]
-
-
-POLICY_TABLES = [
-    ("policy.md", "", ""),
-    ("policy.md", "## Reviews", "review."),
-    ("request.md", "### Missing values", ""),
-    ("longitudinal.md", "### Terms of the policy", ""),
-]
-"""Pages and sections whose first table lists terms of the policy, and the part that they are of."""
-
-
-@pytest.mark.parametrize(("page", "section", "part"), POLICY_TABLES)
-def test_policy_defaults_are_as_listed(page: str, section: str, part: str) -> None:
-    policy = Policy(id="x", version="1")
-    for keys, default in column(page, "key", section).items():
-        for key in keys.split("`, `"):
-            value: Any = policy
-            for name in f"{part}{key}".split("."):
-                value = getattr(value, name)
-            if type(value) in {int, float}:
-                assert float(default) == value, key
-            else:
-                assert UNSET.get(default, default) == (None if value == () else getattr(value, "value", value)), key
-
-
-def test_every_term_of_the_policy_is_listed() -> None:
-    listed = {
-        f"{part}{key}"
-        for page, section, part in POLICY_TABLES
-        for keys in column(page, "key", section)
-        for key in keys.split("`, `")
-    }
-    elsewhere = {"id", "version", "gates", "decoys", "sensitivity", "validation.patterns"}
-    policy = Policy(id="x", version="1")
-    terms = {
-        f"{name}.{inner}" if isinstance(getattr(policy, name), BaseModel) else name
-        for name in Policy.model_fields
-        for inner in (
-            type(getattr(policy, name)).model_fields if isinstance(getattr(policy, name), BaseModel) else [""]
-        )
-    }
-    assert {term for term in terms if not {term, term.partition(".")[0]} & elsewhere} == listed
-
-
-def test_the_terms_of_decoys_are_listed_with_their_defaults() -> None:
-    terms = column("recipients.md", "key", "### Decoys")
-    policy = {
-        key.removeprefix("decoys."): default for key, default in column("recipients.md", "term", "### Decoys").items()
-    }
-    for listed, model in ((terms, DecoyTerms), (policy, DecoyPolicy)):
-        assert list(listed) == list(model.model_fields)
-        for name, field in model.model_fields.items():
-            expected = "required" if field.is_required() else field.default
-            found = UNSET.get(listed[name], listed[name])
-            assert float(found) == expected if isinstance(expected, float | int) else found == expected
-
-
-def test_the_terms_of_other_stakes_are_listed_with_their_defaults() -> None:
-    listed = column("policy.md", "key", "## Other stakes")
-    assert list(listed) == list(SensitivityPolicy.model_fields)
-    for name, field in SensitivityPolicy.model_fields.items():
-        found = UNSET.get(listed[name], listed[name])
-        assert found is None if field.default is None else float(str(found)) == field.default, name
-    grid = rows("policy.md", "key", "### Fines and detection")
-    assert [cells[:2] for cells in grid] == [
-        [f"`{name}`", "required" if field.is_required() else "none"] for name, field in PenaltyGrid.model_fields.items()
-    ]
-
-
-def test_the_demands_of_k_anonymity_are_listed_with_their_defaults() -> None:
-    listed = column("policy.md", "demand", "## k-anonymity")
-    assert list(listed) == list(KAnonymity.model_fields)
-    for name, field in KAnonymity.model_fields.items():
-        expected = "required" if field.is_required() else field.default or None
-        found: Any = UNSET.get(listed[name], listed[name])
-        assert (found or None) == (str(expected) if isinstance(expected, float) else expected), name
-    text = (DOCS / "policy.md").read_text(encoding="utf-8")
-    row = next(line for line in text.splitlines() if line.startswith("| `metric`"))
-    assert all(f"`{metric}`" in row for metric in Metric)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +139,7 @@ def test_the_figures_of_k_anonymity_come_out(label: str, method: Method, local: 
 
 
 def test_the_most_known_sets_are_told() -> None:
-    assert f"{MAXIMUM_KNOWN_SETS:,}" in (DOCS / "policy.md").read_text(encoding="utf-8")
+    assert f"{MAXIMUM_KNOWN_SETS:,}" in (DOCS / "terms.md").read_text(encoding="utf-8")
 
 
 def test_every_method_is_listed() -> None:

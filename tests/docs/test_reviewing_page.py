@@ -6,7 +6,10 @@ from pathlib import Path
 
 from flows.accounts import SHORTEST_PASSWORD, Duty
 from flows.web.authentication import LARGEST_FORM
+from flows.web.provider import SECRET
+from flows.web.provider_pages import ANSWER
 from flows.web.site import AUDITS, REVOKES, SEES_ALL, Limiter, RateLimits
+from tasks.service.settings import SCHEMA_VERSION, load_settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = " ".join((ROOT / "docs" / "reviewing.md").read_text(encoding="utf-8").split())
@@ -52,6 +55,19 @@ def test_the_figures_of_the_page_hold() -> None:
     deeds, audits = allowed(limits.actions), allowed(limits.audits)
     assert f"{deeds[0]} votes and revocations, and {audits[0]} audits, of one account in 10 minutes" in PAGE
     assert deeds[1] == audits[1] == 10
+
+
+def test_the_provider_that_is_shown_can_be_used(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "reviewing.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "service.yaml"
+    path.write_text(f"schema_version: {SCHEMA_VERSION}\n{shown}")
+    provider = load_settings(path).page.provider
+    assert provider is not None
+    assert f"`{provider.login_claim}`" in PAGE
+    assert f"`{provider.groups_claim}`" in PAGE
+    assert ANSWER in PAGE
+    assert SECRET in PAGE
 
 
 def test_the_pictures_are_small() -> None:

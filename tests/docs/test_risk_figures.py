@@ -171,6 +171,7 @@ def _attacked(recipient_id: str) -> tuple[AdversaryProfile, Groups]:
     return profile, released_groups(people, played, np.ones(len(people.data), dtype=np.bool_), profile.prior)
 
 
+@pytest.mark.slow
 def test_what_keeps_the_university_of_the_example_from_an_attack() -> None:
     said = " ".join((adult.EXAMPLE / "README.md").read_text(encoding="utf-8").split())
     profile, groups = _attacked("state-university")
@@ -214,6 +215,7 @@ def test_how_probable_it_is_that_uncertain_stakes_let_the_university_pass() -> N
     assert f"c for {of_cost:.2f} and {1 - of_loss:.2f}" in SAID
 
 
+@pytest.mark.slow
 def test_people_counted_beside_missing_values() -> None:
     """Values of Adult-TN removed at random, each with a probability."""
     plain = adult.table()

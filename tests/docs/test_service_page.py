@@ -3,17 +3,13 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel
 
 from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import RequestState
-from tasks.service.settings import NewsKind, ServiceSettings, load_settings
+from tasks.service.settings import NewsKind, load_settings
 
 ROOT = Path(__file__).parents[2]
 PAGE, RUNBOOK = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("service.md", "runbook.md"))
-UNSET = {None: "none", (): "none", True: "true", False: "false"}
 
 
 def rows(heading: str, page: str = PAGE) -> dict[str, list[str]]:
@@ -22,30 +18,6 @@ def rows(heading: str, page: str = PAGE) -> dict[str, list[str]]:
     assert match, heading
     lines = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in match.group(1).splitlines()]
     return {cells[0]: cells[1:] for cells in lines}
-
-
-def settings(model: type[BaseModel], place: str = "") -> dict[str, Any]:
-    """Defaults of all settings by their place."""
-    found: dict[str, Any] = {}
-    for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            found |= settings(field.annotation, f"{place}{name}.")
-        elif name != "schema_version":
-            found[f"{place}{name}"] = field.default
-    return found
-
-
-def test_every_setting_is_listed_with_its_default() -> None:
-    listed = {name: cells[0] for name, cells in rows("key").items()}
-    expected = {
-        name: UNSET[value]
-        if isinstance(value, bool | tuple | None) and value in UNSET
-        else ", ".join(value)
-        if isinstance(value, tuple)
-        else str(value)
-        for name, value in settings(ServiceSettings).items()
-    }
-    assert listed == expected
 
 
 def test_the_settings_that_are_shown_can_be_used(tmp_path: Path) -> None:

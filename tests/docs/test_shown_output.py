@@ -20,7 +20,7 @@ SHOWN = re.compile(r"^```text\n\$ releasegate (.+)\n((?:.*\n)*?)```", re.MULTILI
 TIME = re.compile(r"(?<=^time: )[\d.<]+ s$|(?<=\d|%|–) +(?:<\.01|[\d.,]+)$")
 """How long a policy or an algorithm took, at the end of its row, which is never the same."""
 
-_SLOW = ("assess decoys", "assess fmdp", "assess linkage")
+_SLOW = ("assess fmdp",)
 """Commands that take seconds on the example."""
 EXAMPLES = [
     pytest.param(
@@ -37,10 +37,11 @@ EXAMPLES = [
 
 def test_the_assessments_are_shown() -> None:
     commands = {example.values[0] for example in EXAMPLES}
-    methods = ("game", "fmdp", "combined", "linkage", "utility", "decoys")
+    methods = ("game", "fmdp")
     assert {f"assess {method} examples/clinic/request-clean.yaml" for method in methods} <= commands
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "shown"), EXAMPLES)
 def test_the_command_prints_what_is_shown(
     arguments: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""The page on signed determinations: its commands run, one after the other, and its table says what is said."""
+"""The page on signed determinations: its commands run, one after the other."""
 
 import re
 import shlex
@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 import flows.actor
-import flows.documents
 from flows.cli.app import main
 from flows.cli.sign import PASSPHRASE
-from tasks.signature.findings import Inspection, SignatureFinding, description
 from tests.support.certificates import SECRET, key_pem, pem, pki, private
 from tests.support.determined import Noon, determined
 
@@ -62,14 +60,3 @@ def test_the_commands_of_the_page_run(place: Path, monkeypatch: pytest.MonkeyPat
             shutil.copy(signed, place / "auditor" / "determination.pdf")
     assert ran == {"sign", "verify"}
     assert len(lines) >= 8
-
-
-def test_the_table_says_what_is_said() -> None:
-    rows = re.findall(r"^\| (?!\|)[^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)
-    findings = [
-        description(Inspection(finding, None)) for finding in SignatureFinding if finding is not SignatureFinding.SOUND
-    ]
-    source = Path(flows.documents.__file__ or "").read_text(encoding="utf-8")
-    (elsewhere,) = set(rows) - set(findings) - {"what is said"}
-    assert set(findings) <= set(rows)
-    assert f'"{elsewhere}"' in source

@@ -112,7 +112,6 @@ def test_the_whole_page(reader: Reader) -> None:
     reader.follow("releasegate explain")
     reader.correct_request()
     reader.follow("releasegate check")
-    reader.follow("releasegate assess")
     reader.follow("releasegate release")
     named = re.findall(r"^\| `([a-z]+/\S*disease-registry\S*)` \|", PAGE, re.MULTILINE)
     assert len(named) == 5

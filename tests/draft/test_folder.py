@@ -118,6 +118,7 @@ def test_two_files_of_one_table_are_refused() -> None:
     assert [table_name(name) for name in ("a b.csv.gz", "7.parquet", "Ä.csv")] == ["a_b", "t7", "t_"]
 
 
+@pytest.mark.slow
 def test_init_drafts_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
     for name, table in {"labs": LABS, "patients": PATIENTS, "visits": VISITS}.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
@@ -145,6 +146,7 @@ def read(folder: Path) -> list[Source]:
     return [Source(path.name, read_text(path)) for path in sorted(folder.glob("*.csv"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capitals", [False, True])
 def test_tables_of_omop_are_drafted_with_their_roles(tmp_path: Path, *, capitals: bool) -> None:
     extra = {"observation_period": frame({"person_id": ["1"]}), "local_notes": frame({"x": ["1"]})}

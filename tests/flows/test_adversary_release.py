@@ -278,6 +278,7 @@ def test_assessed_alone_a_method_gives_the_figures_of_the_record(method: str, ma
     assert all(who in shown.out for who in ("fined", "free"))
 
 
+@pytest.mark.slow
 def test_a_policy_that_no_release_can_be_scored_by_is_refused(world: World, engine: Any) -> None:
     """Eighteen more columns that may be known, beside three that are: two million sets."""
     names = tuple(f"further{number}" for number in range(18))

@@ -46,6 +46,7 @@ def test_the_game_over_one_record(world: World, releasegate: Any) -> None:
         assert "no record can be explained" in refused.err
 
 
+@pytest.mark.slow
 def test_the_plan_by_each_solver(world: World, releasegate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.assessments.sequential.solvers.MOST_STATES", 5_000)
     for name in ("recursion", "two-level-lp", "value-iteration"):

@@ -29,6 +29,7 @@ def nothing_was_written(world: World) -> None:
     assert {path.name for path in world.folder.iterdir()} == {"data.csv", "population.csv", "age.csv", "request.yaml"}
 
 
+@pytest.mark.slow
 def test_for_programs(decoyed: World, releasegate: Any) -> None:
     told = silent(releasegate("assess", "decoys", decoyed.request, "--json"))
     document = told.document
@@ -153,6 +154,7 @@ def test_a_request_that_continues_a_release_is_told_what_this_is(decoyed: World,
     )
 
 
+@pytest.mark.slow
 def test_a_recipient_without_a_copy_is_told_and_the_others_are_shown(decoyed: World, releasegate: Any) -> None:
     """Nobody attacks the university, so that its method generalizes nothing and each of its classes is too small."""
     harmless = with_decoys("university", stakes={"benefit": 1200, "loss": 1, "cost": 1000})

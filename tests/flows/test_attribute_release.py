@@ -37,6 +37,7 @@ def fact_of(record: DecisionRecord) -> AttributeFact:
     return AttributeFact.model_validate(record.further["attribute"])
 
 
+@pytest.mark.slow
 def test_a_class_of_one_diagnosis_blocks_under_the_default_gates(world: World, engine: Any, releasegate: Any) -> None:
     before = released(world, engine)
     (record,) = before.records

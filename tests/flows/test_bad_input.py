@@ -376,6 +376,7 @@ DATA = [
 ]
 
 
+@pytest.mark.slow
 @parametrized(DATA)
 def test_data_that_cannot_be_used_are_refused_within_the_flow(case: Case, world: World, engine: Any) -> None:
     case.spoil(world)

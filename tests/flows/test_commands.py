@@ -51,6 +51,7 @@ BLOCKED: dict[str, tuple[Callable[[World], object], str, list[int]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BLOCKED)
 def test_bad_content_is_counted_and_placed(kind: str, world: World, releasegate: Any) -> None:
     """It is no error of reading, so the gate would block it with a record; exit code 3."""
@@ -125,6 +126,7 @@ def test_an_interruption_ends_with_code_130(world: World, releasegate: Any, monk
     assert releasegate("check", world.request).code == 130
 
 
+@pytest.mark.slow
 def test_a_terminal_that_knows_few_characters(world: World) -> None:
     from tests.support.world import releasegate as in_a_process
 

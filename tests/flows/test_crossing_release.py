@@ -79,6 +79,7 @@ def test_classes_hide_whoever_is_in_them(made: Made) -> None:
         assert people["count"][inside].sum() >= 75, "an attempt costs 4 and brings 300"
 
 
+@pytest.mark.slow
 def test_verifying_assessing_and_assessing_again_agree(made: Made, releasegate: Any) -> None:
     assert releasegate("verify", made.outcome.bundle).code == 0
     told = releasegate("assess", "game", made.world.request, "--json")
@@ -93,6 +94,7 @@ def test_verifying_assessing_and_assessing_again_agree(made: Made, releasegate: 
     assert [(one.verdict, one.changed) for one in found] == [(TodaysVerdict.HOLDS, False)] * 2
 
 
+@pytest.mark.slow
 def test_decoys_and_limits_of_the_whole_file_are_refused_where_the_request_is_read(
     world: World, releasegate: Any
 ) -> None:

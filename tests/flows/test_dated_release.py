@@ -150,6 +150,7 @@ def test_a_bundle_with_dates_verifies_and_holds_when_assessed_again(
     assert {gate.id: gate.measured for gate in bare.record.gates}["dates.alone_share"] is None
 
 
+@pytest.mark.slow
 def test_rows_of_one_person_each_keep_their_form(tmp_path: Path, engine: Any) -> None:
     world = make_dated_persons(tmp_path / "world")
     (record,) = (outcome := world.run(engine)).records
@@ -162,6 +163,7 @@ def test_rows_of_one_person_each_keep_their_form(tmp_path: Path, engine: Any) ->
     assert found == expected
 
 
+@pytest.mark.slow
 def test_recipients_have_other_offsets_and_keep_them_in_a_later_release_in_parquet(tmp_path: Path, engine: Any) -> None:
     world = make_dated_persons(tmp_path / "world", recipients=[recipient("university"), recipient("archive")])
     first = world.run(engine)
@@ -187,6 +189,7 @@ def one_stay(rows: list[dict[str, Any]]) -> None:
     row["discharge"] = type(row["discharge"])(77)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "column", "form"),
     [(one_day, "visit", "csv"), (one_day, "visit", "parquet"), (one_stay, "discharge", "csv")],
@@ -202,6 +205,7 @@ def test_a_date_exchanged_after_the_score_never_leaves(
     assert_nothing_left(world)
 
 
+@pytest.mark.slow
 def test_a_gate_on_known_dates_blocks_and_is_explained(tmp_path: Path, engine: Any, releasegate: Any) -> None:
     limit = {"measure": "dates.linked_share", "at_most": 0.09, "because": "as for numbers"}
     world = make_dated_visits(tmp_path / "world", policy={"gates": [*GATES[:1], limit]})
@@ -234,6 +238,7 @@ def test_a_gate_on_dates_passes_where_none_is_shifted(world: World, engine: Any)
     assert "No date is shifted" in shown_of(record)
 
 
+@pytest.mark.slow
 def test_all_dates_may_count_from_a_birth_that_is_withheld(tmp_path: Path, engine: Any) -> None:
     """Ages in days leave in place of dates."""
     since = {"date": {"relative_to": "birth", "shift": None, "days": None}}
@@ -254,6 +259,7 @@ def test_all_dates_may_count_from_a_birth_that_is_withheld(tmp_path: Path, engin
     assert "in days since birth: visit, discharge" in shown_of(record)
 
 
+@pytest.mark.slow
 def test_a_date_of_birth_may_leave_as_a_period_of_the_calendar(tmp_path: Path, engine: Any) -> None:
     """Where people are counted in the file, and beside dates that are shifted."""
     levels = {"minimum": "1960-01-01", "maximum": "2009-12-31", "levels": ["month", "quarter", "year"]}
@@ -279,6 +285,7 @@ def test_a_date_of_birth_may_leave_as_a_period_of_the_calendar(tmp_path: Path, e
     assert len(listed) == 18_263, "the calendar is public: 50 years with 13 leap days"
 
 
+@pytest.mark.slow
 def test_dates_are_assessed_alone_and_the_draft_proposes_to_shift_them(
     visits: tuple[World, Outcome], releasegate: Any, tmp_path: Path
 ) -> None:
@@ -309,6 +316,7 @@ def failed_checks(world: World, releasegate: Any) -> dict[str, tuple[int, list[i
     }
 
 
+@pytest.mark.slow
 def test_impossible_orders_are_refused_with_counts_and_positions(tmp_path: Path, releasegate: Any, engine: Any) -> None:
     """A visit before birth, a discharge before birth with it, and two visits after death."""
     rows = [{**row, "death": "2025-06-01"} for row in dated_visits()]

@@ -176,6 +176,7 @@ def test_decoys_cannot_be_added_to_data_that_are_out(engine: Any, tmp_path: Path
         one.run(engine)
 
 
+@pytest.mark.slow
 def test_the_next_version_keeps_decoys_and_a_lost_key_stops_it(
     decoyed: tuple[World, Outcome], engine: Any, releasegate: Any, tmp_path: Path
 ) -> None:

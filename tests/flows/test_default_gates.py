@@ -36,6 +36,7 @@ def closed(outcome: Outcome) -> dict[str, float]:
     return {one.id: one.threshold for one in record.gates if not one.passed and one.comparison != "is"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agreement", [{}, PENALTY], ids=["undeterred", "deterred"])
 @pytest.mark.parametrize("presence", ["known", "unknown"])
 def test_a_request_that_states_no_method_is_generalized_for_the_default_gates(
@@ -55,6 +56,7 @@ def test_a_request_that_states_no_method_is_generalized_for_the_default_gates(
     assert smallest_class(approved) >= (12 if presence == "known" else 1)
 
 
+@pytest.mark.slow
 def test_who_is_known_to_be_in_the_file_is_not_found_in_it(world: World, engine: Any, releasegate: Any) -> None:
     """Blocked where the terms leave smaller classes, and approved with the term that `check` proposes."""
     world.ask(policy={"presence": "known", "generalization": LEAVING_OUT})
@@ -76,6 +78,7 @@ def test_who_is_known_to_be_in_the_file_is_not_found_in_it(world: World, engine:
     assert smallest_class(approved) >= 12
 
 
+@pytest.mark.slow
 def test_presence_is_known_unless_the_policy_says_otherwise(world: World, engine: Any, tmp_path: Path) -> None:
     """Also where the policy has gates of its own, and at its own threshold."""
     own = [{"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "a test"}]
@@ -100,6 +103,7 @@ def test_the_remedy_suits_the_method(world: World, releasegate: Any, generalizat
     assert f"add “{term}” there" in str(releasegate("check", world.request, "--json").document["notes"])
 
 
+@pytest.mark.slow
 def test_a_draft_with_its_own_example_stakes_is_approved(world: World, engine: Any, releasegate: Any) -> None:
     """Presence known, classes of 12, and a partition against the sequential adversary whom the gates judge."""
     world.request.unlink()
@@ -114,6 +118,7 @@ def test_a_draft_with_its_own_example_stakes_is_approved(world: World, engine: A
     assert smallest_class(approved) >= 12
 
 
+@pytest.mark.slow
 def test_numbers_in_clear_are_judged_as_masked_ones_are(world: World, engine: Any) -> None:
     """Leaving the masking out does not open the gate that closes on what the masked numbers give away."""
     rows = [{**row, "visits": str(1000 + number // 4)} for number, row in enumerate(drawn_rows())]

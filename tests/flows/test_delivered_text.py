@@ -66,6 +66,7 @@ def texts_in(document: Any) -> Iterator[str]:
             yield from texts_in(part)
 
 
+@pytest.mark.slow
 def test_no_text_of_a_delivery_is_run_by_a_spreadsheet(formulas: World, engine: Any, releasegate: Any) -> None:
     made = formulas.run(engine)
     assert [record.decision.value for record in made.records] == ["approved"]

@@ -298,6 +298,7 @@ def by_name(world: World, **changes: Any) -> None:
     world.ask(policy="standard/1", **changes)
 
 
+@pytest.mark.slow
 def test_a_request_may_name_its_policy(begun: World, engine: Any, releasegate: Any) -> None:
     by_name(begun)
     place = ("--workspace", begun.workspace.root, "--json")

@@ -26,6 +26,7 @@ class Later(datetime):
         return LATER.astimezone(tz or UTC)
 
 
+@pytest.mark.slow
 def test_votes_wait_for_the_signature_and_everything_says_so(
     engine: Any, releasegate: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:

@@ -39,6 +39,7 @@ def test_what_would_block() -> None:
     assert "no release exists that nobody would" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_fit_the_terminal(width: int) -> None:
     for request in (asked(), asked("basic", loss=1.0, gain=100.0), asked(expires="2026-03-08", cost=20.0)):
@@ -185,6 +186,7 @@ def test_another_method_with_what_deters() -> None:
     assert "recipients[1].method" not in remedy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_about_deterrents_fit_the_terminal(width: int) -> None:
     for method in ("no-attack-partition", "basic"):

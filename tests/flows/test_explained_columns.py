@@ -42,6 +42,7 @@ def changes(flip: dict[str, Any]) -> dict[str, str]:
     return {one["where"]: one["needed"] for one in flip["changes"]}
 
 
+@pytest.mark.slow
 def test_the_column_that_undoes_a_generalization_is_named(world: World, engine: Any, releasegate: Any) -> None:
     """Excused, the year of birth leaves classes by age, which the gates judge; withheld, the file passes."""
     found = explained(world, engine, releasegate, year_born=COLUMN | EXCUSE, mark=WITHHELD)
@@ -50,6 +51,7 @@ def test_the_column_that_undoes_a_generalization_is_named(world: World, engine: 
     assert world.run(engine).records[0].decision is Verdict.APPROVED
 
 
+@pytest.mark.slow
 def test_an_unplaced_column_is_withheld_or_answered_for(world: World, engine: Any, releasegate: Any) -> None:
     """The mark says whether somebody is 40 or older, as the released groups do, so that an excuse is enough."""
     world.write_rows(
@@ -61,6 +63,7 @@ def test_an_unplaced_column_is_withheld_or_answered_for(world: World, engine: An
     assert {"attributes.mark.excused": "{by, because}"} in map(changes, found["flips"])
 
 
+@pytest.mark.slow
 def test_as_few_columns_as_it_takes_are_withheld(world: World, engine: Any, releasegate: Any) -> None:
     found = explained(world, engine, releasegate, year_born=COLUMN, mark=COLUMN)
     assert changes(found["smallest"]) == {
@@ -69,6 +72,7 @@ def test_as_few_columns_as_it_takes_are_withheld(world: World, engine: Any, rele
     }
 
 
+@pytest.mark.slow
 def test_what_tells_a_column_that_has_to_be_withheld_is_withheld_with_it(
     world: World, engine: Any, releasegate: Any
 ) -> None:

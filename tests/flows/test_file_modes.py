@@ -42,6 +42,7 @@ def check_modes(workspace: Workspace) -> None:
         assert mode(path) == expected, path.relative_to(workspace.root)
 
 
+@pytest.mark.slow
 def test_a_release_in_this_process(world: World) -> None:
     world.run(in_process)
     check_modes(world.workspace)

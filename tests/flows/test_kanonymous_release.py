@@ -120,6 +120,7 @@ def test_it_is_explained_with_the_figures_of_the_decision(made: Made, releasegat
         assert {switch["method"] for switch in one["methods"]} == {method.value for method in Method} - {own}
 
 
+@pytest.mark.slow
 def test_it_is_assessed(made: Made, releasegate: Command) -> None:
     told = releasegate("assess", "game", made.world.request, "--json")
     assert told.code == 0, told.err

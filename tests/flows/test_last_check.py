@@ -127,6 +127,7 @@ def assert_nothing_left(world: World) -> None:
         assert [entry.event.value for entry in but_enrolments(ledger)] == ["requested", "failed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "change"),
     [
@@ -173,6 +174,7 @@ def test_nor_is_another_ciphertext_delivered(world: World, engine: Any, monkeypa
     assert_nothing_left(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_what_was_not_exchanged_leaves(form: str, world: World, engine: Any) -> None:
     keys = {"encrypt_to": [str(HOLDER.to_public())]}

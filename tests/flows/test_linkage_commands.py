@@ -157,6 +157,7 @@ def record_of(world: World) -> DecisionRecord:
     return DecisionRecord.model_validate_json(path.read_bytes())
 
 
+@pytest.mark.slow
 def test_why_a_release_is_blocked_by_its_attacks(released: World, releasegate: Any) -> None:
     """Recorded figures are found again, that of masked sensitive values too: they are masked with the release's key."""
     record = record_of(released)

@@ -150,6 +150,7 @@ INFORMED = {"measure": "transparent.maximum_risk", "at_most": 0.09, "because": "
 AS_COLLECTED = {"policy": {"gates": [TEN, INFORMED], "generalization": {"method": "common"}}}
 
 
+@pytest.mark.slow
 def test_sixty_patients_with_ten_visits_each_are_no_classes_of_ten(sixty: World, engine: Any, releasegate: Any) -> None:
     """Taken for 600 people, every class has ten records; 54 of its 57 classes are one person."""
     rows_as_people = merged(
@@ -216,6 +217,7 @@ def blood_of_one_row(rows: list[dict[str, Any]]) -> None:
     rows[3]["blood"] = next(row["blood"] for row in rows if row["blood"] != rows[3]["blood"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "column", "form"), [(other_diagnosis, "diagnosis", "csv"), (blood_of_one_row, "blood", "parquet")]
 )
@@ -230,6 +232,7 @@ def test_a_row_exchanged_after_the_score_never_leaves(
     assert_nothing_left(world)
 
 
+@pytest.mark.slow
 def test_masked_numbers_are_of_people_and_files_may_be_encrypted(tmp_path: Path, engine: Any) -> None:
     """A weight of each person is swapped once, and is the same in all rows of the person; two columns of rows tell."""
     world, rows = make_visits(tmp_path / "world"), visit_rows()
@@ -259,6 +262,7 @@ def test_masked_numbers_are_of_people_and_files_may_be_encrypted(tmp_path: Path,
     assert again.verdict is TodaysVerdict.HOLDS, again.because
 
 
+@pytest.mark.slow
 def test_what_a_class_shares_in_its_rows_blocks(tmp_path: Path, engine: Any, releasegate: Any) -> None:
     """Every woman of under 40 in one district has one visit for asthma, among others of all kinds."""
     world, rows = make_visits(tmp_path / "world"), visit_rows()
@@ -284,6 +288,7 @@ def test_what_a_class_shares_in_its_rows_blocks(tmp_path: Path, engine: Any, rel
     assert told.document["exit_code"] == told.code == 0
 
 
+@pytest.mark.slow
 def test_an_attribute_of_rows_that_tells_a_quasi_identifier_blocks_until_it_is_excused(
     tmp_path: Path, engine: Any
 ) -> None:
@@ -333,6 +338,7 @@ def test_a_file_with_one_row_a_person_is_asked_nothing(world: World, releasegate
     assert told.document["records"] == told.document["rows"]
 
 
+@pytest.mark.slow
 def test_one_row_a_person_gives_the_figures_of_a_file_without_persons(tmp_path: Path, engine: Any) -> None:
     """Declared persons with one row each change no figure of anything that counts people."""
     first, second = make_world(tmp_path / "one" / "world"), make_world(tmp_path / "two" / "world")
@@ -373,6 +379,7 @@ def test_rows_without_a_name_of_their_own_and_parquet(tmp_path: Path, engine: An
     assert (record.dataset.rows_out, record.dataset.rows.rows_out) == (240, len(frame))
 
 
+@pytest.mark.slow
 def test_copies_in_one_hand_are_laid_beside_each_other_by_people(tmp_path: Path, engine: Any) -> None:
     """The later copy is finer in some cells; both are of the same 240 people, who are compared once each."""
     world = make_visits(tmp_path / "world", policy={"generalization": {"method": "no-attack-partition"}})
@@ -485,6 +492,7 @@ def fewest_matching(rows: pd.DataFrame, known: int) -> int:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_known_rows_are_judged_by_the_people_who_match(
     tmp_path: Path, engine: Any, releasegate: Any, known: int
@@ -534,6 +542,7 @@ def test_known_rows_are_judged_by_the_people_who_match(
     assert told.document["recipients"]["university"]["known"]["fewest"] == fact.known.fewest
 
 
+@pytest.mark.slow
 def test_rows_that_too_few_people_match_are_withheld(tmp_path: Path, engine: Any, releasegate: Any) -> None:
     """Diagnoses leave as they are wherever twelve people of a class match any two; else the cell is empty."""
     world = make_visits(tmp_path / "world")
@@ -582,6 +591,7 @@ def test_all_rows_known_are_those_who_have_exactly_the_same(tmp_path: Path, engi
     assert "all rows of a person" in shown_of(record)
 
 
+@pytest.mark.slow
 def test_a_coalition_finds_people_by_known_rows_of_the_finer_classes(tmp_path: Path, engine: Any) -> None:
     world = make_visits(tmp_path / "world")
     ask_for_visits(

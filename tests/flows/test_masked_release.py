@@ -254,6 +254,7 @@ def test_no_value_is_in_anything_but_the_delivered_files(masked: Masked, engine:
     assert {path.suffix for path in (masked.world.workspace.private / "runs").rglob("*")} == {".lock"}
 
 
+@pytest.mark.slow
 def test_the_same_request_gives_the_same_bytes(masked: Masked, engine: Any, tmp_path: Path) -> None:
     workspace = masked.world.workspace
     other = Workspace(tmp_path / "other")

@@ -72,6 +72,7 @@ def people_left(candidate: Candidate, reading: MissingReading) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", MissingReading)
 @pytest.mark.parametrize("method", Method)
 def test_every_method_releases_files_with_missing_values_and_no_assessment_fails(

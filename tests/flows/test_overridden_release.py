@@ -188,6 +188,7 @@ def assert_held_when_assessed_again(case: Case, made: str) -> None:
         case.world.data.unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_a_crash_uses_an_override_once_or_not_at_all(case: Case, engine: Any) -> None:
     case.override()
     name = case.named().release_id

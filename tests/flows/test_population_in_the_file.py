@@ -52,6 +52,7 @@ def classes(record: DecisionRecord, bundle: Path) -> pd.Series:
     return delivered.groupby(list(QUASI_IDENTIFIERS)).size()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", [{"self": True}, {"sampling_fraction": 0.01}])
 def test_people_are_counted_in_the_file(
     world: World, engine: Any, releasegate: Any, population: dict[str, Any]
@@ -116,6 +117,7 @@ def test_the_determination_says_on_what_it_rests(world: World, engine: Any) -> N
         assert said in text
 
 
+@pytest.mark.slow
 def test_a_census_that_comes_later_is_counted_in_its_place(world: World, engine: Any, tmp_path: Path) -> None:
     ask(world, {"self": True})
     outcome = world.run(engine)

@@ -190,6 +190,7 @@ def test_numbers_from_one_name_nobody_and_the_order_of_rows_tells_nothing_of_the
     assert [one["found"] for one in told.document["recipients"]] == [240, 240]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", ["cohort", pytest.param(None, marks=pytest.mark.slow)])
 def test_an_update_is_joined_within_a_project_and_not_otherwise(project: str | None, world: World, engine: Any) -> None:
     """Twenty people are new in the second file; whoever is in both has one pseudonym in both, or none in common."""
@@ -365,6 +366,7 @@ def test_an_identifier_that_is_missing_or_in_another_column_is_refused(world: Wo
     assert failed == {("present", "patient"), ("identifier in text", "note")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", quick_and_slow({"seal_members"}, ["delivered_table", "seal_members"]))
 def test_a_run_that_is_resumed_gives_the_same_bytes_and_commitment(
     point: str, world: World, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

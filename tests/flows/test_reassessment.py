@@ -224,6 +224,7 @@ def assert_same(then: DecisionRecord, now: DecisionRecord) -> None:
         assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "number"), [("made", 0), ("k_anonymous", 0), ("decoyed", 0)])
 def test_an_unchanged_world_gives_the_original_figures(
     kind: str, number: int, request: pytest.FixtureRequest, scored: list[DecisionRecord], tmp_path: Path
@@ -277,6 +278,7 @@ def test_a_record_that_the_ledger_does_not_name_is_told_to_nobody(bare: Out) -> 
     assert aside.read_bytes() == forged
 
 
+@pytest.mark.slow
 def test_the_ledger_verifies_the_records(bare: Out, releasegate: Any) -> None:
     def verified() -> Any:
         return releasegate("verify", "ledger", "--workspace", bare.workspace.root, "--json")

@@ -44,6 +44,7 @@ def files(bundle: Path) -> dict[str, bytes]:
     return {str(path.relative_to(bundle)): path.read_bytes() for path in sorted(bundle.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_bundle_is_the_same_byte_for_byte(parquet_world: World, engine: Any, cluster: str, tmp_path: Path) -> None:
     sent: list[int] = []
     coded = by_dask.code_by_dask

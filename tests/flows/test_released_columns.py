@@ -107,6 +107,7 @@ def judged(world: World, engine: Any) -> tuple[Verdict, str]:
     return record.decision, " ".join(record.reasons)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", quick_and_slow(QUICK, CASES))
 def test_what_tells_of_people_is_blocked_until_the_remedy_is_taken(
     case: str, world: World, engine: Any, releasegate: Any
@@ -151,6 +152,7 @@ def test_words_of_a_withheld_category_are_no_identifiers(world: World, releasega
     assert [one for one in found.document["validation"]["checks"] if not one["passed"]] == []
 
 
+@pytest.mark.slow
 def test_a_nearly_unique_number_is_masked(world: World, engine: Any, releasegate: Any) -> None:
     attributes = {"cost": {"role": "insensitive", "type": "integer"}}
     widened(world, lambda _n, _row, draw: {"cost": str(draw.integers(1000, 9000))}, attributes)
@@ -168,6 +170,7 @@ def test_a_nearly_unique_number_is_masked(world: World, engine: Any, releasegate
     assert (found.code, found.document["unplaced"]) == (0, [])
 
 
+@pytest.mark.slow
 def test_what_the_population_has_becomes_a_quasi_identifier(world: World, engine: Any, releasegate: Any) -> None:
     attributes: dict[str, dict[str, Any]] = {"smoker": {"role": "sensitive"}}
     widened(world, lambda _n, _row, draw: {"smoker": str(draw.choice(["yes", "no"]))}, attributes)

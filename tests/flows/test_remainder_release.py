@@ -28,6 +28,7 @@ UNIVERSITY = recipient("university", stakes=STAKES)
 REMAINDER = POLICY | {"generalization": {"method": "no-attack-remainder"}}
 
 
+@pytest.mark.slow
 def test_copies_keep_the_promise_and_hold_when_assessed_again(tmp_path: Path, engine: Any, releasegate: Any) -> None:
     world = make_decoyed_world(tmp_path / "world")
     world.ask(recipients=[recipient(name, stakes=STAKES) for name in ("clinic", "university")], policy=REMAINDER)
@@ -45,6 +46,7 @@ def test_copies_keep_the_promise_and_hold_when_assessed_again(tmp_path: Path, en
     assert [(one.verdict, one.changed) for one in found] == [(TodaysVerdict.HOLDS, False)] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", [pytest.param(60, marks=pytest.mark.slow, id="one rule"), pytest.param(100, id="two rules")]
 )
@@ -90,6 +92,7 @@ def test_a_release_with_decoys_holds_when_assessed_again_and_is_continued(
         assert found["named"] == [name]
 
 
+@pytest.mark.slow
 def test_today_a_class_is_the_people_whose_values_the_rule_had_put_into_it(tmp_path: Path, engine: Any) -> None:
     """A third of the people are left: the rule is not played again, and each class is counted person by person."""
     world = make_decoyed_world(tmp_path / "world")

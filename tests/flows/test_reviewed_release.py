@@ -471,7 +471,7 @@ def test_what_expired_while_it_waited_takes_no_votes(waiting: Waiting, engine: A
 @pytest.mark.parametrize("by", [OFFICER, REQUESTER])
 def test_a_released_copy_can_be_revoked_for_good(approved: Waiting, engine: Any, by: str) -> None:
     then = LATER + timedelta(hours=2)
-    assert approved.revoke(by, then).standings["university"].why.endswith("Agreement broken")
+    assert approved.revoke(by, then).standings["university"].why.endswith("“Agreement broken”")
     outcome = approved.again(engine, then)
     assert outcome.standings["university"].state is State.REVOKED
     assert "Agreement broken" in outcome.lapsed["university"]
@@ -673,7 +673,7 @@ def test_the_commands(waiting: Waiting, releasegate: Any, monkeypatch: pytest.Mo
     lifting = ("--recipient", "clinic", "--as", OFFICER, "--reason", "amended", "--json")
     lifted = releasegate("override", waiting.release_id, *place, *lifting).document
     assert lifted["recipients"][0]["state"] == "awaiting review"
-    assert f"Put before its reviewers again by {OFFICER} (officer): amended" in releasegate(*line).out
+    assert f"Put before its reviewers again by {OFFICER} (officer): “amended”" in releasegate(*line).out
     releasegate(*other, "approve", "--as", FIRST)
     assert releasegate(*other, "approve", "--as", SECOND).code == 0
     asked = releasegate("release", waiting.world.request, *place)

@@ -85,6 +85,7 @@ def test_one_file_twice_under_other_weights_is_judged_together(world: World, eng
     ]
 
 
+@pytest.mark.slow
 def test_the_same_copy_again_is_no_worse(world: World, engine: Any) -> None:
     outcomes = [released(world, engine, day) for day in range(2)]
     assert [record_of(one).decision for one in outcomes] == [Verdict.APPROVED] * 2
@@ -106,6 +107,7 @@ def test_one_person_withdrawn_or_added_is_not_shown_by_comparing(world: World, e
     assert (record.earlier.few_changed, record.earlier.least_class) == (True, 11)
 
 
+@pytest.mark.slow
 def test_as_many_people_as_the_least_class_may_be_withdrawn(world: World, engine: Any) -> None:
     first = released(world, engine)
     world.write_rows(without(*range(11)))
@@ -114,6 +116,7 @@ def test_as_many_people_as_the_least_class_may_be_withdrawn(world: World, engine
     assert_no_gate_closed(again(world, first, second))
 
 
+@pytest.mark.slow
 def test_a_reason_opens_the_gate_for_reviewers_alone(world: World, engine: Any) -> None:
     first = released(world, engine, policy=REVIEWED)
     cast_vote(ReleaseAction(first.release_id, world.workspace, "R. Reviewer", "Fine.", clock=lambda: NOW), "approve")
@@ -131,6 +134,7 @@ def test_a_reason_opens_the_gate_for_reviewers_alone(world: World, engine: Any) 
     assert_no_gate_closed(again(world, first, outcome))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("second", "policy"),
     [
@@ -149,6 +153,7 @@ def test_copies_of_one_organisation_or_of_associates_are_in_one_hand(
     assert [one.recipient for one in record.earlier.copies] == ["university"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("organisation", "together", "hand"),
     [
@@ -173,6 +178,7 @@ def test_copies_of_one_release_in_one_hand_are_judged_together(
         assert (gate_of(record, INFORMED).alone is not None) == hand
 
 
+@pytest.mark.slow
 def test_people_withdrawn_between_copies_that_come_together_later(world: World, engine: Any) -> None:
     """Nobody shares when they are released; under a policy that says so, re-assessment finds the one who is missing."""
     outcomes = [released(world, engine)]
@@ -186,6 +192,7 @@ def test_people_withdrawn_between_copies_that_come_together_later(world: World, 
         assert any("Fewer than 11 people" in reason for reason in found.because)
 
 
+@pytest.mark.slow
 def test_a_copy_in_another_hand_is_not_counted(world: World, engine: Any) -> None:
     released(world, engine, **AGES)
     record = record_of(released(world, engine, 1, **AREAS, recipients=[recipient("institute")]))
@@ -194,6 +201,7 @@ def test_a_copy_in_another_hand_is_not_counted(world: World, engine: Any) -> Non
     assert record.earlier.copies == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", quick_and_slow({"kept"}, ["kept", "delivered", "record"]))
 def test_an_earlier_copy_that_cannot_be_read_blocks(world: World, engine: Any, lost: str) -> None:
     first = released(world, engine)
@@ -212,6 +220,7 @@ def test_an_earlier_copy_that_cannot_be_read_blocks(world: World, engine: Any, l
     assert copy.cannot in gate_of(record, EARLIER_COPIES).because
 
 
+@pytest.mark.slow
 def test_of_two_at_once_to_one_hand_the_second_is_judged_beside_the_first(world: World, engine: Any) -> None:
     """The other leaves while this one is being made, so that it was not judged with it at first."""
     outcomes: list[Outcome] = []
@@ -230,6 +239,7 @@ def test_of_two_at_once_to_one_hand_the_second_is_judged_beside_the_first(world:
     assert record.decision is Verdict.BLOCKED
 
 
+@pytest.mark.slow
 def test_a_release_gives_up_after_some_rounds(world: World, engine: Any) -> None:
     @contextmanager
     def slow(home: Path, results: Path) -> Iterator[Any]:
@@ -243,6 +253,7 @@ def test_a_release_gives_up_after_some_rounds(world: World, engine: Any) -> None
             released(world, slow, **AGES)
 
 
+@pytest.mark.slow
 def test_people_who_are_not_in_this_copy_tell_nothing(world: World, engine: Any) -> None:
     world.write_rows(list(drawn_rows()[:120]))
     first = released(world, engine, **AGES)

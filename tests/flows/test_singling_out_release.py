@@ -32,6 +32,7 @@ def fact_of(record: DecisionRecord) -> SinglingOutFact:
     return SinglingOutFact.model_validate(record.further["singling_out"])
 
 
+@pytest.mark.slow
 def test_columns_nobody_thought_of_block_until_they_are_reviewed(world: World, engine: Any, releasegate: Any) -> None:
     """Columns of which nothing is stated tell people apart whom the quasi-identifiers hide."""
     before = judged(world, engine, SINGLED, POPULATION, attributes=UNSTATED)

@@ -53,6 +53,7 @@ def test_a_reason_in_a_record_is_one_line() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_crash_ends_the_run_undecided_and_the_same_command_succeeds_afterwards(
     world: World, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -275,6 +275,7 @@ def test_a_crash_after_the_vote_leaves_nothing_that_could_still_be_delivered(off
     assert office.events().count("superseded") == 1
 
 
+@pytest.mark.slow
 def test_a_crash_of_the_gate_supersedes_once_or_not_at_all(office: Office, engine: Any) -> None:
     first = office.ids[0]
     office.world.ask(title="fourth", supersedes=first)

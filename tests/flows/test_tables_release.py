@@ -151,6 +151,7 @@ def test_a_bundle_of_tables_verifies_unless_one_is_changed(
     assert "tables/labs.csv is not the file that was decided on" in told.err
 
 
+@pytest.mark.slow
 def test_copies_hold_when_assessed_again_with_and_without_the_tables(made: tuple[World, Outcome], copy: World) -> None:
     release = made[1].release_id
     found = reassess(release, copy.workspace, AS_ASKED, clock=lambda: NOW + timedelta(days=30))
@@ -185,6 +186,7 @@ def test_pseudonyms_of_visits_are_identified(
         assert json.loads(told.out)["named"] == ["registry"], told.err
 
 
+@pytest.mark.slow
 def test_commands_read_all_tables(made: tuple[World, Outcome], copy: World, releasegate: Any) -> None:
     world, outcome = made
     checked = releasegate("check", world.request, "--workspace", copy.workspace.root)
@@ -198,6 +200,7 @@ def test_commands_read_all_tables(made: tuple[World, Outcome], copy: World, rele
     assert told.code == 0, told.err
 
 
+@pytest.mark.slow
 def test_encrypted_parquet_files_of_tables(engine: Any, tmp_path: Path) -> None:
     terms = {"delivery_format": "parquet", "encrypt_to": [str(HOLDER.to_public())]}
     recipients = [COPY["recipients"][0] | terms]

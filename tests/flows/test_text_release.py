@@ -167,6 +167,7 @@ def test_text_that_was_not_redacted_as_stated_does_not_leave(
     assert "cells of note" in str(refused.value.got)
 
 
+@pytest.mark.slow
 def test_notes_of_rows_leave_with_their_rows(engine: Any, tmp_path: Path) -> None:
     """In the texts of all rows of a person the identifiers of each of them are sought, in any letters."""
     world = make_visits(tmp_path / "visits")

@@ -83,6 +83,7 @@ def test_table_7(method: Method, expected: tuple[float, ...]) -> None:
     assert figures == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "cell_weights", "publisher", "attacked"),
     [

@@ -90,6 +90,7 @@ def weighed_of(world: World, *, by_records: bool, sparse: bool) -> Weighed:
     return Weighed(world.tuples(world.people), world.tuples(world.records), records, by_records)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(50), phases=[Phase.generate])
 @given(
     world=st.one_of(worlds(max_attributes=2, max_count=4), worlds_with_followers(max_attributes=2)).map(covered),

@@ -89,6 +89,7 @@ def budgets(draw: st.DrawFn, world: World, *, partition: bool = False) -> Budget
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(world=WORLDS, rule=st.sampled_from(Rule), data=st.data())
 def test_as_every_assignment(world: World, rule: Rule, data: st.DataObject) -> None:

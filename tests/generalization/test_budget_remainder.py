@@ -26,6 +26,7 @@ def fewest(world: World, budget: BudgetPolicy) -> int:
     return max(ceil(world.payoffs.safe_group - 1e-9), budget.least_people or 1)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(80))
 @given(world=worlds(max_attributes=2, max_count=6).map(covered), data=st.data())
 def test_classes_keep_all_limits_and_are_no_better_than_the_best(world: World, data: st.DataObject) -> None:
@@ -63,6 +64,7 @@ def test_classes_keep_all_limits_and_are_no_better_than_the_best(world: World, d
         assert (table.data.counts * kept) @ shares >= floor * table.data.total - 1e-8
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(world=worlds(max_attributes=2), limited=st.booleans(), data=st.data())
 def test_they_never_pay_less_than_the_partition(world: World, limited: bool, data: st.DataObject) -> None:
@@ -85,6 +87,7 @@ def test_they_never_pay_less_than_the_partition(world: World, limited: bool, dat
         assert made.division.payoff >= whole.division.payoff - 1e-6
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(40))
 @given(world=worlds(max_attributes=2).map(covered), least=st.integers(2, 12))
 def test_limits_of_gates_change_only_classes_that_are_too_small(world: World, least: int) -> None:

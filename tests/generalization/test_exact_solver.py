@@ -37,6 +37,7 @@ def check_against_loops(world: World, rule: Rule, floors: list[tuple[int, ...]] 
             assert payoffs[row] == pytest.approx(worth, abs=1e-9)
 
 
+@pytest.mark.slow
 @QUICK
 @given(world=st.one_of(worlds(), worlds(crossing=True)), rule=st.sampled_from(Rule), sparse=st.booleans())
 def test_every_strategy_and_payoff_is_that_of_plain_loops(world: World, rule: Rule, sparse: bool) -> None:

@@ -77,6 +77,7 @@ def test_every_method_as_it_is_played(world: World, method, cell_weights: str) -
         assert not world.payoffs.attacked(played.people[played.people > 0]).any()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(20))
 @given(world=worlds_with_followers(max_attributes=2))
 def test_common_strategy_and_continued_search(world: World) -> None:

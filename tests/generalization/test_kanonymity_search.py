@@ -58,12 +58,14 @@ def _check_classes(case: Case, levels: tuple[int, ...], of_record: np.ndarray, s
     assert (of_record[out] == -1).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(cases())
 def test_the_optimum_is_that_of_all_nodes(case: Case) -> None:
     _check_against_all_nodes(case)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(15), deadline=None)
 @given(case=cases())
 def test_counting_by_hash_with_little_kept_finds_the_same(case: Case) -> None:
@@ -154,6 +156,7 @@ def test_the_whole_file_may_be_suppressed_only_where_that_is_allowed() -> None:
         search(codes, trees, 2, 0.9, "loss", constraints=unlike)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "levels", "value", "suppressed"),
     [

@@ -46,6 +46,7 @@ def test_as_the_recursion_over_sets(world: World, rule: Rule, by_records: bool, 
         assert slow.cell_of(world, value, tuple(at)) == released[leaf]
 
 
+@pytest.mark.slow
 @QUICK
 @given(world=worlds(), rule=RULES)
 def test_dense_and_sparse_release_everybody_alike_even_who_is_not_in_the_population(world: World, rule: Rule) -> None:

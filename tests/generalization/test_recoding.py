@@ -168,6 +168,7 @@ def check_optimum(world: World, table: CountIndex, played: Generalization, rule:
             assert played.levels[row, axis] < tree.n_levels
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(80))
 @given(worlds(max_attributes=2), st.sampled_from(Method), st.booleans(), st.data())
 def test_the_optimum_over_the_methods_own_classes(
@@ -224,6 +225,7 @@ def test_groups_that_only_safe_harbor_has(data: st.DataObject) -> None:
     assert overlapping(table, Method.SAFE_HARBOR)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(worlds(max_attributes=2), st.sampled_from(Method), st.data())
 def test_recoded_locally_a_person_is_released_by_the_rule(world: World, method: Method, data: st.DataObject) -> None:

@@ -45,6 +45,7 @@ def feasible(world: World) -> bool:
     return sum(world.people.values()) >= safe(world)
 
 
+@pytest.mark.slow
 @QUICK
 @given(world=st.one_of(worlds(), worlds(crossing=True)))
 def test_an_informed_recipient_finds_the_class_of_every_record(world: World) -> None:
@@ -165,6 +166,7 @@ def test_people_whom_their_class_can_spare_make_a_cell_large_enough() -> None:
     assert released_at_prices(problem, order, np.array([0.1, 0.1, 0.1, 0.46])).tolist() == first.tolist()
 
 
+@pytest.mark.slow
 @QUICK
 @given(world=st.one_of(worlds(), worlds(crossing=True)), parted=st.booleans(), merged=st.booleans())
 def test_nobody_has_a_better_cell_of_enough_people_than_the_bound_says(

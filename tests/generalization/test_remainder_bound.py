@@ -105,6 +105,7 @@ def test_where_cells_are_too_many_there_is_no_bound_by_prices(monkeypatch: pytes
     assert priced_bound(problem, node) is None
 
 
+@pytest.mark.slow
 def test_the_outcome_names_what_proves_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """871 people in eight attributes; everybody's best cell alone leaves a gap of 29 %."""
     table = adult_eight.table(0.0001, records=200, memory_limit=2**20)

@@ -24,7 +24,7 @@ UNUSED: Mapping[str, str] = {
     **{f"FileFormat={name}": _FORMS for name in ("excel", "sas", "sas-transport", "spss", "stata")},
     **dict.fromkeys(("Attribute.level", "Attribute.least_people", "Policy.events"), _FLOWS),
     **dict.fromkeys(("EventsPolicy.known", "EventsPolicy.known=all", "EventsPolicy.people"), _FLOWS),
-    **dict.fromkeys(("EventsPolicy.most_rows", "ReviewPolicy.expert_signs"), _FLOWS),
+    **dict.fromkeys(("EventsPolicy.most_rows", "ReviewPolicy.expert_signs", "ReviewPolicy.signed_votes"), _FLOWS),
     **dict.fromkeys(("Attribute.pseudonym", "Role=pseudonym"), _FLOWS),
     **dict.fromkeys(("Attribute.text", "Role=text", "TextTerms.language"), _FLOWS),
     **{f"Measure=text.{name}": _FLOWS for name in ("missed", "residual")},

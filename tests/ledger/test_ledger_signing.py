@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.chain import ChainCheck, Checkpoints
 from tasks.ledger.entry import GENESIS, Event, Head, Row, new_row
-from tasks.ledger.signing import Signer, fingerprint, is_signed_with, registration, retirement
+from tasks.ledger.signing import OfferedKey, Signer, fingerprint, is_signed_with, registration, retirement
 from tasks.ledger.store import Ledger
 from tests.support.ledgers import NOON, Place, Raw, add
 
@@ -259,3 +260,61 @@ def test_verify_finds_a_rewritten_ledger_in_the_database(signed: Place, request:
     with Ledger.open(signed) as ledger, pytest.raises(TamperingFound, match="signature of an entry") as caught:
         ledger.verify()
     assert caught.value.where == "ledger entry 4"
+
+
+def offer(ledger: Ledger, key: OfferedKey, number: int = 0, **changes: object) -> None:
+    body = key.registration(NOON + timedelta(seconds=number)) | changes
+    add(ledger, number, Event.KEY_REGISTERED, release_id=None, recipient=None, body=body)
+
+
+def test_a_key_that_was_offered_elsewhere_signs_as_any_other(place: Place) -> None:
+    offered = OfferedKey.of(ANA, [WorkflowRole.REVIEWER])
+    assert offered.is_sound()
+    with Ledger.open(place) as ledger:
+        offer(ledger, offered)
+        assert (
+            refused(lambda: vote(ledger, ANA.name, None)) == "an entry of a person with a registered key is not signed"
+        )
+        vote(ledger, ANA.name, ANA)
+        ledger.verify()
+        (key,) = ledger.registered_keys()
+        assert (key.name, key.roles, key.public_key) == (ANA.name, (WorkflowRole.REVIEWER,), ANA.public_key)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"proof": ""},
+        {"proof": "AAAA"},
+        {"proof": 1},
+        {"name": "Ben"},
+        {"roles": ["officer"]},
+        {"roles": ["officer", "reviewer"]},
+        {"public_key": BEN.public_key},
+    ],
+)
+def test_an_offer_of_another_name_role_or_key_is_refused(place: Place, changes: dict[str, object]) -> None:
+    with Ledger.open(place) as ledger:
+        told = refused(lambda: offer(ledger, OfferedKey.of(ANA, [WorkflowRole.REVIEWER]), **changes))
+        assert told in {
+            "a key was registered without a signature",
+            "the signature of a key's registration is wrong",
+        }
+        assert ledger.registered_keys() == ()
+
+
+def test_an_offer_counts_once(place: Place) -> None:
+    offered = OfferedKey.of(ANA, [WorkflowRole.REVIEWER])
+    with Ledger.open(place) as ledger:
+        offer(ledger, offered)
+        assert refused(lambda: offer(ledger, offered, 1)) == "a key is already registered for this name"
+        (key,) = ledger.registered_keys()
+        add(ledger, 2, Event.KEY_RETIRED, release_id=None, recipient=None, body=retirement(key))
+        assert refused(lambda: offer(ledger, offered, 3)) == "this key was registered before"
+
+
+def test_no_signature_of_an_entry_is_an_offer_and_no_offer_one_of_an_entry() -> None:
+    offered = OfferedKey.of(ANA, [WorkflowRole.REVIEWER])
+    row = ANA.sign(new_row(Head(0, GENESIS), Event.VOTED, release_id="r1", recipient=None, actor="x", body={}, at=NOON))
+    assert not replace(offered, proof=str(row.signature)).is_sound()
+    assert not is_signed_with(row._replace(signature=offered.proof), ANA.public_key)

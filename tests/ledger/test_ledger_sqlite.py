@@ -87,6 +87,7 @@ def reading(path: Path) -> object:
         return error
 
 
+@pytest.mark.slow
 def test_any_flipped_byte_is_found_or_changes_nothing(filled: Path, tmp_path: Path) -> None:
     whole = reading(filled)
     stored = filled.read_bytes()

@@ -55,6 +55,7 @@ def _weighted(reading: Reading, ranks: list[int], k: int, swapped: frozenset[int
             yield outcome, probability / len(drawn or [at])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), [(4, 3), (5, 2), (6, 3), (5, 5)])
 @pytest.mark.parametrize(
     ("reading", "draw"),

@@ -45,6 +45,7 @@ def book(folder: Path, **sheets: list[list[object]]) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -91,6 +92,7 @@ def test_cells_of_a_workbook_as_text(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_one_of_several_sheets_has_to_be_named(tmp_path: Path) -> None:
     path = book(tmp_path, first=[["a"], ["x"]], second=[["b"], ["y"]])
     assert "--form sheet=" in refused(path, "excel").fix
@@ -137,6 +139,7 @@ def test_a_reader_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: py
     assert "extra “readers”" in refused(book(tmp_path, one=[["a"], ["x"]]), "excel").fix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - {"people.xpt"}))  # of which no byte says how long it is
 def test_a_damaged_file_is_refused_in_silence(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / name

@@ -90,6 +90,7 @@ def test_own_group_counts_nobody_whom_somebody_who_knows_whose_values_are_missin
         assert all(records[one] <= found[one] <= left[one] for one in left | found)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300), deadline=None)
 @given(worlds)
 def test_any_value_counts_nobody_who_is_behind_another_record_or_has_other_values(world: list[Person]) -> None:

@@ -61,6 +61,7 @@ WHOLE = st.lists(st.integers(0, 400).map(str), min_size=1, max_size=60, unique=T
 TEXTS = st.lists(st.sampled_from([*TOWNS, *"abcdefgh"]), min_size=1, max_size=18, unique=True)
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from([WHOLE, TEXTS]))
 @settings(max_examples=examples(300), deadline=None)
 def test_domains_are_those_of_a_count_value_by_value(data: st.DataObject, kind: "st.SearchStrategy[list[str]]") -> None:

@@ -188,6 +188,7 @@ MAILS = st.from_regex(r"[a-z]{2,8}\.[a-z]{2,8}@[a-z]{2,8}\.(org|com)", fullmatch
 IDENTIFIERS = st.one_of(NAMES, PHONES, MAILS, st.from_regex(r"\d{5,12}", fullmatch=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(IDENTIFIERS, min_size=1, max_size=5, unique_by=str.lower), st.sampled_from([" ", ", ", "\n", " – "]))
 def test_no_planted_identifier_remains(identifiers: list[str], gap: str) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -187,6 +188,7 @@ def test_no_table_tells_a_small_count(record: DecisionRecord) -> None:
                 assert total - people < rounding or total - people > LIMIT - rounding, cell
 
 
+@pytest.mark.slow
 @settings(
     max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )

@@ -275,6 +275,7 @@ def test_every_rule_of_the_models_has_its_words() -> None:
     assert set(raised) == {"broken_rule"}
 
 
+@pytest.mark.slow
 def test_the_first_hundred_of_many_mistakes_are_reported(refused: Refused, good: str) -> None:
     error = refused(
         changed(good, "{flu: 0.1}", "{" + ", ".join(f"{CANARY}{number}: 7" for number in range(45_000)) + "}")
@@ -288,6 +289,7 @@ def test_the_first_hundred_of_many_mistakes_are_reported(refused: Refused, good:
     assert (len(keys.problems), keys.what.split(",")[0]) == (100, "the request has 1000 mistakes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -609,6 +611,7 @@ LEAVES = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), value=LEAVES)
 def test_whatever_stands_at_a_place_is_read_or_explained(

@@ -14,6 +14,7 @@ from tasks.request.unused import unused_terms
 from tests.support.tiny import Change, changed, tiny_request
 
 ALWAYS = {
+    "policy.review.signed_votes": "votes without a signature are refused; refused without reviews",
     "policy.review.expert_signs": "keeps a release waiting; refused without reviews",
     "schema_version": "named in every record",
     "title": "printed",

@@ -8,14 +8,19 @@ import pytest
 from fastapi.testclient import TestClient
 
 from flows.actor import utc_now
+from flows.enrolment import first_enrolment
 from flows.ledger import open_ledger
 from flows.service.api import TOKENS, requests_router, status_router
 from flows.service.config import Service, service_of
 from flows.service.monitoring import Metrics, Pulse, health
 from flows.service.queue import Queue, RequestState
+from flows.tokens import RequestTokens
 from flows.web.app import create_app
-from tasks.core.people import login_of
+from tasks.core.people import WorkflowRole, login_of
+from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
+from tasks.request.load import load_request
+from tests.support.search import files_holding
 from tests.support.world import NOW, World
 
 TOKEN = "a token of more than 24 characters"
@@ -72,7 +77,31 @@ def test_nobody_without_the_token_is_let_in(service: Service, world: World, give
 def test_without_a_token_in_the_environment_nobody_is_let_in(service: Service) -> None:
     for token in ("", "short"):
         answer = client(service, token).post("/api/requests", content=b"", headers=bearing(token))
-        assert answer.status_code == 403
+        assert answer.status_code == 401
+
+
+def test_requests_of_a_requesters_token_are_theirs_until_it_is_revoked(service: Service, world: World) -> None:
+    content, tokens = world.request.read_bytes(), RequestTokens(service.workspace)
+    asked = load_request(world.request).request.requested_by
+    with open_ledger(service.workspace, create=True) as ledger:
+        known = Directory.of(ledger).person(asked)
+        if known is None:
+            person = EnrolledPerson(id="ana", name=asked, roles=(WorkflowRole.REQUESTER, WorkflowRole.OFFICER))
+            first_enrolment(service.workspace, ledger, [person])
+    made, text = tokens.create(asked, "ruiz", "nightly export", "operator")
+    page = client(service, "")
+    answer = page.post("/api/requests", content=content, headers=bearing(text))
+    assert (answer.status_code, answer.json()["handed_in_by"]) == (202, f"ruiz (token {made.id})")
+    (entry,) = Queue(service.workspace).open_entries()
+    assert entry.handed_in_by == f"ruiz (token {made.id})"
+    assert page.post("/api/requests", content=b"nothing", headers=bearing(text)).status_code == 422
+    with open_ledger(service.workspace) as ledger:
+        assert ledger.entries(event=Event.REFUSED)[-1].actor == f"ruiz (token {made.id})"
+    assert page.post("/api/requests", content=content, headers=bearing(text[:-1] + "A")).status_code == 401
+    tokens.revoke(made.id)
+    assert page.post("/api/requests", content=content, headers=bearing(text)).status_code == 401
+    assert page.get(f"/api/requests/{entry.id}", headers=bearing(text)).status_code == 401
+    assert files_holding(service.workspace.root, text) == []
 
 
 def test_a_request_belongs_to_the_login_of_its_token(

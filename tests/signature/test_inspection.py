@@ -111,6 +111,7 @@ def test_what_is_signed_and_holds_no_record_holds_none() -> None:
     assert (found.finding, found.record, found.head) == (SignatureFinding.SOUND, None, None)
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_what_is_signed_is_found() -> None:
     """A sample, denser in the signature's own update; in the signature itself only what it says of itself is open."""
     start = SIGNED.index(b"/Contents <", len(PLAIN)) + len(b"/Contents ")

@@ -99,6 +99,7 @@ VALUES: Any = st.recursive(
 KEYS = st.sampled_from(["dataset", "attributes", "tables", "recipients", "population", "policy", "title"])
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, VALUES, max_size=5))
 def test_blanks_are_filled_in_whatever_the_document_holds(data: dict[str, Any]) -> None:
     before = repr(data)

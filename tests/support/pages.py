@@ -207,7 +207,9 @@ def _empty_page(title: str) -> bytes:
     return buffer.getvalue()
 
 
-def publish_release(workspace: Workspace, name: str, record: DecisionRecord, at: datetime) -> None:
+def publish_release(
+    workspace: Workspace, name: str, record: DecisionRecord, at: datetime, officers: tuple[str, ...] = (OFFICER,)
+) -> None:
     """Bundle, entries and sealed delivery of one recipient's release."""
     made = record.dataset.output_sha256 is not None
     delivered = record.decision is Verdict.APPROVED
@@ -238,7 +240,7 @@ def publish_release(workspace: Workspace, name: str, record: DecisionRecord, at:
             valid_from=at.date(),
             valid_until=date(2027, 2, 1),
             reviewers=(FIRST, SECOND, THIRD, STEWARD),
-            officers=(OFFICER,),
+            officers=officers,
             reviews=(),
             prev_record_sha256=ledger.head().sha256,
         )

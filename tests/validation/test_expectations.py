@@ -94,6 +94,7 @@ def test_it_leaves_warnings_as_they_were(table):
     assert warnings.showwarning is show
 
 
+@pytest.mark.slow
 def test_it_is_imported_only_when_it_is_asked():
     program = "import sys, tasks.validation.run; print('great_expectations' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -63,6 +63,7 @@ def test_an_unknown_type_is_an_error(text):
         failing(check("odd", "text", "ExpectColumnValuesToBeDecreasing"), pd.DataFrame({"text": text(["a"])}))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20), deadline=None)
 @given(
     st.lists(

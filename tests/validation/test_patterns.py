@@ -336,6 +336,7 @@ def test_an_expression_stays_with_the_linear_engine(regex, text):
     assert not awkward._needs_python_regex(regex)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(st.text(alphabet="0123456789-./:+@() aAbBfFjJmMnNrRwW\n\u00a0–é", max_size=30))
 def test_both_engines_agree(cell):

@@ -63,6 +63,7 @@ def test_a_clean_file_passes_and_people_are_counted(rows_request: Any) -> None:
     assert not any(one.id.startswith("one value a person/") and one.column == "ward" for one in outcome.fact.checks)
 
 
+@pytest.mark.slow
 def test_coverage_is_of_people_whoever_has_most_rows(rows_request: Any) -> None:
     """One of twelve people is not covered, who has 60 of 82 rows."""
     covered = np.arange(ROWS) >= HEAVY

@@ -29,6 +29,7 @@ def test_a_clean_file_passes_every_check(request_of, frame_of, everyone_covered)
     assert {check.checked for check in outcome.fact.checks if check is not columns} == {ROWS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [{}, {"note": ["a@b.org", "c@d.org", None] * 8, "weight": [None] * 7 + ["70"] * 17}])
 def test_unconfirmed_the_outcome_is_the_same(frame, request_of, frame_of, everyone_covered, monkeypatch):
     confirmed = validate(frame_of(**frame), request_of(), everyone_covered)
@@ -86,6 +87,7 @@ def test_faults_are_counted_by_record_not_by_distinct_value(request_of, frame_of
     assert places(outcome)["email", "note"] == tuple(row for row in range(ROWS) if row % 3 != 2)
 
 
+@pytest.mark.slow
 def test_a_missing_rate_is_counted_and_fails_only_above_its_limit(request_of, frame_of, everyone_covered):
     within = validate(frame_of(), request_of(), everyone_covered)
     counted = {check.column: check for check in within.fact.checks if check.id.startswith("missing rate")}
@@ -95,6 +97,7 @@ def test_a_missing_rate_is_counted_and_fails_only_above_its_limit(request_of, fr
     assert places(above)["missing rate", "weight"] == tuple(range(7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("covered", "passed"), [(18, True), (17, False)])
 def test_population_coverage(request_of, frame_of, covered, passed):
     request = request_of(minimum_population_coverage=0.75)
@@ -105,6 +108,7 @@ def test_population_coverage(request_of, frame_of, covered, passed):
     assert places(outcome) == ({} if passed else {("population coverage",): tuple(range(covered, ROWS))})
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_direct_identifier_under_another_name_is_found(request_of, frame_of, everyone_covered):
     copy = [f"P{row:04d}" for row in range(ROWS)]
     exact = validate(frame_of(note=copy), request_of(), everyone_covered)
@@ -135,6 +139,7 @@ def test_a_column_without_any_value_passes_what_needs_one(request_of, frame_of, 
     assert outcome.fact.passed
 
 
+@pytest.mark.slow
 def test_any_column_name_and_value_can_be_validated(request_of, attributes, frame_of, everyone_covered):
     names = ["a b", 'say "hi"', "größe-cm", "$HOME", "$PARAMETER.x", "{}", "1", "text", "tab\tbed"]
     frame = frame_of()
@@ -171,6 +176,7 @@ def test_the_frame_is_left_as_it_was(request_of, frame_of, everyone_covered):
     pd.testing.assert_frame_equal(frame, frame_of())
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_evidence(request_of, frame_of, everyone_covered):
     first, second = (validate(frame_of(), request_of(), everyone_covered).fact for _ in range(2))
     assert first == second

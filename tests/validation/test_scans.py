@@ -188,6 +188,7 @@ def test_numbers_count_together_and_not_by_coincidence(text):
     assert all(in_file(text, [ids], [f"{10_000 + row}.0" for row in range(rows)]))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.one_of(st.none(), st.text(max_size=40)), min_size=1, max_size=6))
 def test_any_text_can_be_scanned(cells):

@@ -20,6 +20,13 @@ SEES = {
     f"{RELEASE}/figures/{{name}}.svg": (303, 404, 200, 200, 200, 200),
     f"{RELEASE}/vote": (303, 404, 403, 200, 403, 403),
     f"{RELEASE}/revoke": (303, 404, 200, 403, 200, 403),
+    "/account": (303, 200, 200, 200, 200, 200),
+    "/account/second-factor": (303, 200, 200, 200, 200, 200),
+    "/people": (303, 403, 403, 403, 200, 403),
+    "/library": (303, 200, 200, 200, 200, 200),
+    "/library/enrol/{kind}": (303, 403, 403, 403, 200, 403),
+    "/library/{kind}/{name}": (303, 404, 404, 404, 404, 404),
+    "/library/{kind}/{name}/text": (303, 404, 404, 404, 404, 404),
     "/ledger": (303, 403, 403, 200, 200, 200),
     "/audit": (303, 403, 403, 403, 200, 200),
 }
@@ -27,6 +34,15 @@ DOES = {
     f"{RELEASE}/vote": (303, 404, 403, 409, 403, 403),
     f"{RELEASE}/revoke": (303, 404, 409, 403, 409, 403),
     "/audit": (303, 403, 403, 403, 422, 422),
+    "/account/password": (303, 422, 422, 422, 422, 422),
+    "/account/second-factor": (303, 422, 422, 422, 422, 422),
+    "/account/second-factor/remove": (303, 422, 422, 422, 422, 422),
+    "/account/key": (303, 422, 422, 422, 422, 422),
+    "/people/reset": (303, 403, 403, 403, 409, 403),
+    "/people/tokens": (303, 403, 403, 403, 409, 403),
+    "/people/tokens/revoke": (303, 403, 403, 403, 409, 403),
+    "/library/enrol/{kind}": (303, 403, 403, 403, 409, 403),
+    "/library/{kind}/{name}/end": (303, 403, 403, 403, 404, 403),
     "/sign-out": (303, 303, 303, 303, 303, 303),
 }
 """What a form comes to that is of its session and says nothing: 409 and 422 are for those who may."""
@@ -54,7 +70,7 @@ def ways(app: Any, method: str) -> set[str]:
 
 def place(way: str) -> str:
     name = {"/static/{name}": "style.css", f"{RELEASE}/figures/{{name}}.svg": "risk"}.get(way, "report.pdf")
-    return way.format(release_id=WAITING, recipient="university", name=name)
+    return way.format(release_id=WAITING, recipient="university", name=name, kind="policy")
 
 
 def test_everybody_sees_what_is_for_him(app: Any) -> None:

@@ -4,16 +4,21 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flows.actor import acting_as
+from flows.enrolment import end_enrolment, enrol
+from flows.library_texts import LibraryText
 from flows.studio.desk import Desk
 from flows.studio.runs import LocalRuns
 from flows.studio.studio import Studio
 from flows.web.app import Writing, create_app
 from flows.web.local import local_app
 from flows.workspace import open_workspace
-from tests.support.pages import Pages, Visitor
+from tasks.request.edit import edited
+from tests.support.pages import OFFICER, Pages, Visitor
 from tests.support.studio import ANSWERS, StudioVisitor, small_file, words
 
 
@@ -118,6 +123,7 @@ def test_who_can_know_rows_is_answered_at_their_column(studio: StudioVisitor) ->
     assert "known_probability: 0" in document(studio, place)
 
 
+@pytest.mark.slow
 def test_a_rare_value_is_on_no_page_and_no_value_in_the_log(
     studio: StudioVisitor, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -347,3 +353,46 @@ def test_a_page_of_a_service_is_for_requesters_and_their_own_requests(pages: Pag
     assert Desk(place).project("ruiz", project) is not None
     assert Desk(place).project("brandt", project) is None, "another login's"
     assert str(place.root) not in requester.get(f"/requests/{project}/document").text
+
+
+def test_a_request_begins_with_a_template_and_hierarchies_of_the_library(pages: Pages) -> None:
+    place = open_workspace(pages.workspace.root)
+    app = create_app(place.root, clock=pages.time, writing=Writing(Studio.of(Desk(place), LocalRuns(place))))
+    requester = Visitor(app)
+    requester.sign_in("ruiz")
+    shown = requester.get("/requests").text
+    assert 'name="template"' not in shown, "there is none"
+    found = re.search(r'name="csrf" value="([^"]+)"', shown)
+    assert found is not None
+
+    def hand_in(template: str, *names: str) -> Any:
+        files = [("data", (name, small_file().encode())) for name in names]
+        return requester.post("/requests", {"csrf": found[1], "template": template}, files=files)
+
+    first = hand_in("", "visits.csv").headers["location"].split("/")[2]
+    draft = Desk(place).project("ruiz", first)
+    assert draft is not None
+    text = edited(
+        draft.path.read_text(),
+        {("title",): "Visits of a month", ("attributes", "town", "hierarchy"): {"file": "town@1.csv"}},
+    )
+    towns = LibraryText("hierarchy", "town", "1", b"north;*\nsouth;*\nwest;*\n")
+    with acting_as("officer"):
+        items = [towns, LibraryText("template", "visits", "1", text.encode())]
+        enrol(place, items, OFFICER, clock=pages.time)
+    assert "visits 1" in requester.get("/requests").text
+    project = Desk(place).project("ruiz", hand_in("visits/1", "may.csv").headers["location"].split("/")[2])
+    assert project is not None
+    read = project.read()
+    assert (read.value(("title",)), read.value(("dataset", "path"))) == ("Visits of a month", "may.csv")
+    assert (project.path.parent / "town@1.csv").read_bytes() == towns.content
+    assert read.columns is not None
+    assert requester.get(f"/requests/{project.name}/columns").status_code == 200
+    for template, names in (("visits/2", ("may.csv",)), ("visits/1", ("may.csv", "june.csv"))):
+        refused = hand_in(template, *names)
+        assert refused.status_code == 422
+        assert "The template cannot be used." in refused.text
+    assert len(Desk(place).projects("ruiz")) == 2
+    with acting_as("officer"):
+        end_enrolment(place, items[1].item, OFFICER, clock=pages.time)
+    assert hand_in("visits/1", "may.csv").status_code == 422

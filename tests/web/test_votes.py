@@ -1,6 +1,8 @@
 """Votes and revocations on the page: blind, once, signed, by those who may; and everything that is refused."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -8,9 +10,12 @@ from urllib.parse import urlencode
 import pytest
 
 from flows.accounts import Accounts, Duty
+from flows.actor import acting_as
+from flows.cases import ReleaseAction
 from flows.ledger import open_ledger
-from flows.reviewing import overview
+from flows.reviewing import cast_vote, overview
 from flows.signing import PASSPHRASE as VARIABLE
+from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.states import State
@@ -391,3 +396,60 @@ def test_the_login_that_a_request_came_from_has_no_vote_but_with_a_key(pages: Pa
     key = pages.key(THIRD)
     assert cast(visitor, key=key, passphrase=PASSPHRASE).status_code == 303
     assert events(pages)[-1] == "voted"
+
+
+def test_any_enrolled_officer_revokes_whomever_the_policy_names(pages: Pages) -> None:
+    name, place = "6" * 64, f"/releases/{'6' * 64}/university"
+    publish_release(pages.workspace, name, records.awaiting_review(), NOW, officers=("Somebody Else",))
+    assert pages.visitor("okafor").get(f"{place}/revoke").status_code == 403, "the account has another role"
+    visitor = pages.visitor("officer")
+    data = visitor.fields(f"{place}/revoke") | {"reason": "The agreement was broken.", "sure": "yes"}
+    assert visitor.post(f"{place}/revoke", data).status_code == 303
+    (entry,) = pages.entries(release_id=name, event=Event.REVOKED)
+    assert (entry.body["by"], entry.body["role"], entry.body["officer_of"]) == (OFFICER, "officer", "gate")
+    assert "Revoked by Paul Officer (officer): “The agreement was broken.”" in visitor.get(place).text
+    publish_release(pages.workspace, "7" * 64, records.awaiting_review(), NOW + timedelta(minutes=4))
+    pages.time.passes(minutes=4)
+    data = visitor.fields(f"/releases/{'7' * 64}/university/revoke") | {"reason": "A second.", "sure": "yes"}
+    assert visitor.post(f"/releases/{'7' * 64}/university/revoke", data).status_code == 303
+    assert "officer_of" not in pages.entries(release_id="7" * 64, event=Event.REVOKED)[0].body
+
+
+def test_where_the_policy_says_so_a_vote_without_a_signature_is_refused(pages: Pages) -> None:
+    name, place = "8" * 64, f"/releases/{'8' * 64}/university"
+    publish_release(pages.workspace, name, records.changed(records.awaiting_review(), signed_votes=True), NOW)
+    visitor = pages.visitor("okafor")
+    assert "Only signed" in visitor.get(f"{place}/vote").text
+    assert "each vote signed" in visitor.get(place).text
+    refused = visitor.post(f"{place}/vote", visitor.fields(f"{place}/vote") | VOTE)
+    assert refused.status_code == 422
+    action = ReleaseAction(name, pages.workspace, "Mary Okafor", REASON, clock=pages.time)
+    with acting_as("okafor"), pytest.raises(BadInput, match="the policy requires signed votes"):
+        cast_vote(action, "approve")
+    key = pages.key(FIRST)
+    data = visitor.fields(f"{place}/vote") | VOTE | {"passphrase": PASSPHRASE}
+    assert visitor.post(f"{place}/vote", data, files={"key": ("k.pem", key.read_bytes())}).status_code == 303
+
+
+def test_no_reason_can_pass_for_somebody_elses_vote(pages: Pages) -> None:
+    """The last vote opens all; each shows the login that it was cast from, and reasons are quoted."""
+    forged = "fine\nJan Brandt: approve by brandt <b>Vote opened</b>"
+    for login, reason in (("okafor", forged), ("brandt", "no objection")):
+        visitor = pages.visitor(login)
+        data = visitor.fields(f"{RELEASE}/vote") | VOTE | {"reason": reason}
+        assert visitor.post(f"{RELEASE}/vote", data).status_code == 303
+    shown = visitor.get(RELEASE).text
+    assert "Mary Okafor voted to approve</p>" in shown
+    assert (
+        "cast by Mary Okafor from login okafor (reviewer&#39;s page); opened with the last vote, from login brandt"
+        in shown
+    )
+    quoted = shown.count("<blockquote>")
+    assert quoted >= 4
+    outside = re.sub(r"<blockquote[^>]*>.*?</blockquote>", "", shown, flags=re.DOTALL)
+    assert "approve by brandt" in shown
+    assert "approve by brandt" not in outside
+    assert "<b>" not in shown
+    ledger = visitor.get("/ledger?event=reviewed").text
+    assert "cast from login okafor (reviewer&#39;s page); opened with the last vote, from login brandt" in ledger
+    assert "approve by brandt" not in re.sub(r"<blockquote[^>]*>.*?</blockquote>", "", ledger, flags=re.DOTALL)

@@ -139,6 +139,7 @@ tables = st.integers(1, 60).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(tables, st.sampled_from(MissingReading))
 def test_the_definition_gives_the_same(

@@ -186,6 +186,7 @@ RECORDS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(RECORDS, st.sampled_from(["no-attack-partition", "basic-partition"]))
 @settings(max_examples=examples(300), deadline=None)
 def test_figures_are_those_of_a_count_record_by_record(drawn: list[tuple[str, str, int, int]], method: str) -> None:
@@ -245,6 +246,7 @@ def exactly(
     return max(scores), max(shares)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), min_size=2, max_size=60),
     st.tuples(*[st.sampled_from([0.0, 0.1, 0.5, 1.0])] * 4),

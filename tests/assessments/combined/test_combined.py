@@ -91,6 +91,7 @@ def test_known_sets_of_many_combinations_equal_the_definition(epsilon) -> None:
     np.testing.assert_allclose(risks, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(70, 50, 30, 6, 2), (3, 200_000, 40)])
 def test_many_rows_equal_grouping_by_every_known_set(sizes) -> None:
     codes, probabilities, weights = random_problem(300_000, sizes)

@@ -148,6 +148,7 @@ def worlds(draw: st.DrawFn) -> tuple[People, Visits, Inner]:
     return sexes, visits, labs
 
 
+@pytest.mark.slow
 @given(worlds(), st.integers(1, 3))
 def test_people_who_match_rows_of_any_tables(
     loaded: LoadedRequest, world: tuple[People, Visits, Inner], p: int
@@ -158,6 +159,7 @@ def test_people_who_match_rows_of_any_tables(
     assert some.tolist() == by_definition(world[0], held_by(*world), p)
 
 
+@pytest.mark.slow
 @given(worlds(), st.integers(1, 2), st.integers(1, 3))
 def test_no_row_is_left_whose_visit_is_left_out_and_nobody_left_is_found(
     loaded: LoadedRequest, world: tuple[People, Visits, Inner], p: int, least: int

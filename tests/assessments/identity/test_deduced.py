@@ -38,6 +38,7 @@ def test_worked_by_hand() -> None:
     assert deduced_bits(table, replace(played, cells=whole), kept, whole)["q0"] == pytest.approx(0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @given(world=st.one_of(worlds(), worlds(crossing=True)))
 def test_is_the_divergence_summed_person_by_person(method: Method, world: World) -> None:

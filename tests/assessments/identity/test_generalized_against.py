@@ -161,6 +161,7 @@ def test_what_sharing_costs_is_recorded(tmp_path: Path) -> None:
         played_and_scored(tmp_path, eager, *basic)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [Method.NO_ATTACK_PARTITION, Method.BASIC, Method.COMMON])
 def test_each_point_of_other_stakes_is_what_a_request_with_them_gives(tmp_path: Path, method: Method) -> None:
     def changes(benefit: float, loss: float) -> list[Change]:

@@ -90,6 +90,7 @@ def test_a_row_is_what_the_method_makes_of_the_file(method: Method) -> None:
     assert found.seconds > 0
 
 
+@pytest.mark.slow
 def test_p_reid_is_that_of_the_stage_of_one_who_plans() -> None:
     comparison, recipient, rows = clinic()
     for name in ("no-attack", "no-attack-partition", "fmdp-partition-basic"):
@@ -188,6 +189,7 @@ def _few_steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     exploiting._table.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_few_steps")
 def test_a_plan_that_cannot_be_solved_leaves_the_other_figures(tmp_path: Path) -> None:
     """With a hundred times the people, a cheap attempt and a fine, groups past a hundred are worth an attempt."""

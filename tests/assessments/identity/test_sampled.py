@@ -55,6 +55,7 @@ def test_the_expected_risk_of_a_single_record_has_a_closed_form() -> None:
     assert expected_risk(0.1, np.array([1]))[0] == pytest.approx(0.1 / 0.9 * np.log(10))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.floats(0.01, 1.0))
 def test_every_estimate_lies_in_its_interval_and_no_more_are_unique_than_alone(sizes: list[int], share: float) -> None:
     classes = np.array(sizes)

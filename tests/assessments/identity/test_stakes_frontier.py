@@ -28,6 +28,7 @@ def method(name: Method) -> Change:
     return changed("policy", "generalization", "method", to=name.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("played", WITHOUT_TERMS)
 @pytest.mark.parametrize("size", [1, 2])
 def test_each_point_is_what_a_request_with_its_stakes_gives(tmp_path: Path, played: Method, size: int) -> None:

@@ -74,6 +74,7 @@ def of_term(found: UncertaintyFact, term: Term) -> DecidingFact:
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adversary", ["one-shot", "sequential"])
 @pytest.mark.parametrize(
     "terms",
@@ -222,6 +223,7 @@ def test_same_seed_same_verdict() -> None:
 MONEY = (Term.LOSS, Term.COST, Term.PENALTY, Term.ACCESS_COST, Term.LINK_COST, Term.BENEFIT)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(25))
 @given(data=st.data(), limited=st.booleans())
 def test_guaranteed_bounds_hold_of_all_terms_within_their_ends(data: st.DataObject, limited: bool) -> None:

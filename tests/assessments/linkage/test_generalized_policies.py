@@ -60,6 +60,7 @@ def test_who_knows_the_rule_knows_the_cells_of_the_population(world: World, meth
     np.testing.assert_array_equal(cells[place[place >= 0]], played.cells[place >= 0])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(40))
 @given(world=worlds())
 def test_whoever_knows_the_rule_of_remainder_classes_links_one_record_of_each(world: World) -> None:
@@ -74,6 +75,7 @@ def test_whoever_knows_the_rule_of_remainder_classes_links_one_record_of_each(wo
     assert found.n == sum(records.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", WHOLE_CELLS)
 def test_adult_under_policies_of_whole_cells_has_no_gap(method: Method) -> None:
     found = whole_linkage(adult.table(), adult.played(method))
@@ -81,6 +83,7 @@ def test_adult_under_policies_of_whole_cells_has_no_gap(method: Method) -> None:
     assert found.closest.expected_correct <= found.own_cell.expected_correct
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "gap", "smallest", "percent"),
     [
@@ -113,6 +116,7 @@ def test_a_sample_of_adult_tells_what_all_of_it_does() -> None:
         assert low < getattr(everybody, name).share_correct < high
 
 
+@pytest.mark.slow
 def test_partial_knowledge_of_adult() -> None:
     table, played = adult.table(), adult.played(Method.NO_ATTACK)
     population = policy_cells(table, Method.NO_ATTACK, adult.PAYOFFS, adult.weights())

@@ -154,6 +154,7 @@ def classes(generator: np.random.Generator) -> Table:
     return generator.integers(0, 2, (N, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("method", list(MaskingName))
 def test_each_masking_by_itself(method: MaskingName, ties: bool) -> None:
@@ -166,6 +167,7 @@ def test_each_masking_by_itself(method: MaskingName, ties: bool) -> None:
         assert within.correct >= alone.correct - 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "methods",
     [
@@ -205,6 +207,7 @@ def test_without_numbers_a_class_is_guessed_in() -> None:
     assert (found.certain_matches, found.single_candidates) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mdav", "individual-ranking", "additive-noise"])
 def test_rounded_values_keep_their_own_record_among_the_candidates(method: str) -> None:
     for seed in range(5):
@@ -405,6 +408,7 @@ def test_one_class_is_not_cut(small_tables: Callable[..., None]) -> None:
 UNBOUNDED = ("additive-noise", "correlated-noise", "rank-swapping-p-buckets", "rank-swapping-p-distribution")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", quick_and_slow({"additive-noise"}, UNBOUNDED))
 def test_who_weighs_others_that_explain_a_record_links_more(method: str) -> None:
     """Without bounds on the masked values, one by one, and everybody at once."""

@@ -26,6 +26,7 @@ def rows_for(kind: Kind, pairs: Pairs) -> Rows:
     return rows_of(kind, pairs, minimal_rivals(kind, pairs), unbreakable_ties(kind, pairs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m", "seeds"), [(12, 2, 5), (5, 3, 4)])
 def test_the_best_weights_of_all_cells(n: int, m: int, seeds: int) -> None:
     for seed in range(seeds):
@@ -49,6 +50,7 @@ def test_the_best_owa_of_all_cells() -> None:
     assert learned.certificate.found == pytest.approx(most_won(np.sort(given.distances, axis=2)))
 
 
+@pytest.mark.slow
 def test_from_poor_weights_to_the_best() -> None:
     files = sampled_problem("M4-82", 0)
     pairs = pairs_of(files, Kind.WEIGHTED_MEAN)

@@ -138,6 +138,7 @@ def test_identical_and_unmasked_attributes_are_no_obstacle(kind: Kind) -> None:
     assert learned.in_sample.expected_correct > 35
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [1, 12])
 def test_one_attribute_and_a_dozen(m: int) -> None:
     files = noisy(n=60, m=m)

@@ -21,6 +21,7 @@ def percent(name: str, kind: Kind) -> float:
     return round(100 * mean_share(figures), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNWEIGHTED)
 def test_arithmetic_mean(name: str) -> None:
     assert percent(name, Kind.ARITHMETIC_MEAN) == UNWEIGHTED[name]
@@ -32,6 +33,7 @@ def test_weighted_mean(name: str, expected: float) -> None:
     assert percent(name, Kind.WEIGHTED_MEAN) >= expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Kind.CHOQUET, Kind.BILINEAR])
 def test_richer_families_reach_what_none_exceeds(kind: Kind) -> None:
     learned = learn(sampled_problem("M6-385", 0), kind, np.random.default_rng(0), certificate=True)
@@ -40,6 +42,7 @@ def test_richer_families_reach_what_none_exceeds(kind: Kind) -> None:
     assert learned.in_sample.expected_correct == 397
 
 
+@pytest.mark.slow
 def test_weights_are_the_best_of_all() -> None:
     files = sampled_problem("M6-853", 0)
     learned = learn(files, Kind.WEIGHTED_MEAN, np.random.default_rng(0), certificate=True)

@@ -25,6 +25,7 @@ EXPECTED = {
 QUICK = {("census", 2), ("census", 20), ("eia", 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "p"), [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow) for case in EXPECTED]
 )

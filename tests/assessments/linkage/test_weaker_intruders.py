@@ -22,6 +22,7 @@ def attacked(folder: Path, *maskings: dict[str, Any], **terms: Any) -> LinkageFa
     return made(numeric_request(folder, linkage, maskings=maskings, frame=drawn(300))).attacked(methods=())
 
 
+@pytest.mark.slow
 def test_who_knows_p_from_above_alone_finds_fewer(tmp_path: Path) -> None:
     """With p itself as the bound as many as with p; gates judge who knows p."""
     shares = []

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def weakened(draw: st.DrawFn) -> tuple[Maskings, Maskings]:
     return tuple(strong), tuple(weak)
 
 
+@pytest.mark.slow
 @given(
     pair=weakened(),
     records=st.sampled_from([60, 200]),
@@ -91,6 +93,7 @@ def test_what_is_blocked_stays_blocked_with_less_masking(
         assert weak[Measure.LINKED_MASKED] >= strong[Measure.LINKED_MASKED]
 
 
+@pytest.mark.slow
 @given(
     method=st.sampled_from(["", *sorted(STRENGTHS)]),
     chances=st.lists(st.tuples(*[st.sampled_from([0, 0.02, 0.5, 0.99, 1])] * 2).map(sorted), min_size=3, max_size=3),
