@@ -4,6 +4,7 @@ A record counts if the ledger names its bytes. Any other, left by a crash or put
 next re-assessment puts it aside, and ``releasegate verify ledger`` says that it is there.
 """
 
+import hashlib
 import time
 from pathlib import Path
 
@@ -40,6 +41,23 @@ def keep_record(workspace: Workspace, ledger: Ledger, record: Reassessment) -> t
         path.rename(path.with_name(f"{path.stem}{_ASIDE}{sha256[:12]}"))
     write_whole(path, canonical_json(record))
     return record, path, False
+
+
+def named_record(workspace: Workspace, entry: Entry) -> Reassessment:
+    """The record that an entry of a re-assessment names. Raises TamperingFound if it is missing or differs."""
+    wanted = entry.body.get("reassessment_sha256")
+    folder = workspace.reassessments / str(entry.release_id) / str(entry.recipient)
+    for path in sorted(folder.glob("[!.]*.json")):
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() == wanted:
+            return Reassessment.model_validate_json(content)
+    raise TamperingFound(
+        "the record of a re-assessment is not the one that the ledger names",
+        where=f"ledger entry {entry.sequence}",
+        expected="the record with the SHA-256 in the entry",
+        got="no such file",
+        fix="restore it from a backup",
+    )
 
 
 def verify_records(workspace: Workspace, ledger: Ledger) -> dict[str, int]:

@@ -122,6 +122,24 @@ def _summary(report: AuditReport) -> Iterator[Block]:
     )
     yield Facts(
         [
+            (
+                "Would be blocked today",
+                warning(
+                    report.blocked_today, "copy", "copies", "{} that may be in use; see the re-assessments", "none"
+                ),
+            ),
+            ("Self-reviews", _self_reviews(report)),
+            ("Policies", _changed_policies(report)),
+            (
+                "Overrides",
+                text(
+                    "{} in the period, {} since the ledger began; {} in the period{}",
+                    numbers.integer(sum(row.in_period for row in overrides)),
+                    numbers.integer(len(overrides)),
+                    plural(revocations, "revocation"),
+                    files,
+                ),
+            ),
             ("Requests", f"{outcomes}, at the end of the period" if outcomes else "none was made in the period"),
             (
                 "Files delivered",
@@ -134,17 +152,6 @@ def _summary(report: AuditReport) -> Iterator[Block]:
                 "Past their last day",
                 warning(report.past_due, "determination", "", "{} with the file still in use", "none"),
             ),
-            (
-                "Overrides",
-                text(
-                    "{} in the period, {} since the ledger began; {} in the period{}",
-                    numbers.integer(sum(row.in_period for row in overrides)),
-                    numbers.integer(len(overrides)),
-                    plural(revocations, "revocation"),
-                    files,
-                ),
-            ),
-            ("Policies", plural(len(report.policies), "change") if report.policies else "none was changed"),
             ("Near a threshold", f"{plural(len(report.near), 'figure')} of releases that were not blocked"),
             (
                 "Decoy sightings",
@@ -179,6 +186,23 @@ def _summary(report: AuditReport) -> Iterator[Block]:
         ]
     )
     yield Signatures([("Prepared by", "Date, signature"), ("Examined by", "Date, signature")])
+
+
+def _self_reviews(report: AuditReport) -> str:
+    found = report.duties.self_reviews
+    if not found:
+        return "none"
+    return text(
+        "{} by a requester, or from the login of the request",
+        failed(plural(found, "vote or override", "votes or overrides")),
+    )
+
+
+def _changed_policies(report: AuditReport) -> str:
+    if not report.policies:
+        return "none was changed"
+    words = plural(len(report.policies), "change")
+    return failed(words) if any(row.before_sha256 for row in report.policies) else words
 
 
 def _lapsing(report: AuditReport) -> str:
@@ -390,6 +414,12 @@ _LISTED: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]] = {
     ),
     "reassessment": (
         (("reassessed",), "", ""),
+        (
+            ("blocked_today",),
+            "The copies below may be in use, and their last re-assessment would not release them. An officer decides "
+            "what follows.",
+            "",
+        ),
         (("overdue",), "", ""),
         (("renewals",), "", ""),
         (

@@ -263,6 +263,18 @@ _TABLES: Mapping[str, _Listing] = {
         ),
         latest=True,
     ),
+    "blocked_today": _Listing(
+        "Copies that would be blocked today",
+        "Entry, time 17 | Release 13 | Recipient 26 | State 12 | Because 32",
+        lambda row, entry: (
+            f"{entry} {_time(row.at)}",
+            _id(row.release_id),
+            _recipient(row),
+            row.state,
+            _clipped(*row.because),
+        ),
+        latest=True,
+    ),
     "overdue": _Listing(
         "Overdue for re-assessment",
         "Entry 10 | Release 17 | Recipient 35 | Last re-assessed 16 | Due 12 | Days late 10p",

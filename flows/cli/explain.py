@@ -55,21 +55,13 @@ def explain(
     is named was tried. Figures marked ≈ are estimates: record linkage was tried anew, on other people than a release
     would draw.
     """
-    with guarded("explanation"), progress(quiet=as_json) as say:
-        say("verifying the bundle")
-        place = Workspace(workspace.resolve())
-        bundle = find_bundle(release, place)
-        recorder = recorder_of(bundle, place)
-        with open_ledger(recorder) as ledger:
-            recalled = recall(bundle, ledger, PolicyShelf(recorder.root))
-        check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
-        chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
-        explained = _explained(recalled, chosen, place, say)
+    with progress(quiet=as_json) as say:
+        recalled, explained = explained_release(release, recipient, Workspace(workspace.resolve()), say)
     notes = _notes(recalled)
     return answer(
         {
             "release_id": recalled.release_id,
-            "bundle": str(bundle),
+            "bundle": str(recalled.bundle),
             "notes": notes,
             "recipients": [_document(one) for one in explained],
         },
@@ -77,6 +69,25 @@ def explain(
         as_json=as_json,
         notes=notes,
     )
+
+
+def explained_release(
+    reference: str, recipient: str | None, place: Workspace, say: Callable[[str], None]
+) -> tuple[Recalled, list[Explained]]:
+    """A release as it was decided, and the explanation for a recipient, or for all of them.
+
+    `say` is told each step. Raises BadInput if there is no such release or recipient; WorkspaceError if its data are
+    not at hand as they were; TamperingFound if the bundle is not as recorded.
+    """
+    with guarded("explanation"):
+        say("verifying the bundle")
+        bundle = find_bundle(reference, place)
+        recorder = recorder_of(bundle, place)
+        with open_ledger(recorder) as ledger:
+            recalled = recall(bundle, ledger, PolicyShelf(recorder.root))
+        check_recipient(recipient, [record.recipient.id for record in recalled.records], "release")
+        chosen = [record for record in recalled.records if recipient in (None, record.recipient.id)]
+        return recalled, _explained(recalled, chosen, place, say)
 
 
 def _key_file(recalled: Recalled, place: Workspace) -> Path:

@@ -303,7 +303,12 @@ def _below_roots(service: Service, name: str) -> Path | None:
 
 
 def _final_state(entry: QueuedRequest) -> RunState[None]:
-    names = {RequestState.REFUSED: "Refused", RequestState.FAILED: "NotDecided", RequestState.ACCEPTED: "ToBeRepeated"}
+    names = {
+        RequestState.REFUSED: "Refused",
+        RequestState.FAILED: "NotDecided",
+        RequestState.CANCELLED: "Cancelled",
+        RequestState.ACCEPTED: "ToBeRepeated",
+    }
     verdicts = ", ".join(f"{who}: {state}" for who, state in sorted(entry.verdicts.items()))
     message = verdicts or entry.reason.get("what", "") or entry.state.value
     return Completed(message=message, name=names.get(entry.state, "Completed"))

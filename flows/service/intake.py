@@ -22,7 +22,7 @@ from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
-from flows.service.queue import Queue, QueuedRequest, RequestState, new_token
+from flows.service.queue import UNDECIDED, Queue, QueuedRequest, RequestState, new_token
 from flows.workspace import Workspace
 from tasks.core.canonical import digest
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, WorkspaceError
@@ -184,7 +184,7 @@ def _new_entry(workspace: Workspace, document: Path, ledger: Ledger, arrival: Ar
 
 def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:
     """Whether an existing entry answers the request: it is under way, was decided, or is the same arrival."""
-    if existing.state in {RequestState.REFUSED, RequestState.FAILED}:
+    if existing.state in UNDECIDED:
         return existing.arrival == entry.arrival
     return entry.is_open
 

@@ -3,12 +3,13 @@
 Both reveal nothing about people: they count requests and releases.
 """
 
+import math
 import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
@@ -17,6 +18,8 @@ from flows.ledger import has_ledger, open_ledger
 from flows.service.config import Service
 from flows.service.notifications import announced_to, news_of
 from flows.service.queue import OPEN, QueuedRequest, RequestState
+from flows.web.evidence import ReleaseIndex
+from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.core.errors import ReleasegateError, WorkspaceError
 from tasks.service.settings import NewsKind
 
@@ -95,6 +98,9 @@ class Metrics:
         self._ended = Counter("releasegate_requests", "Requests by final state", ["state"], registry=registry)
         text = "Seconds of work on a request"
         self._seconds = Histogram("releasegate_request_seconds", text, buckets=_BUCKETS, registry=registry)
+        text = "Delivered copies that may be in use and ask for action, by alarm"
+        self._alarms = Gauge("releasegate_copies", text, ["alarm"], registry=registry)
+        self._releases = ReleaseIndex(service.workspace)
         for kind in NewsKind:
             self._verdicts.labels(kind)
         for state in set(RequestState) - OPEN:
@@ -125,4 +131,22 @@ class Metrics:
                 self._waiting.labels(state).set(sum(one.state is state for one in waiting))
                 self._oldest.labels(state).set(ages.get(state, 0.0))
             self._damaged.set(len(queue.damaged()))
+            for alarm, number in self._count_alarms(utc_now().date()).items():
+                self._alarms.labels(alarm).set(number)
             return generate_latest(self._registry)
+
+    def _count_alarms(self, today: date) -> dict[str, float]:
+        """Copies by alarm; one that would be blocked today counts whatever its state is.
+
+        Not a number where an entry is of another version and cannot be read: no alarm must look like none.
+        """
+        counts: dict[str, float] = dict.fromkeys((BLOCKED_TODAY, OVERDUE, LAPSING), 0)
+        try:
+            releases = self._releases.all(today)
+        except ValueError:
+            return dict.fromkeys(counts, math.nan)
+        for one in releases:
+            current = CurrentCase(one.case, today)
+            for alarm in {current.state, *current.alarms} & counts.keys():
+                counts[alarm] += 1
+        return counts

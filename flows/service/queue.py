@@ -6,7 +6,8 @@
       queue/<id>.json                  a request without a verdict
       queue/<id>.lock                  held by the process that works on it
       queue/run-<run>.lock             held by the process of a run of Prefect
-      queue/done/<id>.json             a request with a verdict: decided, refused or failed
+      queue/<id>.steps, <id>.cancel    stages of its run, and who has cancelled it (flows.service.steps)
+      queue/done/<id>.json             a request that has ended: decided, refused, failed or cancelled
       requests/<sha256>/request.yaml   the document, kept as long as decisions rest on it
 
 A request is named by its release id; one that cannot be read, by the SHA-256 of its bytes. These files and the ledger
@@ -19,17 +20,21 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flows.locking import alone, held, is_held
+from flows.service.steps import RunNotes
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import sync_folder, write_whole
 
 _LONGEST_WAIT = 30.0
+_MOST_PARSED = 16_384
+"""Entries that are kept in memory."""
 _OLD_LOCK = 24 * 3600.0
 """Age in seconds past which a run's lock that nobody holds was left by a killed process."""
 
@@ -47,9 +52,13 @@ class RequestState(StrEnum):
     """Request or data cannot be used."""
     FAILED = "failed"
     """No decision could be made; nothing is delivered."""
+    CANCELLED = "cancelled"
+    """A person has cancelled it before its verdict."""
 
 
 OPEN = frozenset({RequestState.ACCEPTED, RequestState.AWAITING_REVIEW})
+UNDECIDED = frozenset({RequestState.REFUSED, RequestState.FAILED, RequestState.CANCELLED})
+"""Ends without a decision."""
 
 
 def new_token() -> str:
@@ -121,6 +130,10 @@ class Queue:
     def document(self, sha256: str) -> Path:
         """Path of a document, in a folder of its own so that relative paths in it lead to no other document."""
         return self._documents / sha256 / "request.yaml"
+
+    def notes(self, name: str) -> RunNotes:
+        """The notes of a request's run."""
+        return RunNotes(self._folder, name)
 
     def changing(self) -> AbstractContextManager[None]:
         """Exclude other changes of the queue. Raises WorkspaceError if another process changes it for too long."""
@@ -220,7 +233,8 @@ def _scan(folder: Path) -> Iterator[tuple[Path, QueuedRequest | None]]:
 
 def _read(path: Path) -> QueuedRequest | None:
     try:
-        return QueuedRequest.model_validate_json(path.read_bytes())
+        status = path.stat()
+        return _parsed(path, status.st_ino, status.st_mtime_ns, status.st_size)
     except FileNotFoundError:
         return None
     except ValidationError:
@@ -231,3 +245,9 @@ def _read(path: Path) -> QueuedRequest | None:
             got="a file of another form",
             fix="move the file away, and submit the request again",
         ) from None
+
+
+@lru_cache(_MOST_PARSED)
+def _parsed(path: Path, *_identity: int) -> QueuedRequest:
+    """An entry, parsed once for each file: a change puts another file in its place."""
+    return QueuedRequest.model_validate_json(path.read_bytes())

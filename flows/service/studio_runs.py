@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flows.service.config import Service
 from flows.service.intake import Arrival, receive
-from flows.service.queue import QueuedRequest, RequestState
+from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.studio.project import Project
 from flows.studio.runs import RunState, RunStep
 from tasks.core.files import write_whole
@@ -18,6 +18,7 @@ _WORDS = {
     RequestState.DECIDED: "decided",
     RequestState.REFUSED: "refused",
     RequestState.FAILED: "failed",
+    RequestState.CANCELLED: "cancelled",
 }
 
 
@@ -53,7 +54,7 @@ def _state(entry: QueuedRequest) -> RunState:
     steps = [RunStep(entry.accepted_at, _WORDS[RequestState.ACCEPTED])]
     if entry.state is not RequestState.ACCEPTED:
         steps.append(RunStep(entry.finished_at or entry.accepted_at, _WORDS[entry.state]))
-    ended_badly = entry.state in (RequestState.REFUSED, RequestState.FAILED)
+    ended_badly = entry.state in UNDECIDED
     return RunState(
         steps=tuple(steps),
         is_running=entry.state is RequestState.ACCEPTED,

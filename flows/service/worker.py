@@ -12,7 +12,8 @@ from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.intake import check_inputs, code_digest, record_end
 from flows.service.logs import log
-from flows.service.queue import QueuedRequest, RequestState
+from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
+from flows.service.steps import RequestCancelled
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, ReleasegateError, StageCrashed, WorkspaceError
 from tasks.core.guard import guarded
@@ -34,7 +35,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
     full disk, lack of memory. A decision is never tried again. Returns the request as it is in the queue now.
     """
     started = time.monotonic()
-    before, usable = service.ledger_end(), False
+    before, usable, notes = service.ledger_end(), False, service.queue.notes(entry.id)
     try:
         with guarded("service"):
             usable = _was_decided(service.workspace, entry)
@@ -43,7 +44,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
             else:
                 check_inputs(service, entry)
                 usable = True
-                with acting_as(entry.handed_in_by):
+                with acting_as(entry.handed_in_by), notes.followed(clock):
                     outcome = run_release(
                         service.queue.document(entry.request_sha256),
                         service.workspace.root,
@@ -55,9 +56,14 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
         changes = _result(entry, outcome, clock)
     except ReleasegateError as error:
         transient = isinstance(error, StageCrashed) or (usable and isinstance(error, WorkspaceError))
+        cancelled = notes.wished() if transient else None
         changes = retry_or_fail(entry, service, error, clock) if transient else _end(error, clock)
+        if cancelled is not None:
+            changes = _end(cancelled, clock)
         if "state" in changes:
             changes["recorded"] = _is_recorded(service.workspace, error, before)
+    finally:
+        notes.clear()
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
     return write(service, entry, changes) or entry
 
@@ -80,9 +86,9 @@ def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc
 
 
 def write(service: Service, entry: QueuedRequest, changes: dict[str, object]) -> QueuedRequest | None:
-    """Change an entry, and record in the ledger if it is refused or failed; None if it has changed meanwhile."""
+    """Change an entry, and record in the ledger if it ends without a decision; None if it has changed meanwhile."""
     after = service.queue.update(entry, **changes)
-    if after is not None and after.state in {RequestState.REFUSED, RequestState.FAILED} and not after.recorded:
+    if after is not None and after.state in UNDECIDED and not after.recorded:
         with open_ledger(service.workspace) as ledger:
             record_end(service.queue, ledger, after)
     return after
@@ -161,8 +167,9 @@ def _result(entry: QueuedRequest, outcome: Outcome, clock: Clock) -> dict[str, o
 
 
 def _end(error: ReleasegateError, clock: Clock) -> dict[str, object]:
+    state = RequestState.REFUSED if isinstance(error, BadInput) else RequestState.FAILED
     return {
-        "state": RequestState.REFUSED if isinstance(error, BadInput) else RequestState.FAILED,
+        "state": RequestState.CANCELLED if isinstance(error, RequestCancelled) else state,
         "reason": error.fields(),
         "finished_at": clock(),
         "not_before": None,

@@ -3,10 +3,12 @@
 Every request's host is checked, every answer has the security headers, and a fault is answered without details.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exception_handlers import http_exception_handler
@@ -18,10 +20,14 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
+from flows.board import RequestBoard
 from flows.studio.studio import Studio
 from flows.web import (
     account_pages,
+    acting,
     authentication,
+    board,
+    comparing,
     door,
     ledger_pages,
     library_pages,
@@ -33,6 +39,7 @@ from flows.web import (
 )
 from flows.web.account_pages import SET_UP
 from flows.web.evidence import ReleaseIndex
+from flows.web.jobs import Jobs, JobTerms
 from flows.web.provider import Provider, check_installed
 from flows.web.sessions import Sessions
 from flows.web.site import STATIC, Door, Refused, Site, log, not_found, see_other, sentence
@@ -48,6 +55,8 @@ PAGES = (
 )
 """Addresses of pages; other routers use other addresses."""
 
+_FORMS = re.compile(r"/releases/[0-9a-f]{64}/[a-z0-9][a-z0-9._-]{0,63}/(?:vote|revoke|override|reopen|comment)")
+"""Forms whose text outlives a session."""
 _YEAR = 31_536_000
 _HEADERS = {
     "content-security-policy": (
@@ -89,6 +98,15 @@ class Writing:
     """The way in without a password."""
 
 
+@dataclass(frozen=True)
+class ServedQueue:
+    """What a service gives its pages."""
+
+    requests: RequestBoard
+    terms: JobTerms
+    """Where jobs of the pages find policy and files."""
+
+
 def create_app(
     workspace: Path,
     *,
@@ -96,6 +114,7 @@ def create_app(
     settings: PageSettings = DEFAULTS.page,
     routers: Sequence[APIRouter] = (),
     writing: Writing | None = None,
+    queue: ServedQueue | None = None,
 ) -> FastAPI:
     """The reviewer's page over one workspace.
 
@@ -105,7 +124,8 @@ def create_app(
     trusted proxies. Sessions are in memory, so there must be one process.
 
     Further `routers` have access control of their own: the page's sessions do not cover them; the headers of answers,
-    the check of the host and the silence about faults do. `writing` adds the pages for requesting.
+    the check of the host and the silence about faults do. `writing` adds the pages for requesting, `queue` those of a
+    service.
     """
     place = Workspace(workspace.resolve())
     accounts = Accounts(place) if writing is None or writing.accounts is None else writing.accounts
@@ -116,8 +136,10 @@ def create_app(
         accounts,
         Sessions(settings),
         ReleaseIndex(place),
+        Jobs(place, JobTerms() if queue is None else queue.terms),
         door=None if writing is None else writing.door,
         has_studio=writing is not None,
+        requests=None if queue is None else queue.requests,
     )
     app = FastAPI(title="releasegate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
@@ -125,7 +147,9 @@ def create_app(
     if settings.provider is not None and site.door is None:
         check_installed()
         app.state.provider, provided = Provider(settings.provider, clock), [provider_pages.router]
-    own = [_own, authentication.router, *provided, releases.router, ledger_pages.router]
+    # The board's addresses come before those of a release, which they would match.
+    shown = [board.router, comparing.router, releases.router, acting.router]
+    own = [_own, authentication.router, *provided, *shown, ledger_pages.router]
     if site.door is None:
         own += [account_pages.router, people_pages.router, library_pages.router]
     if writing is not None:
@@ -189,7 +213,7 @@ async def _answer(request: Request, error: Exception) -> Response:
     """The answer to an error: a page, or JSON at the addresses of other routers."""
     if isinstance(error, authentication.SignInNeeded | authentication.SecondFactorNeeded):
         needs_sign_in = isinstance(error, authentication.SignInNeeded)
-        place = authentication.sign_in_place(request) if needs_sign_in else SET_UP
+        place = await _sign_in_place(request) if needs_sign_in else SET_UP
         if request.headers.get("hx-request"):
             return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": place})
         return see_other(place)
@@ -203,6 +227,22 @@ async def _answer(request: Request, error: Exception) -> Response:
         return JSONResponse({"error": "the request cannot be used", "where": places}, HTTPStatus.UNPROCESSABLE_ENTITY)
     refused = _refusal(error)
     return JSONResponse({"error": refused.title}, refused.status, refused.headers)
+
+
+async def _sign_in_place(request: Request) -> str:
+    """Address of the sign-in form that leads back; what a form of an ended session holds is kept for its writer."""
+    site: Site = request.app.state.site
+    path = request.url.path
+    if request.method != "POST" or not _FORMS.fullmatch(path):
+        return authentication.sign_in_place(request)
+    try:
+        form = await authentication.form_of(request)
+    except Refused:
+        return "/sign-in"
+    login = site.sessions.login_of_form(form.text("csrf"))
+    if login is not None:
+        site.drafts.keep(login, path, form.fields, site.clock())
+    return f"/sign-in?next={quote(path, safe='')}"
 
 
 def _refusal(error: Exception) -> Refused:

@@ -163,8 +163,9 @@ class Evidence:
 
     @property
     def last(self) -> str:
-        """Hash of its last entry other than a vote: others may vote while a visitor considers theirs."""
-        return next(entry.sha256 for entry in reversed(self.entries) if entry.event is not Event.VOTED)
+        """Hash of its last entry other than votes and comments: others may add those while a visitor considers."""
+        passed_over = {Event.VOTED, Event.COMMENTED}
+        return next(entry.sha256 for entry in reversed(self.entries) if entry.event not in passed_over)
 
     def read(self, document: EvidenceFile) -> bytes:
         """Bytes of a file. Raises TamperingFound if they differ from the record."""

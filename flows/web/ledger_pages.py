@@ -58,6 +58,7 @@ _WORDS: Mapping[Event, tuple[str, str, str]] = {
     Event.SUPERSEDED: ("Superseded", "By the release {by_release}", ""),
     Event.EXPIRED: ("Expired", "Last day: {valid_until}", ""),
     Event.REASSESSED: ("Assessed again", "{verdict}. {because}", ""),
+    Event.COMMENTED: ("Comment", "By {by}", "comment"),
     Event.TRACED: ("Trace made", "", ""),
     Event.KEY_REGISTERED: ("Key registered", "{name}, as {roles}", ""),
     Event.KEY_RETIRED: ("Key retired", "{name}", ""),

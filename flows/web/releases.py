@@ -1,12 +1,13 @@
-"""The queue, and one recipient's release: its page with the evidence, documents, figures, votes and revocation.
+"""One recipient's release: its page with the evidence, documents, figures, votes and revocation.
 
 Votes and revocations have a name, a reason and, if one is registered, a key. The private key comes with the form, is
 opened for one signature and forgotten; it is in no session and on no disk (``docs/decisions/0022``). A form can be sent
 once, and applies to the release as its page showed it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -20,29 +21,37 @@ from flows.overruling import revoke, roles_to_revoke
 from flows.reviewing import Voted, cast_vote
 from flows.signing import SENT, SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
+from flows.web.board import sent_already
+from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
+from flows.web.jobs import Job, JobKind
 from flows.web.ledger_pages import casting_logins, entry_view
-from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
+from flows.web.site import REVOKES, Refused, Visitor, log, not_allowed, not_found, query, see_other, sentence
 from reports.determination import charts
+from reports.for_reviewers import leaving_columns, unjudged
 from reports.record_view import RecordView
 from reports.statements import not_assessed, verdict_box
+from tasks.audit.current import CurrentCase
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
-from tasks.core.people import same_person
-from tasks.decision.record import Verdict
-from tasks.decision.standing import check_apart, reviewer_of
+from tasks.core.people import WorkflowRole, same_person
+from tasks.decision.record import GateResult, Verdict
+from tasks.decision.standing import check_apart, officer_of, reviewer_of
 from tasks.decision.states import State, StateChange, can_follow
+from tasks.decision.verdict import is_over
 from tasks.decision.votes import LONGEST_REASON
 from tasks.ledger.entry import Event
 
 router = APIRouter()
 
+FormName = Literal["vote", "revoke", "override", "reopen", "comment"]
+"""Actions with a form of their own: its template and the end of its address."""
 _UNCHANGED = {
     Verdict.APPROVED: (State.APPROVED, State.RELEASED),
     Verdict.AWAITING_REVIEW: (State.AWAITING_REVIEW,),
     Verdict.BLOCKED: (State.BLOCKED,),
 }
 """States in which a release still has the gate's verdict."""
-_DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+DRAWING = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 """Content security policy of a figure opened alone: inline styles of its shapes, nothing else."""
 _ROWS = 25
 _WHO_REVOKES = "A release is revoked by the person who requested it, or by an officer."
@@ -87,6 +96,62 @@ class ShownRelease:
             return False
         return any(can_follow(self.found.standing.state, StateChange.REVOKE, role) for role in roles)
 
+    @property
+    def actor(self) -> str:
+        """The visitor as entries of the ledger name who acted."""
+        return f"{self.visitor.account.login} (reviewer's page)"
+
+    @cached_property
+    def current(self) -> CurrentCase:
+        """The case as it stands today."""
+        return CurrentCase(self.listed.case, self.visitor.site.clock().date())
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the visitor is its requester."""
+        return self.visitor.has(Duty.REQUESTER) and self.listed.is_by(self.visitor.account.name)
+
+    @property
+    def may_comment(self) -> bool:
+        """Whether the visitor may comment on it and have it explained."""
+        return self.is_own or self.visitor.has(Duty.REVIEWER, Duty.OFFICER)
+
+    @property
+    def may_reassess(self) -> bool:
+        """Whether the visitor may have its copy assessed again."""
+        return self.listed.case.released is not None and (self.is_own or self.visitor.has(Duty.OFFICER))
+
+    def _is_officer(self, change: StateChange) -> bool:
+        """Whether the visitor is an officer of its policy who may make a change in its present state."""
+        if not self.visitor.has(Duty.OFFICER):
+            return False
+        try:
+            officer_of(self.found.record, self.visitor.account.name)
+        except BadInput:
+            return False
+        return can_follow(self.found.standing.state, change, WorkflowRole.OFFICER)
+
+    @property
+    def overridable(self) -> tuple[GateResult, ...]:
+        """Failed gates that the visitor, as an officer, may answer for; none where another failed too."""
+        record = self.found.record
+        failed = tuple(gate for gate in record.gates if not gate.passed and not gate.overridden)
+        may = record.decision is Verdict.BLOCKED and self._is_officer(StateChange.OVERRIDE)
+        return failed if may and failed and all(gate.id in record.overridable for gate in failed) else ()
+
+    @property
+    def may_reopen(self) -> bool:
+        """Whether the visitor may put it before its reviewers again."""
+        record, today = self.found.record, self.visitor.site.clock().date()
+        rejected = record.decision is not Verdict.BLOCKED and not is_over(record.valid_until, today)
+        return rejected and self._is_officer(StateChange.REOPEN)
+
+    @property
+    def may_expire(self) -> bool:
+        """Whether the visitor may record that it has expired."""
+        stands = self.found.standing
+        return self.visitor.has(Duty.OFFICER) and stands.state is State.EXPIRED and not stands.expiry_recorded
+
     def page(self, template: str, *, status: HTTPStatus = HTTPStatus.OK, **context: object) -> Response:
         """A page about it."""
         own_name = self.visitor.account.name
@@ -102,37 +167,47 @@ class ShownRelease:
 
     def form(
         self,
-        action: Literal["vote", "revoke"],
+        action: FormName,
         sent: SubmittedForm | None = None,
         error: ReleasegateError | None = None,
+        **context: object,
     ) -> Response:
         """The form of an action, empty or with what was sent and the error that it caused."""
         status = HTTPStatus.OK
         if error is not None:
             status = HTTPStatus.CONFLICT if isinstance(error, StageFailed) else HTTPStatus.UNPROCESSABLE_ENTITY
+        site, place = self.visitor.site, self.visitor.request.url.path
+        draft = {} if sent else site.drafts.take(self.visitor.account.login, place, site.clock())
+        written = sent.fields if sent else draft
         return self.page(
             f"{action}.html",
             status=status,
             once=self.visitor.session.issue(),
             signed_only=self.needs_key(action),
             longest=LONGEST_REASON,
-            chosen=sent.text("vote") if sent else "",
-            reason=sent.text("reason") if sent else "",
+            chosen=written.get("vote", ""),
+            reason=written.get("reason", ""),
+            ticked=[name for name in written if name.startswith("gate.")],
+            drafted=bool(draft),
             problem=None if error is None else _problem(error),
+            **context,
         )
 
     def act(
-        self, action: Literal["vote", "revoke"], sent: SubmittedForm, perform: Callable[[ReleaseAction], str]
+        self,
+        action: FormName,
+        sent: SubmittedForm,
+        perform: Callable[[ReleaseAction], str],
+        **context: object,
     ) -> Response:
-        """Perform an action once, on the release as the form showed it; on an error, show the form again."""
+        """Perform an action once, on the release as the form showed it; on an error, show the form again.
+
+        `context` is what the form's page needs.
+        """
         site, account, session = self.visitor.site, self.visitor.account, self.visitor.session
         site.limit((site.limits.actions, account.login))
         if not session.redeem(sent.text("once")):
-            raise Refused(
-                HTTPStatus.CONFLICT,
-                "This form was sent already",
-                "It is accepted once. The page of the release shows the result.",
-            )
+            raise sent_already()
         if (sent.text("record"), sent.text("last")) != (self.found.record_sha256, self.found.last):
             raise Refused(
                 HTTPStatus.CONFLICT,
@@ -152,12 +227,12 @@ class ShownRelease:
             if self.needs_key(action) and self.found.key is None:
                 needed = "a registered key; register one on the page of your account"
                 raise BadInput("a signature is required", expected=needed, got="no key")
-            with acting_as(f"{account.login} (reviewer's page)"):
+            with acting_as(self.actor):
                 session.notice = perform(asked)
         except TamperingFound:
             raise
         except ReleasegateError as error:
-            return self.form(action, sent, error)
+            return self.form(action, sent, error, **context)
         log.info("%s by %s", action, account.login)
         return see_other(f"/releases/{self.listed.release_id}/{self.listed.recipient}")
 
@@ -179,35 +254,6 @@ def _shown(
 CurrentRelease = Annotated[ShownRelease, Depends(_shown)]
 
 
-@router.get("/releases")
-def queue(visitor: CurrentVisitor) -> Response:
-    """Releases that await review, or all of them."""
-    asked = visitor.request.query_params
-    show, sought = asked.get("show", ""), asked.get("q", "").strip()[:100]
-    seen = visitor.seen()
-    mine = [one for one in seen if visitor.has(Duty.REVIEWER) and one.needs_vote_of(visitor.account.name)]
-    waiting = [one for one in seen if one.awaits]
-    chosen: Sequence[IndexedRelease] = {"mine": mine, "all": seen}.get(show, waiting)
-    found = [one for one in chosen if not sought or one.mentions(sought)]
-    pages = max(1, -(-len(found) // _ROWS))
-    page = min(max(1, number_of(asked.get("page", ""))), pages)
-    return visitor.page(
-        "queue.html",
-        rows=found[(page - 1) * _ROWS : page * _ROWS],
-        page=page,
-        pages=pages,
-        before=query(asked, page=str(page - 1)),
-        after=query(asked, page=str(page + 1)),
-        show=show if show in {"mine", "all"} else "waiting",
-        votes=visitor.has(Duty.REVIEWER),
-        sought=sought,
-        mine=mine,
-        waiting=waiting,
-        seen=seen,
-        found=found,
-    )
-
-
 @router.get("/releases/{release_id}/{recipient}")
 def show(release: CurrentRelease) -> Response:
     """Verdict, gates, figures, documents, other releases to the recipient, history."""
@@ -224,12 +270,15 @@ def show(release: CurrentRelease) -> Response:
     return release.page(
         "release.html",
         record=record,
+        now=banner(record, found.standing, release.current),
         verdict=verdict_box(record),
         blocked=record.decision is Verdict.BLOCKED,
         moved_on=found.standing.state.value not in _UNCHANGED[record.decision]
         or (record.expert_signs and not found.standing.unsigned),
         gates=RecordView(record).gates,
         overridden=[gate for gate in record.gates if gate.overridden],
+        unjudged=unjudged(record),
+        columns=leaving_columns(record),
         missing=not_assessed(record),
         figures=tuple(charts(record).values()),
         earlier=earlier[:_ROWS],
@@ -239,9 +288,24 @@ def show(release: CurrentRelease) -> Response:
         history=history,
         cast_from={reviewer: login for (_, _, reviewer), login in logins.items()},
         again=[one for one in history if one.entry.event is Event.REASSESSED][-1:],
+        reassessments=[one for one in history if one.entry.event is Event.REASSESSED][::-1],
         barred=release.why_no_vote(),
         may_revoke=release.may_revoke(),
+        shown=release,
+        jobs={
+            kind.value: visitor.site.jobs.state(job_of(release, kind)) for kind in (JobKind.EXPLAIN, JobKind.REASSESS)
+        }
+        if release.may_comment
+        else {},
+        once=visitor.session.issue(),
+        longest=LONGEST_REASON,
     )
+
+
+def job_of(release: ShownRelease, kind: JobKind) -> Job:
+    """A job about the release; a re-assessment is one of all its copies."""
+    whose = "" if kind is JobKind.REASSESS else release.listed.recipient
+    return Job(kind, release.listed.release_id, whose, release.actor)
 
 
 @router.get("/releases/{release_id}/{recipient}/documents/{name}")
@@ -264,7 +328,7 @@ def figure(release: CurrentRelease, name: str) -> Response:
     drawn = charts(release.found.record).get(name)
     if drawn is None:
         raise not_found()
-    return Response(drawn.svg, media_type="image/svg+xml", headers={"Content-Security-Policy": _DRAWING})
+    return Response(drawn.svg, media_type="image/svg+xml", headers={"Content-Security-Policy": DRAWING})
 
 
 @router.get("/releases/{release_id}/{recipient}/vote")
@@ -327,4 +391,6 @@ def _vote_notice(voted: Voted) -> str:
     counted = f"{'Your new vote' if voted.replaced else 'Your vote'} was counted: {voted.votes} of {voted.required}."
     if voted.standing.state is State.AWAITING_REVIEW:
         return f"{counted} It stays secret until all votes are cast; until then you may vote again, which replaces it."
-    return f"{counted} The release is now {voted.standing.state.value}."
+    state = voted.standing.state
+    words = "approved and delivered" if state is State.RELEASED else state.value
+    return f"{counted} The release is now {words}."

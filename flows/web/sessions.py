@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -16,6 +16,7 @@ from tasks.service.settings import PageSettings
 
 _PER_ACCOUNT = 8
 _FORMS = 64
+_ENDED = 512
 
 
 @dataclass
@@ -66,6 +67,8 @@ class Sessions:
         self._idle = timedelta(minutes=settings.idle_minutes)
         self._longest = timedelta(hours=settings.longest_hours)
         self._sessions: dict[str, Session] = {}
+        self._ended: OrderedDict[str, str] = OrderedDict()
+        """Logins of sessions that time has ended, by the anti-forgery token of their forms."""
         self._lock = threading.Lock()
 
     def begin(self, account: Account, now: datetime, *, by_proxy: bool = False) -> tuple[str, Session]:
@@ -73,7 +76,9 @@ class Sessions:
         token = secrets.token_urlsafe(32)
         session = Session(account.login, account.stamp, by_proxy, now, now)
         with self._lock:
-            self._sessions = {key: one for key, one in self._sessions.items() if self._is_alive(one, now)}
+            for key, one in list(self._sessions.items()):
+                if not self._is_alive(one, now):
+                    self._note_end(self._sessions.pop(key))
             own = [key for key, one in self._sessions.items() if one.login == account.login]
             for key in own[: max(0, len(own) - _PER_ACCOUNT + 1)]:
                 del self._sessions[key]
@@ -85,7 +90,8 @@ class Sessions:
         with self._lock:
             session = self._sessions.get(_key(token))
             if session is None or not self._is_alive(session, now):
-                self._sessions.pop(_key(token), None)
+                if self._sessions.pop(_key(token), None) is not None and session is not None:
+                    self._note_end(session)
                 return None
             session.seen = now
             return session
@@ -94,6 +100,16 @@ class Sessions:
         """End a session, if there is one."""
         with self._lock:
             self._sessions.pop(_key(token), None)
+
+    def login_of_form(self, csrf: str) -> str | None:
+        """Login of the session, ended by time alone, whose form has this anti-forgery token; None where none has."""
+        with self._lock:
+            return self._ended.get(csrf)
+
+    def _note_end(self, session: Session) -> None:
+        self._ended[session.csrf] = session.login
+        while len(self._ended) > _ENDED:
+            self._ended.popitem(last=False)
 
     def _is_alive(self, session: Session, now: datetime) -> bool:
         return session.began <= now < session.began + self._longest and now < session.seen + self._idle

@@ -17,7 +17,10 @@ from starlette.types import Message
 
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
+from flows.board import RequestBoard
+from flows.web.drafts import Drafts
 from flows.web.evidence import IndexedRelease, ReleaseIndex
+from flows.web.jobs import Jobs
 from flows.web.sessions import Session, Sessions
 from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
@@ -133,11 +136,15 @@ class Site:
     accounts: Accounts
     sessions: Sessions
     releases: ReleaseIndex
+    jobs: Jobs
+    drafts: Drafts = field(default_factory=Drafts)
     limits: RateLimits = field(default_factory=RateLimits)
     door: "Door | None" = None
     """The way in by an address that is used once, in place of logins and passwords."""
     has_studio: bool = False
     """Whether requests can be written here."""
+    requests: RequestBoard | None = None
+    """The requests without a decision, where a service has a queue."""
 
     @property
     def cookie(self) -> str:
@@ -297,7 +304,7 @@ def not_found() -> Refused:
 
 def not_allowed(text: str) -> Refused:
     """The answer to a visitor without permission."""
-    return Refused(HTTPStatus.FORBIDDEN, "You may not do this", text)
+    return Refused(HTTPStatus.FORBIDDEN, "You don't have permission to do this", text)
 
 
 def see_other(place: str) -> RedirectResponse:

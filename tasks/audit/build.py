@@ -5,7 +5,7 @@ Pure: rows, the result of their verification, days and a time in; the report out
 
 from datetime import date, datetime
 
-from tasks.audit import cells, exposure, figures, people, reassessments, requests, traces, validity
+from tasks.audit import cells, current, exposure, figures, people, reassessments, requests, traces, validity
 from tasks.audit.cases import audit_cases
 from tasks.audit.history import History, Period, read_history
 from tasks.audit.report import AuditInterval, AuditReport, ChainProblem, ChainResult, Contradiction
@@ -73,6 +73,7 @@ def audit_report(
         reassessments=sum(entry.event is Event.REASSESSED for entry in history.entries),
         reassessed=reassessments.reassessment_rows(cases, period),
         overdue=reassessments.overdue_rows(cases, period.last),
+        blocked_today=current.blocked_today_rows(cases, period.last),
         renewals=validity.renewal_rows(cases, period),
         past_due=validity.past_due_rows(cases, period.last),
         interventions=people.intervention_rows(history, by_key, period),

@@ -23,6 +23,7 @@ REVOCATION = "revocation"
 _NOT_RECORDED = "not recorded"
 _KEYS = frozenset({Event.KEY_REGISTERED, Event.KEY_RETIRED, Event.KEYS_ROTATED})
 _OFFICER = "officer"
+_BY_REQUESTER, _FROM_ITS_LOGIN = "by the requester", "from the login that the request came from, not signed"
 
 
 def intervention_rows(
@@ -142,6 +143,7 @@ def duties(history: History, cases: Sequence[AuditCase], period: Period) -> Duti
         deliveries=sum(entry.event is Event.RELEASED for _, entry in pairs),
         unsigned_votes=len(unsigned),
         votes_from_requesters_login=sum(_from_requesters_login(case, entry) for case, entry in unsigned),
+        self_reviews=len({row.entry for row in found if row.what.endswith((_BY_REQUESTER, _FROM_ITS_LOGIN))}),
         exceptions=tuple(sorted(found, key=lambda row: row.entry)),
     )
 
@@ -180,9 +182,9 @@ def _figures(entry: Entry, case: AuditCase | None) -> tuple[str, ...]:
 
 def _not_of(case: AuditCase, entry: Entry, who: str, named: Sequence[str], what: str) -> Iterator[ExceptionRow]:
     if may_be_same_person(who, case.kept.requested_by):
-        yield _row(case, entry, f"{what} by the requester", who)
+        yield _row(case, entry, f"{what} {_BY_REQUESTER}", who)
     if _from_requesters_login(case, entry):
-        yield _row(case, entry, f"{what} from the login that the request came from, not signed", who)
+        yield _row(case, entry, f"{what} {_FROM_ITS_LOGIN}", who)
     if not any(same_person(who, one) for one in named):
         yield _row(case, entry, f"{what} by a person whom the policy does not name", who)
 

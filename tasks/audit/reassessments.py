@@ -8,6 +8,9 @@ from tasks.audit.history import Period, day, text, texts
 from tasks.audit.report import OverdueRow, ReassessmentRow
 from tasks.ledger.entry import Entry, Event
 
+WOULD_BE_BLOCKED = "would be blocked"
+"""Verdict of a re-assessment on a copy that would not be released today, as entries name it."""
+
 
 def reassessment_rows(cases: Sequence[AuditCase], period: Period) -> tuple[ReassessmentRow, ...]:
     """Re-assessments of a period, in the order of the ledger."""

@@ -182,6 +182,15 @@ class OverdueRow(CopyRow):
     days_late: int
 
 
+class BlockedTodayRow(CopyRow):
+    """A delivered copy that may be in use and that its last re-assessment would block."""
+
+    at: datetime = Field(description="Time of that re-assessment.")
+    state: str
+    because: tuple[str, ...]
+    next_due: date | None = Field(description="When it is to be assessed again; None where that is not recorded.")
+
+
 class PastDueRow(CopyRow):
     """A determination that has ended while its file may still be in use."""
 
@@ -341,6 +350,10 @@ class Duties(Fact):
     deliveries: int
     unsigned_votes: int
     votes_from_requesters_login: int = Field(description="Of those without a signature.")
+    self_reviews: int = Field(
+        default=0,
+        description="Votes and overrides by the requester, or without a signature from the login of the request.",
+    )
     exceptions: tuple[ExceptionRow, ...]
 
 
@@ -382,6 +395,9 @@ class AuditReport(Fact):
     reassessments: int = Field(description="Re-assessments that the ledger records up to the last day.")
     reassessed: tuple[ReassessmentRow, ...] = Field(description="Those of the period.")
     overdue: tuple[OverdueRow, ...] = Field(description="Copies whose re-assessment was due before the last day.")
+    blocked_today: tuple[BlockedTodayRow, ...] = Field(
+        default=(), description="Copies that may be in use and that their last re-assessment would block."
+    )
     renewals: tuple[RenewalRow, ...]
     past_due: tuple[PastDueRow, ...]
     interventions: tuple[InterventionRow, ...] = Field(

@@ -27,6 +27,7 @@ after review    ``certificate_sha256``,                     into ``delivery/``, 
 ``overridden``  ``by``, ``reason``                          ``standing``
 ``overridden``  as above and ``blocked_record_sha256``,     ``tasks.decision.overrides``: what the same
 of gates        ``inputs``, ``valid_until``, ``gates``      inputs may be released with
+``commented``   ``by``, ``person``, ``comment``             the page's timeline
 ``expired``     ``valid_until``                             ``standing``
 ``superseded``  ``by_release``                              ``standing``
 ``reassessed``  ``record_sha256``, ``verdict``, ``before``  ``flows.reassessing`` and ``tasks.audit``
@@ -228,6 +229,11 @@ def gates_overridden(
             for gate in gates
         ],
     }
+
+
+def commented(by: str, person: str, comment: str) -> dict[str, object]:
+    """Body of ``commented``: who, by name and id, and what they have written."""
+    return {"by": by, "person": person, "comment": comment}
 
 
 def superseded(by_release: str) -> dict[str, object]:

@@ -389,7 +389,7 @@ def _named(record: DecisionRecord, name: str, names: Iterable[str], what: str, p
     if found is not None:
         return found
     raise BadInput(
-        f"this person is not {what} of the release",
+        f"the policy does not name you as {what}",
         where=f"release to {record.recipient.id}",
         expected=f"one of {place} of the policy that it was decided under",
         got="a different name",

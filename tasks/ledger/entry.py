@@ -46,6 +46,7 @@ class Event(StrEnum):
     # The last day of a decision has passed; the decision ended on that day, whenever this entry was made.
     EXPIRED = "expired"
     REASSESSED = "reassessed"  # a delivered copy was re-assessed; its state does not change
+    COMMENTED = "commented"  # a person has written a comment on a recipient's release; its state does not change
     TRACED = "traced"  # manifest or crosswalks of a release were opened for an incident, or the attempt failed
     # A person's public key is valid from here on; ``tasks.ledger.signing`` makes and reads the body.
     KEY_REGISTERED = "key registered"

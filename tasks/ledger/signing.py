@@ -30,6 +30,7 @@ PERSONAL: dict[str, str] = {
     Event.REVOKED: "by",
     Event.OVERRIDDEN: "by",
     Event.SIGNED: "by",
+    Event.COMMENTED: "by",
     Event.ENROLLED: "by",
     Event.ENROLMENT_ENDED: "by",
 }

@@ -244,6 +244,7 @@ def gate(measured: float | None, threshold: float, comparison: str = "at most", 
     [
         (gate(0.081, 0.09), 0.9),
         (gate(0.0809, 0.09), None),
+        (gate(0.045, 0.05), 0.9),
         (gate(0.09, 0.09), 1.0),
         (gate(0.0, 0.0), None),
         (gate(0.1, 0.09), None),

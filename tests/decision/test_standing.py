@@ -294,7 +294,7 @@ def test_a_record_from_before_reviews_were_taken_can_be_read_and_nobody_reviews_
     old = DecisionRecord.model_validate_json(json.dumps(document))
     decided = (Event.DECIDED, bodies.decided(old))
     assert told(decided, record=old).state is State.AWAITING_REVIEW
-    with pytest.raises(BadInput, match="not a reviewer"):
+    with pytest.raises(BadInput, match="name you as a reviewer"):
         reviewer_of(old, FIRST)
 
 

@@ -244,7 +244,7 @@ def killed(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"by": REVIEWER}, "not an officer"),
+        ({"by": REVIEWER}, "name you as an officer"),
         ({"by": "a. steward"}, "a name that may be the requester's"),
         ({"reason": " "}, "reason cannot be recorded"),
         ({"gates": ["validation.passed"]}, "not closed"),

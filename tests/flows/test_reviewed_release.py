@@ -289,7 +289,7 @@ def test_a_vote_may_be_changed_until_all_are_in(waiting: Waiting) -> None:
     [
         (REQUESTER, "may not review"),
         ("a.  steward", "may not review"),
-        ("Nobody", "not a reviewer"),
+        ("Nobody", "name you as a reviewer"),
         (OFFICER, "not a rev"),
     ],
 )
@@ -329,7 +329,7 @@ def test_an_officer_puts_a_rejected_release_before_its_reviewers_again(waiting: 
     waiting.vote(SECOND, "reject", AGAINST)
     with pytest.raises(BadInput, match="may not override"):
         waiting.override(REQUESTER)
-    with pytest.raises(BadInput, match="not an officer"):
+    with pytest.raises(BadInput, match="name you as an officer"):
         waiting.override(FIRST)
     told = waiting.override()
     assert told.standings["university"].state is State.AWAITING_REVIEW

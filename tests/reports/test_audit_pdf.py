@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 from reports.audit import audit, render_audit, verdict_box
 from reports.audit_csv import csv_files, harmless
 from reports.audit_tables import MOST_ROWS, listing
+from reports.pdf import _style
 from tasks.audit.build import audit_report
+from tasks.audit.history import Period
 from tasks.audit.report import AuditReport, ChainProblem, ChainResult, Contradiction
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import TamperingFound
 from tasks.delivery import formula_marks
 from tasks.ledger.chain import Examination
 from tasks.ledger.entry import Head
-from tests.support.audited import NOW, QUARTER, START, Chronicle, busy_quarter
+from tests.support.audited import NOW, QUARTER, START, Chronicle, busy_quarter, policy
 from tests.support.examples import examples
 from tests.support.rendered import audit_html
 
@@ -181,6 +183,7 @@ def test_a_table_is_a_csv_file_with_all_its_fields(report: AuditReport) -> None:
     files = csv_files(report)
     assert set(files) == {
         "requests.csv", "recipients.csv", "files.csv", "certificates.csv", "reassessed.csv", "overdue.csv",
+        "blocked_today.csv",
         "renewals.csv", "past_due.csv",
         "interventions.csv", "policies.csv", "keys.csv", "signed.csv", "gates.csv", "near.csv", "attacks.csv",
         "traces.csv", "agreements.csv", "destructions.csv", "duty_exceptions.csv", "contradictions.csv",
@@ -245,3 +248,21 @@ def test_an_unfinished_day_is_told() -> None:
     made = datetime.combine(date(2026, 3, 31), START.timetz())
     assert "that day has not ended" in text(audit_html(log.audit(made_at=made)))
     assert "that day has not ended" not in text(audit_html(log.audit()))
+
+
+def test_no_table_leaves_the_page_however_long_its_names_are() -> None:
+    """Unbroken names of eighty letters in every text; the right edge of the print is 190 mm from the left."""
+    log, long = busy_quarter(), "W" * 80
+    terms = {"agreement": {"id": f"DUA-{long}", "expires": date(2026, 4, 30)}, "valid_until": date(2026, 4, 20)}
+    names = {"organisation": long, "dataset": long, "requested_by": long, "policy": policy(f"2026.9-{long}")}
+    log.publish("long", long.casefold()[:60], **terms, **names)
+    html = audit_html(log.audit(Period(date(2026, 1, 1), date(2026, 4, 9))))
+    weasyprint, fonts, style = _style()
+    rendered = weasyprint.HTML(string=html).render(stylesheets=[style], font_config=fonts)
+    edge, words = 190 * 96 / 25.4, 0
+    for page in rendered.pages:
+        for box in page._page_box.descendants():
+            if getattr(box, "text", "").strip():
+                words += 1
+                assert box.position_x + box.width <= edge + 1, box.text
+    assert words > 500

@@ -15,11 +15,20 @@ SEES = {
     "/static/{name}": (200, 200, 200, 200, 200, 200),
     "/sign-in": (200, 303, 303, 303, 303, 303),
     "/releases": (303, 200, 200, 200, 200, 200),
+    "/releases/risk": (303, 200, 200, 200, 200, 200),
+    "/releases/risk/{recipient}.svg": (303, 404, 200, 200, 200, 200),
+    "/releases/queue/{name}": (303, 404, 303, 303, 303, 303),
     RELEASE: (303, 404, 200, 200, 200, 200),
     f"{RELEASE}/documents/{{name}}": (303, 404, 200, 200, 200, 200),
     f"{RELEASE}/figures/{{name}}.svg": (303, 404, 200, 200, 200, 200),
     f"{RELEASE}/vote": (303, 404, 403, 200, 403, 403),
     f"{RELEASE}/revoke": (303, 404, 200, 403, 200, 403),
+    f"{RELEASE}/override": (303, 404, 403, 403, 403, 403),
+    f"{RELEASE}/reopen": (303, 404, 403, 403, 403, 403),
+    f"{RELEASE}/comment": (303, 404, 200, 200, 200, 403),
+    f"{RELEASE}/compare": (303, 404, 200, 200, 200, 200),
+    f"{RELEASE}/reassessments/{{entry}}": (303, 404, 404, 404, 404, 404),
+    f"{RELEASE}/reassessments/{{entry}}/report.pdf": (303, 404, 404, 404, 404, 404),
     "/account": (303, 200, 200, 200, 200, 200),
     "/account/second-factor": (303, 200, 200, 200, 200, 200),
     "/people": (303, 403, 403, 403, 200, 403),
@@ -33,6 +42,15 @@ SEES = {
 DOES = {
     f"{RELEASE}/vote": (303, 404, 403, 409, 403, 403),
     f"{RELEASE}/revoke": (303, 404, 409, 403, 409, 403),
+    f"{RELEASE}/override": (303, 404, 403, 403, 403, 403),
+    f"{RELEASE}/reopen": (303, 404, 403, 403, 403, 403),
+    f"{RELEASE}/comment": (303, 404, 409, 409, 409, 403),
+    f"{RELEASE}/expire": (303, 404, 403, 403, 403, 403),
+    f"{RELEASE}/reassess": (303, 404, 403, 403, 403, 403),
+    f"{RELEASE}/explain": (303, 404, 409, 409, 409, 403),
+    "/releases/queue/{name}/cancel": (303, 404, 404, 404, 404, 404),
+    "/releases/queue/{name}/retry": (303, 404, 404, 404, 404, 404),
+    "/releases/queue/{name}/dry-run": (303, 404, 404, 404, 404, 404),
     "/audit": (303, 403, 403, 403, 422, 422),
     "/account/password": (303, 422, 422, 422, 422, 422),
     "/account/second-factor": (303, 422, 422, 422, 422, 422),
@@ -70,7 +88,8 @@ def ways(app: Any, method: str) -> set[str]:
 
 def place(way: str) -> str:
     name = {"/static/{name}": "style.css", f"{RELEASE}/figures/{{name}}.svg": "risk"}.get(way, "report.pdf")
-    return way.format(release_id=WAITING, recipient="university", name=name, kind="policy")
+    name = WAITING if way.startswith("/releases/queue") else name
+    return way.format(release_id=WAITING, recipient="university", name=name, entry=1, kind="policy")
 
 
 def test_everybody_sees_what_is_for_him(app: Any) -> None:

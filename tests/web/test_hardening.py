@@ -69,7 +69,11 @@ def test_every_form_that_changes_something_has_a_token() -> None:
     for path in TEMPLATES.glob("*.html"):
         for form in re.findall(r"<form.*?</form>", path.read_text(), re.DOTALL):
             if 'method="post"' in form:
-                assert 'name="csrf"' in form, path.name
+                assert re.search(r'name="csrf"|once_fields\(csrf, once\)|sealed_fields\(csrf, once, found\)', form), (
+                    path.name
+                )
+    macros = (TEMPLATES / "macros.html").read_text()
+    assert '<input type="hidden" name="csrf" value="{{ csrf }}">' in macros[macros.index("macro once_fields") :]
 
 
 def test_static_files_are_the_vendored_ones_and_no_others(pages: Pages) -> None:

@@ -282,7 +282,7 @@ def test_no_address_leads_out_of_what_is_shown(pages: Pages, place: str) -> None
 
 def test_the_history_is_the_ledgers_without_what_a_trace_found(pages: Pages) -> None:
     told = words(pages.visitor("okafor").get(BEFORE).text)
-    history = told[told.rindex("History") :]
+    history = told[told.rindex("Timeline") :]
     for title in ("Requested", "Decided by the gate", "Released", "Bundle published", "Trace made"):
         assert title in history
     assert not any(word in told for word in DECOY_WORDS)
@@ -343,7 +343,7 @@ def test_who_is_barred_is_told_why(pages: Pages) -> None:
     Accounts(pages.workspace).add("sand", holder("Somebody Else", Duty.REVIEWER), [Duty.REVIEWER], PASSWORD)
     for login, why in (
         ("ruiz", "your account has no reviewer role"),
-        ("sand", "this person is not a reviewer of the release"),
+        ("sand", "the policy does not name you as a reviewer"),
         ("officer", "your account has no reviewer role"),
     ):
         shown = pages.visitor(login).get(RELEASE).text

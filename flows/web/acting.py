@@ -1,0 +1,193 @@
+"""What people do with a decided release besides voting and revoking.
+
+They answer for its gates, reopen it, comment on it, record its expiry, assess it again, and have it explained. Each is
+the function that the command of its name calls.
+"""
+
+from http import HTTPStatus
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from flows.actor import acting_as
+from flows.cases import ReleaseAction
+from flows.commenting import comment
+from flows.overruling import override_gates, reopen
+from flows.reassessment_records import named_record
+from flows.web.authentication import PostedForm
+from flows.web.board import sent_already
+from flows.web.jobs import JobKind
+from flows.web.releases import CurrentRelease, ShownRelease, job_of
+from flows.web.site import Refused, log, not_allowed, not_found, see_other, sentence
+from reports.reassessment import reassessment, render_reassessment
+from reports.record_view import RecordView
+from tasks.core.errors import BadInput, ReleasegateError
+from tasks.ledger.entry import Entry, Event
+
+router = APIRouter()
+
+_PLACE = "/releases/{release_id}/{recipient}"
+_WHO_OVERRIDES = (
+    "Failed gates are answered for by an officer of the policy who did not ask for the release, where the policy lets "
+    "them."
+)
+_WHO_REOPENS = "A rejected release is reopened by an officer of its policy, up to its last day."
+_WHO_COMMENTS = "Comments are written by its requester, by reviewers and by officers."
+_WHO_REASSESSES = "A delivered copy is assessed again by its requester or by an officer."
+_WHO_EXPIRES = "An officer records the end of a release whose last day has passed, once."
+_WHO_EXPLAINS = "Its requester, reviewers and officers have it explained."
+
+
+@router.get(f"{_PLACE}/override")
+def show_override(release: CurrentRelease) -> Response:
+    """The form to answer for failed gates."""
+    _check(bool(release.overridable), _WHO_OVERRIDES)
+    return release.form("override", gates=_rows(release))
+
+
+@router.post(f"{_PLACE}/override")
+def override(form: PostedForm, release: CurrentRelease) -> Response:
+    """Answer for failed gates."""
+    rows = _rows(release)
+    _check(bool(rows), _WHO_OVERRIDES)
+
+    def perform(asked: ReleaseAction) -> str:
+        gates = [gate for gate, *_ in rows if form.text(f"gate.{gate}") == "yes"]
+        if not gates:
+            raise BadInput("no gate was chosen", expected="the failed gates that you answer for", got="none")
+        made = override_gates(asked, gates)
+        return (
+            f"You answer for {len(made.gates)} of its gates until {made.valid_until}. This release stays blocked; the "
+            "same request, submitted again, makes a new one for this recipient."
+        )
+
+    return release.act("override", form, perform, gates=rows)
+
+
+@router.get(f"{_PLACE}/reopen")
+def show_reopening(release: CurrentRelease) -> Response:
+    """The form to put a rejected release before its reviewers again."""
+    _check(release.may_reopen, _WHO_REOPENS)
+    return release.form("reopen")
+
+
+@router.post(f"{_PLACE}/reopen")
+def reopen_release(form: PostedForm, release: CurrentRelease) -> Response:
+    """Put a rejected release before its reviewers again."""
+    _check(release.may_reopen, _WHO_REOPENS)
+
+    def perform(asked: ReleaseAction) -> str:
+        reopen(asked)
+        return "The release is before its reviewers again. All of them vote anew."
+
+    return release.act("reopen", form, perform)
+
+
+@router.get(f"{_PLACE}/comment")
+def show_comment(release: CurrentRelease) -> Response:
+    """The form to comment on it."""
+    _check(release.may_comment, _WHO_COMMENTS)
+    return release.form("comment")
+
+
+@router.post(f"{_PLACE}/comment")
+def add_comment(form: PostedForm, release: CurrentRelease) -> Response:
+    """Comment on it."""
+    _check(release.may_comment, _WHO_COMMENTS)
+
+    def perform(asked: ReleaseAction) -> str:
+        comment(asked)
+        return "Your comment is in the ledger."
+
+    return release.act("comment", form, perform)
+
+
+@router.post(f"{_PLACE}/expire")
+def expire(form: PostedForm, release: CurrentRelease) -> Response:
+    """Record that its last day has passed, as the schedule does."""
+    _check(release.may_expire, _WHO_EXPIRES)
+    _use(release, form)
+    with (
+        acting_as(release.actor),
+        ReleaseAction(
+            str(release.found.bundle), release.visitor.site.workspace, clock=release.visitor.site.clock
+        ).opened("expiry"),
+    ):
+        pass
+    return _done(release, "Its end is recorded in the ledger.", "expire")
+
+
+@router.post(f"{_PLACE}/reassess")
+def assess_again(form: PostedForm, release: CurrentRelease) -> Response:
+    """Begin to assess every copy of the release again, as the schedule does."""
+    _check(release.may_reassess, _WHO_REASSESSES)
+    return _begin(release, form, JobKind.REASSESS)
+
+
+@router.post(f"{_PLACE}/explain")
+def explain(form: PostedForm, release: CurrentRelease) -> Response:
+    """Begin to explain the decision."""
+    _check(release.may_comment, _WHO_EXPLAINS)
+    return _begin(release, form, JobKind.EXPLAIN)
+
+
+@router.get(_PLACE + "/reassessments/{entry}")
+def show_reassessment(release: CurrentRelease, entry: int) -> Response:
+    """The record of a re-assessment, as the ledger names it."""
+    made = named_record(release.visitor.site.workspace, _reassessed(release, entry))
+    return release.page("reassessment.html", made=made, sections=reassessment(made).sections, entry=entry)
+
+
+@router.get(_PLACE + "/reassessments/{entry}/report.pdf")
+def reassessment_report(release: CurrentRelease, entry: int) -> Response:
+    """The same as PDF with the record attached."""
+    made = named_record(release.visitor.site.workspace, _reassessed(release, entry))
+    name = f"reassessment-{made.release_id[:12]}-{made.recipient}-{made.reassessed_at:%Y-%m-%d}.pdf"
+    headers = {"Content-Disposition": f'inline; filename="{name}"'}
+    return Response(render_reassessment(made), media_type="application/pdf", headers=headers)
+
+
+def _reassessed(release: ShownRelease, number: int) -> Entry:
+    """The entry of a re-assessment with a record."""
+    found = (one for one in release.found.entries if one.sequence == number and one.event is Event.REASSESSED)
+    entry = next(found, None)
+    if entry is None or not isinstance(entry.body.get("reassessment_sha256"), str):
+        raise not_found()
+    return entry
+
+
+def _rows(release: ShownRelease) -> list[tuple[str, str, str, str]]:
+    """Id, title, figure and bound of each gate that may be answered for."""
+    ids = {gate.id for gate in release.overridable}
+    view = RecordView(release.found.record)
+    return [(row.gate.id, row.gate.title, row.measured, row.asked) for row in view.gates if row.gate.id in ids]
+
+
+def _check(allowed: bool, who: str) -> None:
+    if not allowed:
+        raise not_allowed(who)
+
+
+def _use(release: ShownRelease, form: PostedForm) -> None:
+    """Count the action, and use up its form."""
+    visitor = release.visitor
+    visitor.site.limit((visitor.site.limits.actions, visitor.account.login))
+    if not visitor.session.redeem(form.text("once")):
+        raise sent_already()
+
+
+def _begin(release: ShownRelease, form: PostedForm, kind: JobKind) -> Response:
+    _use(release, form)
+    try:
+        release.visitor.site.jobs.start(job_of(release, kind))
+    except ReleasegateError as error:
+        raise Refused(HTTPStatus.CONFLICT, "This cannot begin now", sentence(error.what)) from None
+    return _done(release, "", kind.value)
+
+
+def _done(release: ShownRelease, notice: str, what: str) -> Response:
+    visitor = release.visitor
+    visitor.session.notice = notice
+    log.info("%s by %s", what, visitor.account.login)
+    anchor = f"#{what}" if what in set(JobKind) else ""
+    return see_other(f"/releases/{release.listed.release_id}/{release.listed.recipient}{anchor}")

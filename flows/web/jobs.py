@@ -1,0 +1,174 @@
+"""Work that a page starts and that takes longer than an answer may: explanations, re-assessments and dry runs.
+
+Each runs in a process of its own (``flows.web.job_process``), with the functions that the commands call. Its notes are
+in a private folder, so that every page shows how far it is and what came of it::
+
+    <workspace>/.releasegate/jobs/<job>/   job.json, steps.jsonl, result.html
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from flows.locking import held, is_held
+from flows.workspace import Workspace
+from tasks.core.canonical import canonical_json
+from tasks.core.errors import WorkspaceError
+from tasks.core.files import write_whole
+from tasks.core.secret_variables import secrets_for_runs
+
+JOB, STEPS, RESULT = "job.json", "steps.jsonl", "result.html"
+_LOCK = "job.lock"
+_AT_ONCE = 2
+_LONGEST_TEXT = 2000
+_ENDED_EARLY = {"what": "the work ended before its result", "expected": "a result", "got": "an interruption"}
+
+
+class JobKind(StrEnum):
+    """Kinds of work."""
+
+    EXPLAIN = "explain"
+    REASSESS = "reassess"
+    DRY_RUN = "dry-run"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Work on a release or on a document."""
+
+    kind: JobKind
+    subject: str
+    """Release id, or SHA-256 of the document."""
+    recipient: str = ""
+    by: str = ""
+    """Who has started it, as the ledger names actors; no part of its identity."""
+
+    @property
+    def name(self) -> str:
+        """Name of its folder."""
+        return hashlib.sha256(f"{self.kind}:{self.subject}:{self.recipient}".encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class JobTerms:
+    """Where jobs find files, as the service's settings say."""
+
+    policy: Path | None = None
+    """File with today's policy, for re-assessments; None for each request's own."""
+    roots: tuple[Path, ...] = ()
+    """Folders that requests may name files in."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """The last run of a job."""
+
+    step: str
+    """The step under way, or the last one."""
+    is_running: bool
+    ended_at: datetime | None
+    html: str
+    """Its result; empty where there is none."""
+    error: Mapping[str, str]
+
+    @property
+    def result(self) -> Markup:
+        """Its result, which the job's own process has rendered and escaped."""
+        return Markup(self.html)  # noqa: S704
+
+
+class Jobs:
+    """The jobs of a workspace; they end with this process."""
+
+    def __init__(self, workspace: Workspace, terms: JobTerms) -> None:
+        self._folder = workspace.private / "jobs"
+        self._workspace = workspace
+        self._terms = terms
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self._starting = threading.Lock()
+
+    def start(self, job: Job, **given: object) -> None:
+        """Begin a job; `given` is for its kind. Raises WorkspaceError if it runs already, or too many others do."""
+        folder = self._folder / job.name
+        with self._starting:
+            state = self.state(job)
+            if (state is not None and state.is_running) or not self._room.acquire(blocking=False):
+                raise WorkspaceError(
+                    "this cannot begin now: the same work, or other work of the page, is under way",
+                    where="the page",
+                    expected=f"at most {_AT_ONCE} at a time",
+                    fix="wait until it has ended",
+                )
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / RESULT).unlink(missing_ok=True)
+            (folder / STEPS).write_bytes(b"")
+            document = {
+                "kind": job.kind.value,
+                "subject": job.subject,
+                "recipient": job.recipient,
+                "by": job.by,
+                "workspace": str(self._workspace.root),
+                "policy": None if self._terms.policy is None else str(self._terms.policy),
+                "roots": [str(root) for root in self._terms.roots],
+                **given,
+            }
+            write_whole(folder / JOB, canonical_json(document))
+            begun = threading.Event()
+            # On Linux a child that is to end with its parent ends with the thread that has started it.
+            threading.Thread(target=self._run, args=(folder, begun), name=f"job-{job.kind}", daemon=True).start()
+            begun.wait()
+
+    def state(self, job: Job) -> JobState | None:
+        """The last run of a job; None where there was none."""
+        folder = self._folder / job.name
+        try:
+            lines = (folder / STEPS).read_text(encoding="utf-8").splitlines()
+            running = is_held(folder / _LOCK)
+        except OSError:
+            return None
+        told = [found for line in lines if isinstance(found := _document(line), dict)]
+        end = next((one for one in told if "error" in one or "ended" in one), {})
+        steps = [str(one["step"]) for one in told if "step" in one]
+        error: Mapping[str, Any] = end.get("error", {}) if end or running else _ENDED_EARLY
+        html = ""
+        if "ended" in end:
+            html = (folder / RESULT).read_text(encoding="utf-8")
+        return JobState(
+            step=steps[-1] if steps else "starting",
+            is_running=running and not end,
+            ended_at=datetime.fromisoformat(end["at"]) if end else None,
+            html=html,
+            error={part: str(text)[:_LONGEST_TEXT] for part, text in error.items()},
+        )
+
+    def _run(self, folder: Path, begun: threading.Event) -> None:
+        try:
+            with held(folder / _LOCK):
+                child = subprocess.Popen(  # noqa: S603  the program itself
+                    [sys.executable, "-P", "-m", "flows.web.job_process", str(folder)],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    env={**os.environ, **secrets_for_runs()},
+                )  # fmt: skip
+                begun.set()
+                child.wait()
+        finally:
+            begun.set()
+            self._room.release()
+
+
+def _document(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

@@ -1,0 +1,283 @@
+"""The board's requests of a service: waiting, running with their stage, ended; cancelled and submitted again."""
+
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flows.accounts
+from flows.accounts import Accounts, Duty
+from flows.board import BoardState
+from flows.ledger import open_ledger
+from flows.pipeline.sequence import in_process
+from flows.service.board import QueuedRequests, job_terms
+from flows.service.config import Service, service_of
+from flows.service.intake import Arrival, receive
+from flows.service.monitoring import Metrics
+from flows.service.queue import QueuedRequest, RequestState
+from flows.service.worker import decide
+from flows.web.app import ServedQueue, create_app
+from tasks.core.errors import BadInput, StageCrashed
+from tasks.ledger.enrolment import Directory
+from tasks.ledger.entry import Event
+from tests.service.test_worker import failing
+from tests.support.pages import EARLIER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
+from tests.support.world import NOW, World
+
+REASON = "The agreement is being renewed."
+
+
+@pytest.fixture
+def service(world: World) -> Service:
+    world.enrol(lambda: NOW)
+    return service_of(world.workspace.root, (world.folder,))
+
+
+@pytest.fixture
+def entry(service: Service, world: World) -> QueuedRequest:
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by="ruiz (token)")
+    return receive(service, arrival, clock=lambda: NOW).entry
+
+
+@pytest.fixture
+def desk(service: Service) -> QueuedRequests:
+    return QueuedRequests(service, clock=lambda: NOW)
+
+
+def failures(service: Service) -> list[dict[str, Any]]:
+    with open_ledger(service.workspace) as ledger:
+        ledger.verify()
+        return [dict(one.body) for one in ledger.entries(event=Event.FAILED)]
+
+
+def test_a_waiting_request_is_shown_with_what_its_document_says(desk: QueuedRequests, entry: QueuedRequest) -> None:
+    (one,) = desk.all()
+    assert (one.id, one.state, one.handed_in_by) == (entry.id, BoardState.QUEUED, "ruiz (token)")
+    first = one.recipients[0]
+    assert (first.id, first.organisation, first.agreement) == ("university", "The university", "DUA-university")
+    assert one.title
+    assert one.requester
+
+
+def test_a_request_is_cancelled_while_it_waits(service: Service, desk: QueuedRequests, entry: QueuedRequest) -> None:
+    assert desk.cancel(entry.id, "Ana Ruiz (ruiz)", f" {REASON} ") is BoardState.CANCELLED
+    (one,) = desk.all()
+    assert (one.state, one.is_under_way) == (BoardState.CANCELLED, False)
+    assert one.reason["got"] == f"cancelled by Ana Ruiz (ruiz): {REASON}"
+    (body,) = failures(service)
+    assert (body["what"], body["got"]) == ("the request was cancelled", one.reason["got"])
+    with pytest.raises(BadInput, match="not under way"):
+        desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+    assert len(failures(service)) == 1
+
+
+def test_a_cancelled_request_is_not_decided(service: Service, desk: QueuedRequests, entry: QueuedRequest) -> None:
+    """A run that has read the entry before it was cancelled writes nothing over it."""
+    desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+    after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert after == entry
+    kept = service.queue.get(entry.id)
+    assert kept is not None
+    assert kept.state is RequestState.CANCELLED
+
+
+def test_a_reason_is_needed(desk: QueuedRequests, entry: QueuedRequest) -> None:
+    for reason in ("", " ", "x" * 2001, "a\x00b"):
+        with pytest.raises(BadInput, match="reason"):
+            desk.cancel(entry.id, "Ana Ruiz (ruiz)", reason)
+    assert desk.all()[0].state is BoardState.QUEUED
+
+
+@pytest.mark.slow
+def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    """The run is stopped after its first stage; a request that is submitted again is decided."""
+    seen: list[Any] = []
+
+    def stopping(home: Path, results: Path) -> Any:
+        thread = threading.Thread(target=lambda: seen.append(desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)))
+        thread.start()
+        thread.join()
+        seen.append(desk.get(entry.id))
+        return in_process(home, results)
+
+    with service.queue.claimed(entry.id):
+        after = decide(service, entry, stopping, clock=lambda: NOW)
+    assert seen[0] is BoardState.CANCELLING
+    assert seen[1].state is BoardState.CANCELLING
+    assert [step.text for step in seen[1].steps] == ["starting the orchestrator"]
+    assert (after.state, after.release_id) == (RequestState.CANCELLED, None)
+    assert [body["what"] for body in failures(service)] == ["the request was cancelled"]
+    assert not list(service.workspace.releases.glob("*"))
+    assert not list((service.workspace.private / "queue").glob("*.cancel"))
+
+    again = service.queue.get(desk.retry(entry.id, "Ana Ruiz (ruiz)"))
+    assert again is not None
+    assert (again.state, again.handed_in_by) == (RequestState.ACCEPTED, entry.handed_in_by)
+    with service.queue.claimed(again.id):
+        decided = decide(service, again, in_process, clock=lambda: NOW)
+    assert decided.state in {RequestState.DECIDED, RequestState.AWAITING_REVIEW}
+    assert desk.all() == []
+
+
+def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert after.state is RequestState.CANCELLED
+    assert desk.all()[0].state is BoardState.CANCELLED
+
+
+def test_the_pause_before_another_attempt_ends_at_once(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    waiting = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert waiting.not_before is not None
+    assert desk.all()[0].reason["what"] == "a stage ran out of memory"
+    assert desk.retry(entry.id, "Ana Ruiz (ruiz)") == entry.id
+    now = service.queue.get(entry.id)
+    assert now is not None
+    assert (now.not_before, now.attempt) == (None, 2)
+
+
+def test_a_refused_document_is_not_kept_and_not_submitted_again(service: Service, desk: QueuedRequests) -> None:
+    receive(service, Arrival(b"title: nothing else\n", "http", "half a request"), clock=lambda: NOW)
+    (one,) = desk.all()
+    assert (one.state, one.title, one.document) == (BoardState.REFUSED, "half a request", None)
+    with pytest.raises(BadInput, match="cannot be submitted again"):
+        desk.retry(one.id, "Ana Ruiz (ruiz)")
+
+
+@pytest.fixture
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pages:
+    """The workspace of the page's tests, with its people and accounts."""
+    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
+    return make_pages(tmp_path / "pages")
+
+
+@pytest.fixture
+def app(pages: Pages, world: World) -> Any:
+    """Its page, with a service's queue that holds the world's request, which Ana Ruiz has handed in."""
+    service = service_of(pages.workspace.root, (world.folder,))
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by="ruiz (token)")
+    receive(service, arrival, clock=pages.time)
+    queue = ServedQueue(QueuedRequests(service, clock=pages.time), job_terms(service))
+    return create_app(pages.workspace.root, clock=pages.time, queue=queue)
+
+
+def visiting(app: Any, login: str) -> Visitor:
+    visitor = Visitor(app)
+    assert visitor.sign_in(login).status_code == 303
+    return visitor
+
+
+def queued(visitor: Visitor) -> str:
+    """Address of the request on the board; empty where it is not shown."""
+    found = re.findall(r'href="(/releases/queue/[0-9a-f]{64})"', visitor.get("/releases?show=all").text)
+    return found[0] if found else ""
+
+
+def test_the_board_has_requests_without_a_decision_beside_releases(app: Any) -> None:
+    visitor = visiting(app, "okafor")
+    shown = visitor.get("/releases").text
+    assert '<option value="queued">queued (1)</option>' in shown
+    assert queued(visitor) in shown
+    assert "4 requests and releases" in visitor.get("/releases?show=all").text
+    page = visitor.get(queued(visitor)).text
+    assert "DUA-university" in page
+    assert "Cancel the request" not in page, "a reviewer cancels nothing"
+    assert queued(visitor) in visitor.get("/releases?show=queued&agreement=DUA-university").text
+    assert queued(visitor) not in visitor.get("/releases?show=queued&agreement=DUA-2026-014").text
+
+
+@pytest.mark.parametrize(
+    ("login", "shown", "status"),
+    [
+        ("ruiz", True, 303),
+        ("officer", True, 303),
+        ("okafor", True, 403),
+        ("inspector", True, 403),
+        ("other", False, 404),
+    ],
+)
+def test_who_may_cancel_a_request(app: Any, pages: Pages, login: str, shown: bool, status: int) -> None:
+    Accounts(pages.workspace).add("other", holder("Bela Other", Duty.REQUESTER), [Duty.REQUESTER], PASSWORD)
+    place = queued(visiting(app, "okafor"))
+    visitor = visiting(app, login)
+    assert (queued(visitor) == place) is shown
+    own = visitor.fields(place, 1) if status == 303 else visitor.fields("/releases", 0)
+    answer = visitor.post(f"{place}/cancel", own | {"reason": REASON})
+    assert answer.status_code == status
+    assert len(pages.entries(event=Event.FAILED)) == (status == 303)
+    if status == 303:
+        assert "The request is cancelled." in visitor.get(place).text
+        assert visitor.post(f"{place}/cancel", own | {"reason": REASON}).status_code == 409, "a form counts once"
+        assert visitor.post(f"{place}/retry", visitor.fields(place, 1)).headers["location"] == place
+        assert "The request is in the queue again." in visitor.get(place).text
+
+
+def test_a_cancellation_without_a_reason_shows_the_form_again(app: Any) -> None:
+    visitor = visiting(app, "ruiz")
+    place = queued(visitor)
+    answer = visitor.post(f"{place}/cancel", visitor.fields(place, 1) | {"reason": " "})
+    assert answer.status_code == 422
+    assert "The reason cannot be recorded." in answer.text
+
+
+@pytest.mark.slow
+def test_a_dry_run_shows_quick_gates_and_records_nothing(app: Any, pages: Pages) -> None:
+    visitor, before = visiting(app, "ruiz"), pages.entries()
+    place = queued(visitor)
+    assert visitor.post(f"{place}/dry-run", visitor.fields(place, -1)).status_code == 303
+    deadline = time.monotonic() + 120
+    while "It runs in the background." in (shown := visitor.get(place).text) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert "Quick gates" in shown, shown[shown.index("Dry run") :][:2000]
+    assert "The university (university)" in shown
+    assert pages.entries() == before
+
+
+def test_metrics_count_copies_that_would_be_blocked(pages: Pages) -> None:
+    metrics = Metrics(service_of(pages.workspace.root))
+    assert b'releasegate_copies{alarm="would be blocked today"} 0.0' in metrics.scrape()
+    with open_ledger(pages.workspace) as ledger:
+        told = {"verdict": "would be blocked", "because": ["A gate has closed."]}
+        ledger.append(
+            Event.REASSESSED, release_id=EARLIER, recipient="university", actor="gate", body=told, at=pages.time()
+        )
+    assert b'releasegate_copies{alarm="would be blocked today"} 1.0' in metrics.scrape()
+
+
+@pytest.mark.slow
+def test_explanation_and_reassessment_on_the_page_are_those_of_the_commands(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a release that the gate has really made: the explanation is shown, and the re-assessment is in the ledger."""
+    monkeypatch.setattr(flows.accounts, "HASHER", QUICK)
+    made = world.run(in_process)
+    record = made.records[0]
+    with open_ledger(world.workspace) as ledger:
+        person = Directory.of(ledger).person(record.requested_by)
+    assert person is not None
+    Accounts(world.workspace).add("steward", person, [Duty.REQUESTER], PASSWORD)
+    service = service_of(world.workspace.root, (world.folder,))
+    queue = ServedQueue(QueuedRequests(service), job_terms(service))
+    visitor = visiting(create_app(world.workspace.root, clock=lambda: NOW, queue=queue), "steward")
+    place = f"/releases/{made.release_id}/{record.recipient.id}"
+    for action, expected in (("explain", "Smallest change that would"), ("reassess", "The decision holds")):
+        forms = visitor.get(place).text.split("<form ")[1:]
+        (number,) = [at for at, form in enumerate(forms) if f'action="{place}/{action}"' in form]
+        assert visitor.post(f"{place}/{action}", visitor.fields(place, number)).status_code == 303
+        deadline = time.monotonic() + 240
+        while "It runs in the background." in (shown := visitor.get(place).text) and time.monotonic() < deadline:
+            time.sleep(1)
+        assert expected in shown, shown[shown.index('<h2 id="explain">') :][:4000]
+    with open_ledger(world.workspace) as ledger:
+        (entry,) = ledger.entries(event=Event.REASSESSED, recipient=record.recipient.id)
+    assert (entry.actor, entry.body["verdict"]) == ("steward (reviewer's page)", "holds")
+    assert f"{place}/reassessments/{entry.sequence}" in shown
