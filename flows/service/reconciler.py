@@ -196,9 +196,10 @@ class Reconciler:
             fix="submit the request again if the release is still wanted",
         )
         reason, ended = cancelled.fields(), self._clock()
-        changes = {"state": RequestState.FAILED, "reason": reason, "finished_at": ended, "not_before": None}
+        changes = {"state": RequestState.CANCELLED, "reason": reason, "finished_at": ended, "not_before": None}
         if write(self._service, entry, changes) is not None:
             workspace = self._service.workspace
+            self._queue.notes(entry.id).clear()
             with suppress(WorkspaceError), workspace.alone(entry.id):
                 workspace.clear_run(entry.id)
             log("a request was cancelled", request=entry.id)

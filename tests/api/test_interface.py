@@ -119,8 +119,8 @@ def test_a_check_of_a_frame_finds_what_a_check_of_its_file_does(tmp_path: Path) 
 def test_gates_are_judged_on_what_was_measured_and_drawn(tmp_path: Path) -> None:
     def gated(document: dict) -> None:
         document["policy"]["gates"] = [
-            {"measure": "prosecutor.maximum_risk", "at_most": 0.2, "because": "<b>"},
-            {"measure": "released.information_kept", "at_least": 0, "because": "any"},
+            {"measure": "prosecutor.maximum_risk", "at_most": 0.2, "because": "any"},
+            {"measure": "released.information_kept", "at_least": 0.99, "because": "any"},
             {"measure": "released.smallest_class", "at_least": 1, "because": "any"},
             {"measure": "transparent.maximum_risk", "at_most": 1, "because": "any"},
         ]
@@ -131,7 +131,7 @@ def test_gates_are_judged_on_what_was_measured_and_drawn(tmp_path: Path) -> None
     assert [(gate.id, gate.measured) for gate in found.gates] == [
         (gate.measure.value, measures[gate.measure]) for gate in loaded.request.policy.gates
     ]
-    assert [gate.passed for gate in found.gates] == [False, True, True, True]
+    assert [gate.passed for gate in found.gates] == [True, False, True, True]
     assert not found.passed
     html = found._repr_html_()
     assert "university: 3 of 4 gates" in html

@@ -60,7 +60,7 @@ def test_the_commands_give_the_columns_that_the_page_takes(tmp_path: Path, monke
     (tmp_path / "request.yaml").write_text(json.dumps(document), encoding="utf-8")
     refused = told(arguments(CALLS[0]), tmp_path)
     assert refused["exit_code"] == ExitCode.BAD_INPUT
-    named = re.findall(r"`result\$error` has the message, with (.*?)\. Where", PAGE.replace("\n", " "))[0]
+    named = re.findall(r"`result\$error` has the message, with (.*?)\. If the", PAGE.replace("\n", " "))[0]
     assert set(re.findall(r"`(\w+)`", named)) <= refused["error"].keys()
 
 

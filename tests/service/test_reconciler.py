@@ -132,7 +132,7 @@ def test_a_request_whose_run_was_cancelled_ends_and_may_be_submitted_again(moved
     moved.say(entry.id, cancelled())
     moved.tick()
     ended = moved.entry(entry.id)
-    assert (ended.state, ended.recorded, ended.attempt) == (RequestState.FAILED, True, 1)
+    assert (ended.state, ended.recorded, ended.attempt) == (RequestState.CANCELLED, True, 1)
     assert ended.reason["what"] == "the run of a request was cancelled in Prefect"
     assert not left.exists()
     with open_ledger(moved.service.workspace) as ledger:
@@ -150,7 +150,7 @@ def test_a_run_that_was_being_cancelled_as_its_service_ended_is_cancelled(moved:
     Reconciler(moved.service, clock=moved.time).prepare(moved.client)
     assert moved.states(entry.id) == ["Cancelled"]
     moved.tick()
-    assert (moved.entry(entry.id).state, moved.entry(entry.id).attempt) == (RequestState.FAILED, 1)
+    assert (moved.entry(entry.id).state, moved.entry(entry.id).attempt) == (RequestState.CANCELLED, 1)
 
 
 def test_a_decision_outlives_the_cancelling_of_its_run(moved: Moved) -> None:
