@@ -78,7 +78,7 @@ def test_a_request_gets_one_run_however_often_it_is_reconciled(
         reconciler.prepare(client)
         reconciler.tick(client)
         reconciler.tick(client)
-    assert [run.name for run in client.runs.values()] == [entry.id]
+    assert [run.name for run in client.runs.values()] == ["release · Visits · university"]
 
 
 def test_a_run_without_a_verdict_is_repeated_until_the_request_has_failed(
