@@ -70,9 +70,8 @@ def states(client: MemoryClient) -> list[str]:
     return [run.state.name for run in client.runs.values() if run.state is not None and run.state.name is not None]
 
 
-def test_a_request_gets_one_run_however_often_it_is_reconciled(
-    service: Service, entry: QueuedRequest, client: Any
-) -> None:
+@pytest.mark.usefixtures("entry")
+def test_a_request_gets_one_run_however_often_it_is_reconciled(service: Service, client: Any) -> None:
     for _ in range(2):
         reconciler = Reconciler(service, clock=lambda: NOW)
         reconciler.prepare(client)
