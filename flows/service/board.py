@@ -139,11 +139,11 @@ class QueuedRequests:
         )
 
     def _about(self, entry: QueuedRequest) -> _Asked:
-        """What its document says; its name alone where it was not kept, or cannot be read today."""
+        """What its document says; what was noted of it where it was not kept, or cannot be read today."""
         try:
             return self._asked(entry.request_sha256, entry.roots)
         except (ReleasegateError, OSError):
-            return _Asked(entry.name, "", ())
+            return _Asked(entry.title or entry.name, entry.requested_by, ())
 
     def _read(self, sha256: str, roots: tuple[str, ...]) -> _Asked:
         shelf = PolicyShelf(self._service.workspace.root)

@@ -19,7 +19,7 @@ from flows.second_factor import SECRET_BYTES, address_of, text_of
 from flows.signing import key_in_force, register_key
 from flows.tokens import RequestTokens, of_login
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm, begin_session
-from flows.web.site import Visitor, log, not_allowed, see_other, sentence
+from flows.web.site import Visitor, fields, log, not_allowed, see_other, sentence
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory
@@ -122,7 +122,7 @@ def _counted(visitor: Visitor, check: Callable[[], Account | None]) -> Account |
     site.limit((site.limits.login, login), (site.limits.everybody, "everybody"))
     found = check()
     if found is None:
-        log.warning("a password or code was not confirmed: %s", login)
+        log.warning("a password or code was not confirmed", extra=fields(login=login))
     else:
         site.limits.login.give_back(login)
     return found
@@ -149,7 +149,7 @@ def _changed(
         return (again or _page)(visitor, error)
     session = begin_session(visitor.site, visitor.request, account, by_proxy=visitor.session.by_proxy)
     session.notice = done
-    log.info("%s: %s", what, account.login)
+    log.info(what, extra=fields(login=account.login))
     return see_other("/account")
 
 

@@ -18,7 +18,7 @@ from flows.web.authentication import PostedForm
 from flows.web.board import sent_already
 from flows.web.jobs import JobKind
 from flows.web.releases import CurrentRelease, ShownRelease, job_of
-from flows.web.site import Refused, log, not_allowed, not_found, see_other, sentence
+from flows.web.site import Refused, fields, log, not_allowed, not_found, see_other, sentence
 from reports.reassessment import reassessment, render_reassessment
 from reports.record_view import RecordView
 from tasks.core.errors import BadInput, ReleasegateError
@@ -188,6 +188,6 @@ def _begin(release: ShownRelease, form: PostedForm, kind: JobKind) -> Response:
 def _done(release: ShownRelease, notice: str, what: str) -> Response:
     visitor = release.visitor
     visitor.session.notice = notice
-    log.info("%s by %s", what, visitor.account.login)
+    log.info(what, extra=fields(login=visitor.account.login))
     anchor = f"#{what}" if what in set(JobKind) else ""
     return see_other(f"/releases/{release.listed.release_id}/{release.listed.recipient}{anchor}")

@@ -18,7 +18,7 @@ from flows.board import UNDER_WAY, BoardRequest, BoardState, RequestBoard
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.evidence import IndexedRelease
 from flows.web.jobs import Job, JobKind
-from flows.web.site import Refused, Visitor, log, not_allowed, not_found, number_of, query, see_other, sentence
+from flows.web.site import Refused, Visitor, fields, log, not_allowed, not_found, number_of, query, see_other, sentence
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.audit.history import text
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
@@ -268,7 +268,7 @@ class ShownRequest:
             place = perform(f"{account.name} ({account.login})")
         except ReleasegateError as error:
             return self.page(error, sent.text("reason"))
-        log.info("%s by %s", visitor.request.url.path.rsplit("/", 1)[1], account.login)
+        log.info(visitor.request.url.path.rsplit("/", 1)[1], extra=fields(login=account.login))
         return see_other(place)
 
 

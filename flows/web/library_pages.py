@@ -25,7 +25,7 @@ from flows.temporary import held_folder
 from flows.web.account_pages import confirm, problem_of
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
 from flows.web.people_pages import CurrentOfficer, once
-from flows.web.site import Visitor, log, not_found, number_of, see_other
+from flows.web.site import Visitor, fields, log, not_found, number_of, see_other
 from flows.web.uploads import CurrentUpload, Upload
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.ledger.enrolment import title_of
@@ -80,7 +80,7 @@ def enrol_item(visitor: CurrentOfficer, kind: Kind, upload: CurrentUpload) -> Re
     except ReleasegateError as error:
         return _form(visitor, kind, form, error)
     visitor.session.notice = f"Enrolled: {title}."
-    log.info("enrolled: %s by %s", kind, visitor.account.login)
+    log.info("enrolled", extra=fields(kind=kind, login=visitor.account.login))
     return see_other("/library")
 
 
@@ -117,7 +117,7 @@ def end(visitor: CurrentOfficer, kind: Kind, name: _Name, form: PostedForm) -> R
     except ReleasegateError as error:
         return _item_page(visitor, (library, one), "", error)
     visitor.session.notice = f"The enrolment of {title_of(one.item)} has ended. What was decided by it stays as it is."
-    log.info("enrolment ended: %s by %s", kind, visitor.account.login)
+    log.info("enrolment ended", extra=fields(kind=kind, login=visitor.account.login))
     return see_other("/library")
 
 

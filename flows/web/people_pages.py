@@ -16,7 +16,7 @@ from flows.ledger import has_ledger, open_ledger
 from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
 from flows.web.account_pages import confirm, problem_of
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.site import Refused, Visitor, log, not_allowed, number_of, see_other
+from flows.web.site import Refused, Visitor, fields, log, not_allowed, number_of, see_other
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory, EnrolledPerson
@@ -76,7 +76,7 @@ def create_token(visitor: CurrentOfficer, form: PostedForm) -> Response:
         raise
     except ReleasegateError as error:
         return _page(visitor, error, given)
-    log.info("token %s of %s made by %s", made.id, made.login, visitor.account.login)
+    log.info("a token was made", extra=fields(token=made.id, of=made.login, login=visitor.account.login))
     return visitor.page("token.html", made=made, text=text)
 
 
@@ -104,7 +104,7 @@ def _done(
         raise
     except ReleasegateError as error:
         return _page(visitor, error)
-    log.info("%s by %s", what, visitor.account.login)
+    log.info(what, extra=fields(login=visitor.account.login))
     return see_other("/people")
 
 

@@ -51,7 +51,7 @@ def come_back(request: Request, site: CurrentSite, provider: _CurrentProvider) -
     except WorkspaceError:
         raise
     except BadInput as error:
-        log.warning("a sign-in by the identity provider was refused: %s", error.what)
+        log.warning("a sign-in by the identity provider was refused", extra=fields(reason=error.what))
         raise Refused(
             HTTPStatus.FORBIDDEN,
             "You are not signed in",
