@@ -153,6 +153,15 @@ def test_a_refused_document_is_not_kept_and_not_submitted_again(service: Service
         desk.retry(one.id, "Ana Ruiz (ruiz)")
 
 
+def test_a_request_refused_for_its_files_is_shown_by_its_title(
+    service: Service, desk: QueuedRequests, world: World
+) -> None:
+    (world.folder / "data.csv").unlink()
+    receive(service, Arrival(world.request.read_bytes(), "http", "request", (world.folder,)), clock=lambda: NOW)
+    (one,) = desk.all()
+    assert (one.state, one.title, one.document) == (BoardState.REFUSED, "Visits", None)
+
+
 @pytest.fixture
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pages:
     """The workspace of the page's tests, with its people and accounts."""
