@@ -39,7 +39,7 @@ def enrol_for(request: Path, workspace: Path, roots: Sequence[Path] = (), clock:
         items = _needed(place, loaded)
     except ReleasegateError:
         return
-    with open_ledger(place) as ledger:
+    with open_ledger(place, clock=clock) as ledger:
         directory = Directory.of(ledger)
         if directory.is_empty:
             first_enrolment(place, ledger, [*items, *_people(loaded)], clock)
@@ -72,7 +72,7 @@ def _people(loaded: LoadedRequest) -> list[EnrolledPerson]:
 def enrol_people(workspace: Workspace, people: Mapping[str, Collection[WorkflowRole]], clock: Clock = utc_now) -> None:
     """Begin a workspace with people by name, whose ids follow from the names."""
     items = [EnrolledPerson(id=person_id(name), name=name, roles=tuple(roles)) for name, roles in people.items()]
-    with open_ledger(workspace, create=True) as ledger:
+    with open_ledger(workspace, create=True, clock=clock) as ledger:
         first_enrolment(workspace, ledger, items, clock)
 
 
