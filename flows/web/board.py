@@ -342,7 +342,9 @@ def dry_run(form: PostedForm, shown: CurrentRequest) -> Response:
         if document is None:
             raise BadInput("the document was not kept", expected="a request whose document is kept", got="none")
         roots = [str(root) for root in shown.found.roots]
-        shown.visitor.site.jobs.start(shown.trial, document=str(document), roots=roots)
+        shown.visitor.site.jobs.start(
+            shown.trial, document=str(document), roots=roots, handed_in_by=shown.found.handed_in_by
+        )
         return f"/releases/queue/{shown.found.id}#trial"
 
     return shown.act(form, perform)

@@ -67,16 +67,29 @@ def reassessed(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
 
 
 def tried(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
-    """Figures of a request's quick gates, for each recipient."""
+    """Figures of a request's quick gates, for each recipient; refused where the gate would refuse its terms or people.
+
+    An officer sets the terms, such as the smallest count that may be shown.
+    """
+    from flows.enrolment import check_enrolled  # noqa: PLC0415
+    from flows.identity import read_inputs  # noqa: PLC0415
+    from flows.ledger import open_ledger  # noqa: PLC0415
+    from flows.persons import involved  # noqa: PLC0415
     from flows.policies import PolicyShelf  # noqa: PLC0415
     from flows.studio.quick import Quick  # noqa: PLC0415 - imports every method
     from flows.web.studio_figures import kept_in_words  # noqa: PLC0415
     from tasks.decision.measures import write_result  # noqa: PLC0415
+    from tasks.ledger.enrolment import Directory  # noqa: PLC0415
     from tasks.request.load import load_request  # noqa: PLC0415
 
     say("reading the request")
-    shelf = PolicyShelf(Path(given["workspace"]))
-    loaded = load_request(Path(given["document"]), [Path(root) for root in given["roots"]], shelf)
+    place = Workspace(Path(given["workspace"]))
+    loaded = load_request(Path(given["document"]), [Path(root) for root in given["roots"]], PolicyShelf(place.root))
+    inputs = read_inputs(loaded)
+    with open_ledger(place) as ledger:
+        directory = Directory.of(ledger)
+    check_enrolled(directory, loaded, inputs)
+    involved(directory, loaded.request, given["handed_in_by"])
     quick, blocks, small_cell = Quick(), list[Block]([_QUICK]), loaded.request.policy.small_cell
     for recipient in loaded.request.recipients:
         say(f"quick figures for {recipient.id}")

@@ -11,6 +11,7 @@ import pytest
 import flows.accounts
 from flows.accounts import Accounts, Duty
 from flows.board import BoardState
+from flows.enrolment import enrol
 from flows.ledger import open_ledger
 from flows.pipeline.sequence import in_process
 from flows.service.board import QueuedRequests, job_terms
@@ -20,10 +21,13 @@ from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide
 from flows.web.app import ServedQueue, create_app
+from flows.web.job_process import tried
 from tasks.core.errors import BadInput, StageCrashed
-from tasks.ledger.enrolment import Directory
+from tasks.core.people import WorkflowRole
+from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tests.service.test_worker import failing
+from tests.support.enrolled import enrol_for
 from tests.support.pages import EARLIER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
 from tests.support.world import NOW, World
 
@@ -238,8 +242,35 @@ def test_a_cancellation_without_a_reason_shows_the_form_again(app: Any) -> None:
     assert "The reason cannot be recorded." in answer.text
 
 
+@pytest.mark.parametrize(
+    ("asked", "handed_in_by", "refused"),
+    [
+        ({"policy": {"small_cell": 1}}, "ruiz (token)", "the policy is not enrolled"),
+        ({"requested_by": "nobody.known"}, "ruiz (token)", "not enrolled as requester"),
+        ({}, "other", "this login is not one of"),
+    ],
+)
+def test_a_dry_run_has_the_terms_and_people_that_the_gate_has(
+    service: Service, world: World, asked: dict[str, Any], handed_in_by: str, refused: str
+) -> None:
+    officer = EnrolledPerson(id="other", name="Bela Other", roles=(WorkflowRole.OFFICER,), logins=("other",))
+    with open_ledger(service.workspace, clock=lambda: NOW) as ledger:
+        named = next(one for one in Directory.of(ledger).all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles)
+    enrol(service.workspace, [officer], named.id, clock=lambda: NOW)
+    world.ask(**asked)
+    given = {
+        "workspace": str(service.workspace.root),
+        "document": str(world.request),
+        "roots": [str(world.folder)],
+        "handed_in_by": handed_in_by,
+    }
+    with pytest.raises(BadInput, match=refused):
+        tried(given, lambda _: None)
+
+
 @pytest.mark.slow
-def test_a_dry_run_shows_quick_gates_and_records_nothing(app: Any, pages: Pages) -> None:
+def test_a_dry_run_shows_quick_gates_and_records_nothing(app: Any, pages: Pages, world: World) -> None:
+    enrol_for(world.request, pages.workspace.root, clock=pages.time)
     visitor, before = visiting(app, "ruiz"), pages.entries()
     place = queued(visitor)
     assert visitor.post(f"{place}/dry-run", visitor.fields(place, -1)).status_code == 303
