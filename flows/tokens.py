@@ -20,7 +20,7 @@ from flows.private_file import PrivateList
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput
 from tasks.core.fact import Sha256
-from tasks.core.people import WorkflowRole
+from tasks.core.people import WorkflowRole, login_of
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.signing import is_name
 
@@ -53,8 +53,8 @@ class Token(BaseModel):
 
     @property
     def handed_in_by(self) -> str:
-        """Who hands a request in with it, as ledger and queue say."""
-        return f"{self.login} (token {self.id})"
+        """Who hands a request in with it, as ledger and queue say; who made it has seen its text."""
+        return f"{self.login} (token {self.id}, made by {login_of(self.by)})"
 
 
 class RequestTokens:

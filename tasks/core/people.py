@@ -42,6 +42,9 @@ _LOOK_ALIKE = str.maketrans(
 """Small letters of Cyrillic, Greek and some others, and the Latin ones that they are read as (Unicode TS 39)."""
 _READ_AS = str.maketrans("ΗΜΝΥI1|0", "hmnylllo")
 """Capitals, digits and signs that are read as another letter than their small form."""
+_WHERE = re.compile(r"[^()]+ \(([^()]+)\)")
+"""What follows a login in the actor of a ledger entry."""
+_HAND = re.compile(r"(?:made|submitted again) by ([^,]+)")
 _SPELT = ((re.compile("([aou])e"), r"\1"), (re.compile("m"), "rn"), (re.compile("w"), "vv"))
 """Letters that are written as two, or look like two."""
 
@@ -78,6 +81,13 @@ def mixes_alphabets(name: str) -> bool:
 def login_of(actor: str) -> str:
     """The login, account or token in the actor of a ledger entry, which may say after it where it was used."""
     return actor.partition(" (")[0].casefold()
+
+
+def other_hands(actor: str) -> frozenset[str]:
+    """Other logins that had a hand in a request, by the actor of its entry: made its token, or submitted it again."""
+    told = _WHERE.fullmatch(actor)
+    found = map(_HAND.fullmatch, told[1].split(", ") if told else ())
+    return frozenset(hand[1].casefold() for hand in found if hand) - {login_of(actor)}
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tasks.core.errors import BadInput, StageFailed
-from tasks.core.people import WorkflowRole, login_of, may_be_same_person, same_person
+from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_hands, same_person
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.record import DecisionRecord, Review, Verdict
 from tasks.decision.states import State, StateChange, after, can_follow
@@ -350,21 +350,31 @@ def officer_of(record: DecisionRecord, name: str) -> str:
 
 
 def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool) -> None:
-    """Refuse (``BadInput``) votes and overrides by the requester, by id, and from the login that the request came from.
+    """Refuse (``BadInput``) votes and overrides by the requester, by id, and from logins that the request came from.
 
-    Several people may share a login; whoever signs with their own registered key shows who they are.
+    Several people may share a login; whoever signs with their own registered key shows who they are. No signature helps
+    whoever made the token of the request, or submitted it again for another: they have acted as its requester.
     """
     own = bool(person) and person == record.requester_id
-    if own or (not signed and record.handed_in_by and login_of(actor) == login_of(record.handed_in_by)):
+    acted = login_of(actor) in other_hands(record.handed_in_by)
+    if own or acted or (not signed and record.handed_in_by and login_of(actor) == login_of(record.handed_in_by)):
         raise BadInput(
             "the requester may neither review nor override their own release"
             if own
+            else "who made the token of a request, or submitted it again, may neither review nor override its release"
+            if acted
             else "the login that a request came from may neither review nor override its release",
             where=f"release to {record.recipient.id}",
-            expected="another person than the requester, at another login or with a signature of their own key",
-            got="the id of the requester" if own else "the login that the request came from, and no signature",
-            fix="ask a different person"
+            expected="a person who had no hand in the request"
+            if acted
+            else "another person than the requester, at another login or with a signature of their own key",
+            got="the id of the requester"
             if own
+            else "a login that made the token of the request, or submitted it again"
+            if acted
+            else "the login that the request came from, and no signature",
+            fix="ask a different person"
+            if own or acted
             else "act under your own login, or register a key: releasegate key create",
         )
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from flows.cases import ReleaseAction
 from flows.ledger import open_ledger
 from flows.signing import create_key
 from tasks.core.errors import BadInput, StageFailed, TamperingFound
-from tasks.core.people import WorkflowRole
+from tasks.core.people import WorkflowRole, other_hands
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
+from tasks.decision.standing import check_apart
 from tasks.decision.states import State
 from tasks.decision.votes import Ballot, new_nonce
 from tasks.delivery.verification import verify_bundle
@@ -90,6 +92,33 @@ def test_whoever_signs_shows_who_they_are(asked: Callable[..., ReleaseAction], t
         assert flows.reviewing.cast_vote(signed, "approve").standing.state is State.RELEASED
     with open_ledger(action.workspace) as ledger:
         verify_bundle(action.workspace.bundle(action.reference), ledger)
+
+
+@pytest.mark.parametrize(
+    ("handed_in_by", "barred"),
+    [
+        ("desk (token 0a1b2c3d, made by Ortiz)", True),
+        ("desk (submitted again by ortiz)", True),
+        ("desk (token 0a1b2c3d, made by desk, submitted again by ortiz)", True),
+        ("desk (token 0a1b2c3d, made by brandt)", False),
+        ("desk (token 0a1b2c3d)", False),
+        ("desk (inbox)", False),
+    ],
+)
+@pytest.mark.parametrize("signed", [False, True])
+def test_another_hand_in_a_request_neither_votes_nor_overrides(
+    asked: Callable[..., ReleaseAction], handed_in_by: str, barred: bool, signed: bool
+) -> None:
+    shown = record(asked(ONE)).model_copy(update={"handed_in_by": handed_in_by})
+    refused = pytest.raises(BadInput, match="made the token of a request") if barred else nullcontext()
+    with refused:
+        check_apart(shown, "ortiz (reviewer's page)", "paul.ortiz", signed=signed)
+
+
+def test_the_own_login_is_no_other_hand() -> None:
+    assert other_hands("desk (token 0a1b2c3d, made by desk)") == frozenset()
+    assert other_hands("made by ortiz") == frozenset()
+    assert other_hands("desk (token 0a1b2c3d, made by ortiz) (inbox)") == frozenset()
 
 
 def test_the_login_that_a_request_came_from_overrides_nothing(asked: Callable[..., ReleaseAction]) -> None:

@@ -91,12 +91,12 @@ def test_requests_of_a_requesters_token_are_theirs_until_it_is_revoked(service: 
     made, text = tokens.create(asked, "ruiz", "nightly export", "operator")
     page = client(service, "")
     answer = page.post("/api/requests", content=content, headers=bearing(text))
-    assert (answer.status_code, answer.json()["handed_in_by"]) == (202, f"ruiz (token {made.id})")
+    assert (answer.status_code, answer.json()["handed_in_by"]) == (202, f"ruiz (token {made.id}, made by operator)")
     (entry,) = Queue(service.workspace).open_entries()
-    assert entry.handed_in_by == f"ruiz (token {made.id})"
+    assert entry.handed_in_by == f"ruiz (token {made.id}, made by operator)"
     assert page.post("/api/requests", content=b"nothing", headers=bearing(text)).status_code == 422
     with open_ledger(service.workspace) as ledger:
-        assert ledger.entries(event=Event.REFUSED)[-1].actor == f"ruiz (token {made.id})"
+        assert ledger.entries(event=Event.REFUSED)[-1].actor == f"ruiz (token {made.id}, made by operator)"
     assert page.post("/api/requests", content=content, headers=bearing(text[:-1] + "A")).status_code == 401
     tokens.revoke(made.id)
     assert page.post("/api/requests", content=content, headers=bearing(text)).status_code == 401
