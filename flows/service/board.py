@@ -14,6 +14,7 @@ from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState
 from flows.web.jobs import JobTerms
 from tasks.core.errors import BadInput, ReleasegateError
+from tasks.core.people import login_of, other_hands
 from tasks.decision.votes import checked_reason
 from tasks.request.load import load_request
 
@@ -81,14 +82,15 @@ class QueuedRequests:
             if not changed:
                 raise _not_under_way(self._queue.get(name))
             with open_ledger(self._service.workspace, create=True) as ledger:
-                record_end(self._queue, ledger, changed)
+                record_end(self._queue, ledger, changed, by=f"{_login_in(by)} (reviewer's page)")
         log("a request was cancelled", request=name, by=by)
         return BoardState.CANCELLED
 
     def retry(self, name: str, by: str) -> str:
         """Submit an ended request again in the name of the login that it came from, or end the pause of one that waits.
 
-        The files that it names are read anew; where they have changed, it is another release.
+        The files that it names are read anew; where they have changed, it is another release. Another login that
+        submits it is noted behind the first, and has no vote on it.
         """
         entry = self._queue.get(name)
         if entry is None or (entry.state is not RequestState.ACCEPTED and entry.state not in _ENDED):
@@ -101,7 +103,8 @@ class QueuedRequests:
         if not document.is_file():
             raise _not_to_retry("a request whose document is kept", "one that was refused, whose document is not kept")
         roots = tuple(Path(root) for root in entry.roots)
-        arrival = Arrival(document.read_bytes(), entry.source, entry.name, roots, handed_in_by=entry.handed_in_by)
+        asked = _submitted_again(entry.handed_in_by, _login_in(by))
+        arrival = Arrival(document.read_bytes(), entry.source, entry.name, roots, handed_in_by=asked)
         received = receive(self._service, arrival, clock=self._clock)
         log("a request was submitted again", request=received.entry.id, before=name, by=by)
         return received.entry.id
@@ -158,6 +161,20 @@ def job_terms(service: Service) -> JobTerms:
     """Where the page's jobs find today's policy and the files of requests: as the scheduled re-assessment does."""
     policy = service.settings.reassessment.policy
     return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
+
+
+def _login_in(by: str) -> str:
+    """The login in “Name (login)”."""
+    return by.rpartition("(")[2].removesuffix(")")
+
+
+def _submitted_again(first: str, login: str) -> str:
+    """Who hands a request in that a login submits again: the first one, and every other login that has had a hand."""
+    if login.casefold() in {login_of(first), *other_hands(first)}:
+        return first
+    name, _, told = first.partition(" (")
+    earlier = f"{told.removesuffix(')')}, " if told else ""
+    return f"{name} ({earlier}submitted again by {login})"
 
 
 def _not_under_way(entry: QueuedRequest | None) -> BadInput:

@@ -23,7 +23,7 @@ from flows.service.worker import decide
 from flows.web.app import ServedQueue, create_app
 from flows.web.job_process import tried
 from tasks.core.errors import BadInput, StageCrashed
-from tasks.core.people import WorkflowRole
+from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tests.service.test_worker import failing
@@ -126,6 +126,38 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
         decided = decide(service, again, in_process, clock=lambda: NOW)
     assert decided.state in {RequestState.DECIDED, RequestState.AWAITING_REVIEW}
     assert desk.all() == []
+
+
+def test_another_login_that_submits_a_request_again_is_noted(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    """The person who handed it in may submit it again without a trace, anybody else only with one."""
+    handed_in = []
+    for by in (
+        "Ana Ruiz (ruiz)",
+        "Paul Officer (PhD) (officer)",
+        "Paul Officer (officer)",
+        "Ana Ruiz (ruiz)",
+        "A (lead)",
+    ):
+        desk.cancel(entry.id, by, REASON)
+        again = service.queue.get(desk.retry(entry.id, by))
+        assert again is not None
+        handed_in.append(again.handed_in_by)
+    first, second = "ruiz (token)", "ruiz (token, submitted again by officer)"
+    assert handed_in == [
+        first,
+        second,
+        second,
+        second,
+        "ruiz (token, submitted again by officer, submitted again by lead)",
+    ]
+    assert other_hands(handed_in[-1]) == {"officer", "lead"}
+    with open_ledger(service.workspace) as ledger:
+        assert [one.actor for one in ledger.entries(event=Event.FAILED)] == [
+            "ruiz (reviewer's page)", "officer (reviewer's page)", "officer (reviewer's page)",
+            "ruiz (reviewer's page)", "lead (reviewer's page)",
+        ]  # fmt: skip
 
 
 def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
