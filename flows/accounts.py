@@ -227,13 +227,21 @@ class Accounts:
     ) -> Account:
         """The account of somebody whom an identity provider has signed in: made the first time, then updated.
 
-        Raises BadInput if the login is not valid, or login or person has an account that is not of this identity: a
-        provider takes no account over.
+        Raises BadInput if the login is not valid, the identity has the account of another person, or login or person
+        has an account that is not of this identity: a provider takes no account over.
         """
         wanted, chosen = login.casefold(), frozenset(duties)
         check_holder(person, sorted(chosen - {Duty.REGULATOR}), "groups")
         with self._changing() as accounts:
             known = next((one for one in accounts.values() if one.identity == identity), None)
+            if known is not None and known.person != person.id:
+                raise BadInput(
+                    "the identity provider names another person than before",
+                    where=known.login,
+                    expected="the person whose account this identity has",
+                    got="a login of another person",
+                    fix=f"remove the account first, if this is right: releasegate account remove {known.login}",
+                )
             others = [
                 one for one in accounts.values() if one != known and (one.login == wanted or one.person == person.id)
             ]
