@@ -140,6 +140,7 @@ def _changed(
     """Change the account once the password is confirmed, and begin a new session; on an error, show the form again."""
     if visitor.account.password is None and what != "key registered":
         raise not_allowed("Your account has no password here.")
+    visitor.site.limit((visitor.site.limits.actions, visitor.account.login))
     try:
         confirm(visitor, form)
         account = work(visitor.account)

@@ -42,8 +42,8 @@ def come_back(request: Request, site: CurrentSite, provider: _CurrentProvider) -
 
     It is no redirection: the browser would not send the cookie of the session on one that another site began.
     """
-    site.limit((site.limits.everybody, "everybody"))
     cookie, address = request.cookies.get(_cookie(site), ""), subscriber(address_of(site, request))
+    site.limit((site.limits.address, address), (site.limits.everybody, "everybody"))
     site.set_cookie(request, _cookie(site), "", seconds=0, same_site="Lax")
     try:
         claims, place = provider.end(cookie, request.query_params)
@@ -57,7 +57,8 @@ def come_back(request: Request, site: CurrentSite, provider: _CurrentProvider) -
             "You are not signed in",
             f"{sentence(error.what)} {sentence(error.fix or 'sign in again')}",
         ) from None
-    site.limits.address.give_back(address)
+    for _ in (leave, come_back):
+        site.limits.address.give_back(address)
     begin_session(site, request, account)
     log.info("signed in", extra=fields(login=account.login, by="provider"))
     return site.page(request, "signed_in.html", place=next_place(place))

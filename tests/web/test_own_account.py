@@ -56,6 +56,13 @@ def sign_in(visitor: Visitor, login: str, given: str, password: str = PASSWORD) 
     return int(visitor.post("/sign-in", data).status_code)
 
 
+def test_one_account_does_not_use_up_the_limit_of_all(pages: Pages) -> None:
+    """A right password is given back to the account, and each takes as long as a sign-in."""
+    visitor = pages.visitor("okafor")
+    change = {"password": PASSWORD, "new": NEW, "again": PASSWORD}
+    assert [sent(visitor, "/account/password", change).status_code for _ in range(21)] == [422] * 20 + [429]
+
+
 @pytest.mark.parametrize(
     ("seconds", "digits"), [(59, "287082"), (1111111109, "081804"), (1234567890, "005924"), (20000000000, "353130")]
 )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -14,6 +15,7 @@ from flows.accounts import Accounts, Duty
 from flows.actor import acting_as
 from flows.enrolment import enrol
 from flows.web.provider import SECRET, Provider
+from flows.web.site import Limiter, RateLimits
 from tasks.core.errors import RequestError
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import EnrolledPerson
@@ -132,6 +134,44 @@ def test_a_group_gives_no_role_that_the_person_is_not_enrolled_in(pages: Pages, 
     made = Accounts(pages.workspace).find("sand")
     assert made is not None
     assert made.duties == {Duty.REGULATOR}
+
+
+def test_an_identity_stays_the_account_of_one_person(pages: Pages, provider: TestProvider) -> None:
+    """Renaming the login at the provider makes nobody another person."""
+    enrolled(pages)
+    app = app_of(pages, provider)
+    visitor = Visitor(app)
+    assert visitor.get(at_provider(visitor)).status_code == 200
+    other = EnrolledPerson(id="rolf.berg", name="Rolf Berg", roles=(WorkflowRole.REVIEWER,), logins=("berg",))
+    with acting_as("officer"):
+        enrol(pages.workspace, [other], OFFICER, clock=pages.time)
+    provider.claims["preferred_username"] = "berg"
+    renamed = Visitor(app)
+    refused = renamed.get(at_provider(renamed))
+    assert refused.status_code == 403
+    assert "The identity provider names another person than before." in refused.text
+    assert "releasegate account remove sand" in refused.text
+    assert Accounts(pages.workspace).find("berg") is None
+    Accounts(pages.workspace).remove("sand")
+    again = Visitor(app)
+    assert again.get(at_provider(again)).status_code == 200
+
+
+def test_answers_of_one_address_do_not_lock_out_others(pages: Pages, provider: TestProvider) -> None:
+    app = app_of(pages, provider)
+    app.state.site = replace(app.state.site, limits=RateLimits(address=Limiter(3, 900), everybody=Limiter(5, 60)))
+    one = Visitor(app, address="192.0.2.1")
+    assert [one.get("/sign-in/provider/answer").status_code for _ in range(8)] == [403] * 3 + [429] * 5
+    assert Visitor(app, address="192.0.2.2").get("/sign-in/provider/answer").status_code == 403
+
+
+def test_a_sign_in_that_succeeds_does_not_count(pages: Pages, provider: TestProvider) -> None:
+    enrolled(pages)
+    app = app_of(pages, provider)
+    app.state.site = replace(app.state.site, limits=RateLimits(address=Limiter(2, 900)))
+    for _ in range(3):
+        visitor = Visitor(app)
+        assert visitor.get(at_provider(visitor)).status_code == 200
 
 
 def test_the_provider_takes_no_account_over(pages: Pages, provider: TestProvider) -> None:
