@@ -21,6 +21,7 @@ from flows.service.queue import QueuedRequest, RequestState
 from flows.tokens import RequestTokens
 from flows.web.site import bounded
 from tasks.core.errors import ReleasegateError, WorkspaceError
+from tasks.core.people import login_of
 from tasks.core.secret_variables import secret
 from tasks.request.document import MAXIMUM_BYTES
 
@@ -30,6 +31,8 @@ TOKENS = "RELEASEGATE_API_TOKENS"
 SHARED = "api"
 """Login in whose name the token of `TOKEN` hands requests in."""
 SHORTEST_TOKEN = 24
+_OF_ENVIRONMENT = " (token)"
+"""What follows the login of a token of the environment."""
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ID = re.compile(r"[0-9a-f]{64}")
 
@@ -57,9 +60,9 @@ def requests_router(service: Service, token: str | None = None, *, clock: Clock 
         return JSONResponse(_shown(entry) | {"folded": received.folded}, status)
 
     @router.get("/{name}")
-    def show(name: str) -> JSONResponse:
+    def show(name: str, bearer: Annotated[str, caller]) -> JSONResponse:
         entry = service.queue.get(name) if _ID.fullmatch(name) else None
-        if entry is None:
+        if entry is None or not _may_see(bearer, entry):
             raise HTTPException(404, "there is no such request")
         return JSONResponse(_shown(entry))
 
@@ -100,7 +103,7 @@ def _bearing(tokens: RequestTokens, environment: Mapping[str, str], clock: Clock
         own = [login for login, token in known.items() if hmac.compare_digest(given.encode(), token.encode())]
         if scheme.lower() == "bearer":
             if own:
-                return f"{own[0]} (token)"
+                return own[0] + _OF_ENVIRONMENT
             try:
                 found = tokens.of(given, clock())
             except ReleasegateError as error:
@@ -116,6 +119,11 @@ async def _limited_body(request: Request) -> bytes:
     """The body; reading stops where it is longer than a request may be."""
     refused = HTTPException(413, f"a request has at most {MAXIMUM_BYTES} bytes")
     return await bounded(request, MAXIMUM_BYTES, refused).body()
+
+
+def _may_see(bearer: str, entry: QueuedRequest) -> bool:
+    """Whether a caller sees a request: with a token of the environment any, with a person's those of its login."""
+    return bearer.endswith(_OF_ENVIRONMENT) or login_of(bearer) == login_of(entry.handed_in_by)
 
 
 def _shown(entry: QueuedRequest) -> dict[str, Any]:

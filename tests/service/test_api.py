@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from flows.actor import utc_now
+from flows.actor import Clock, utc_now
 from flows.enrolment import first_enrolment
 from flows.ledger import open_ledger
 from flows.service.api import TOKENS, requests_router, status_router
@@ -32,14 +32,19 @@ def service(world: World) -> Service:
 
 
 def client(
-    service: Service, token: str | None = TOKEN, pulse: Pulse | None = None, *, answers: bool = True
+    service: Service,
+    token: str | None = TOKEN,
+    pulse: Pulse | None = None,
+    *,
+    answers: bool = True,
+    clock: Clock = utc_now,
 ) -> TestClient:
     beating = pulse or Pulse({"queue": time.monotonic()})
 
     def well() -> tuple[bool, Mapping[str, str]]:
         return health(service, beating, prefect_answers=answers, runner_runs=answers)
 
-    routers = [requests_router(service, token), status_router(well, Metrics(service))]
+    routers = [requests_router(service, token, clock=clock), status_router(well, Metrics(service))]
     return TestClient(create_app(service.workspace.root, routers=routers), base_url="http://localhost")
 
 
@@ -102,6 +107,20 @@ def test_requests_of_a_requesters_token_are_theirs_until_it_is_revoked(service: 
     assert page.post("/api/requests", content=content, headers=bearing(text)).status_code == 401
     assert page.get(f"/api/requests/{entry.id}", headers=bearing(text)).status_code == 401
     assert files_holding(service.workspace.root, text) == []
+
+
+def test_a_persons_token_shows_what_its_login_has_handed_in(service: Service, world: World) -> None:
+    world.enrol(lambda: NOW)
+    content, tokens = world.request.read_bytes(), RequestTokens(service.workspace)
+    asked = load_request(world.request).request.requested_by
+    own, other = (tokens.create(asked, login, "export", "operator", clock=lambda: NOW)[1] for login in ("ruiz", "desk"))
+    page = client(service, clock=lambda: NOW)
+    name = page.post("/api/requests", content=content, headers=bearing(own)).json()["id"]
+    place = f"/api/requests/{name}"
+    assert [page.get(place, headers=bearing(text)).status_code for text in (own, other, TOKEN)] == [200, 404, 200]
+    world.ask(title="Another")
+    name = page.post("/api/requests", content=world.request.read_bytes(), headers=bearing()).json()["id"]
+    assert page.get(f"/api/requests/{name}", headers=bearing(own)).status_code == 404
 
 
 def test_a_request_belongs_to_the_login_of_its_token(
