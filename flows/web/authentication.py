@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from flows.accounts import LONGEST_PASSWORD, Account
 from flows.web.sessions import Session
-from flows.web.site import Refused, Site, Visitor, bounded, fields, log, see_other, subscriber
+from flows.web.site import Refused, Site, Visitor, bounded, fields, log, polls, see_other, subscriber
 
 LARGEST_FORM = 32 * 1024
 """Bytes of a form, including a key file."""
@@ -72,7 +72,7 @@ def _signed_in(request: Request) -> Visitor:
     site = site_of(request)
     login = _login_from_proxy(site, request)
     token = request.cookies.get(site.cookie, "")
-    session = site.sessions.find(token, site.clock()) if token else None
+    session = site.sessions.find(token, site.clock(), is_use=not polls(request)) if token else None
     if session is not None:
         account = site.accounts.find(session.login)
         # A session is that of the login which the proxy names now; without one, a password has begun it.

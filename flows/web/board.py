@@ -234,8 +234,8 @@ class ShownRequest:
     @property
     def may_act(self) -> bool:
         """Whether the visitor may cancel it or submit it again."""
-        own = self.visitor.has(Duty.REQUESTER) and is_own(self.visitor, self.found)
-        return own or self.visitor.has(Duty.OFFICER)
+        own = is_own(self.visitor, self.found) and self.visitor.acts_as(Duty.REQUESTER)
+        return own or self.visitor.acts_as(Duty.OFFICER)
 
     @property
     def trial(self) -> Job:
@@ -253,7 +253,8 @@ class ShownRequest:
             reason=reason,
             trial=self.visitor.site.jobs.state(self.trial) if self.may_act else None,
             problem=None if error is None else problem_in_words(error),
-            once=self.visitor.session.issue(),
+            # A poll shows the first section alone, and must not push out the tokens of the forms that are shown.
+            once="" if self.visitor.is_part else self.visitor.session.issue(),
         )
 
     def act(self, sent: PostedForm, perform: Callable[[str], str]) -> Response:
@@ -303,7 +304,8 @@ def show_request(visitor: CurrentVisitor, name: _RequestId) -> Response:
     decided = next((one for one in visitor.seen() if one.release_id == name), None)
     if decided is None:
         raise not_found()
-    return see_other(f"/releases/{decided.release_id}/{decided.recipient}")
+    place = f"/releases/{decided.release_id}/{decided.recipient}"
+    return Response(headers={"HX-Redirect": place}) if visitor.is_part else see_other(place)
 
 
 @router.post("/releases/queue/{name}/cancel")

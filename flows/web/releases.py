@@ -125,14 +125,20 @@ class ShownRelease:
         return self.visitor.has(Duty.REQUESTER) and self.listed.is_by(self.visitor.account.name)
 
     @property
+    def _is_requester(self) -> bool:
+        """Whether the visitor is its requester, and enrolled as one today."""
+        return self.is_own and self.visitor.acts_as(Duty.REQUESTER)
+
+    @property
     def may_comment(self) -> bool:
         """Whether the visitor may comment on it and have it explained."""
-        return self.is_own or self.visitor.has(Duty.REVIEWER, Duty.OFFICER)
+        return self._is_requester or self.visitor.acts_as(Duty.REVIEWER, Duty.OFFICER)
 
     @property
     def may_reassess(self) -> bool:
         """Whether the visitor may have its copy assessed again."""
-        return self.listed.case.released is not None and (self.is_own or self.visitor.has(Duty.OFFICER))
+        may = self._is_requester or self.visitor.acts_as(Duty.OFFICER)
+        return may and self.listed.case.released is not None
 
     def _is_officer(self, change: StateChange) -> bool:
         """Whether the visitor is an officer of its policy who may make a change in its present state."""
@@ -163,7 +169,8 @@ class ShownRelease:
     def may_expire(self) -> bool:
         """Whether the visitor may record that it has expired."""
         stands = self.found.standing
-        return self.visitor.has(Duty.OFFICER) and stands.state is State.EXPIRED and not stands.expiry_recorded
+        due = stands.state is State.EXPIRED and not stands.expiry_recorded
+        return due and self.visitor.acts_as(Duty.OFFICER)
 
     def page(self, template: str, *, status: HTTPStatus = HTTPStatus.OK, **context: object) -> Response:
         """A page about it."""

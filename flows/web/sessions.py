@@ -85,15 +85,16 @@ class Sessions:
             self._sessions[_key(token)] = session
         return token, session
 
-    def find(self, token: str, now: datetime) -> Session | None:
-        """The session of a token, if it has not ended; this counts as use."""
+    def find(self, token: str, now: datetime, *, is_use: bool = True) -> Session | None:
+        """The session of a token, if it has not ended; this counts as use, unless a page asks by itself."""
         with self._lock:
             session = self._sessions.get(_key(token))
             if session is None or not self._is_alive(session, now):
                 if self._sessions.pop(_key(token), None) is not None and session is not None:
                     self._note_end(session)
                 return None
-            session.seen = now
+            if is_use:
+                session.seen = now
             return session
 
     def end(self, token: str) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from starlette.types import Message
 from flows.accounts import Account, Accounts, Duty
 from flows.actor import Clock
 from flows.board import RequestBoard
+from flows.ledger import has_ledger, open_ledger
 from flows.web.drafts import Drafts
 from flows.web.evidence import IndexedRelease, ReleaseIndex
 from flows.web.jobs import Jobs
@@ -26,6 +28,8 @@ from flows.workspace import Workspace
 from reports.smallcell import SmallCellRule
 from reports.templating import TEMPLATES, render
 from tasks.audit.cells import LIMIT
+from tasks.core.people import WorkflowRole
+from tasks.ledger.enrolment import Directory
 from tasks.service.settings import PageSettings
 
 log = logging.getLogger("releasegate.web")
@@ -51,6 +55,8 @@ SEES_ALL = frozenset({Duty.REVIEWER, Duty.OFFICER, Duty.REGULATOR})
 AUDITS = frozenset({Duty.OFFICER, Duty.REGULATOR})
 REVOKES = frozenset({Duty.OFFICER, Duty.REQUESTER})
 
+_POLLING = frozenset({"request", "progress", "designs"})
+"""Ids of the sections that are loaded again and again until something has ended."""
 _SLOTS = 8192
 _LONGEST_NUMBER = 9
 
@@ -185,7 +191,7 @@ class Site:
         **context: object,
     ) -> HTMLResponse:
         """A page from a template."""
-        is_part = bool(request.headers.get("hx-request"))  # of a page that is shown; the notice waits for the next page
+        is_part = asks_for_part(request)  # the notice waits for the next page
         html = render(
             SmallCellRule(small_cell),
             f"web/{template}",
@@ -233,6 +239,27 @@ class Visitor:
         """Whether the account has one of these roles."""
         return not self.account.duties.isdisjoint(duties)
 
+    @cached_property
+    def _enrolled_roles(self) -> tuple[WorkflowRole, ...]:
+        if not has_ledger(self.site.workspace):
+            return ()
+        with open_ledger(self.site.workspace) as ledger:
+            person = Directory.of(ledger).person(self.account.person or self.account.name)
+        return () if person is None else person.roles
+
+    def acts_as(self, *duties: Duty) -> bool:
+        """Whether the account has one of these roles, and its person is enrolled in it today.
+
+        The one person on their own machine needs no enrolment.
+        """
+        own = self.account.duties.intersection(duties)
+        return bool(own) and (self.site.door is not None or any(role.value in own for role in self._enrolled_roles))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a script asks for a part of a page that is shown."""
+        return asks_for_part(self.request)
+
     @property
     def sees_all(self) -> bool:
         """Whether the account sees all releases and the ledger."""
@@ -268,6 +295,16 @@ class Visitor:
     ) -> HTMLResponse:
         """A page for the visitor."""
         return self.site.page(self.request, template, self, status=status, small_cell=small_cell, **context)
+
+
+def asks_for_part(request: Request) -> bool:
+    """Whether a script asks for a part of a page that is shown."""
+    return bool(request.headers.get("hx-request"))
+
+
+def polls(request: Request) -> bool:
+    """Whether a page asks by itself how far something is, without its reader."""
+    return asks_for_part(request) and request.method == "GET" and request.headers.get("hx-trigger") in _POLLING
 
 
 def bounded(request: Request, most: int, refused: Exception) -> Request:

@@ -10,8 +10,9 @@ import pytest
 
 import flows.accounts
 from flows.accounts import Accounts, Duty
+from flows.actor import acting_as
 from flows.board import BoardState
-from flows.enrolment import enrol
+from flows.enrolment import end_enrolment, enrol
 from flows.ledger import open_ledger
 from flows.pipeline.sequence import in_process
 from flows.service.board import QueuedRequests, job_terms
@@ -28,7 +29,7 @@ from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tests.service.test_worker import failing
 from tests.support.enrolled import enrol_for
-from tests.support.pages import EARLIER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
+from tests.support.pages import EARLIER, FIRST, OFFICER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
 from tests.support.world import NOW, World
 
 REASON = "The agreement is being renewed."
@@ -264,6 +265,47 @@ def test_who_may_cancel_a_request(app: Any, pages: Pages, login: str, shown: boo
         assert visitor.post(f"{place}/cancel", own | {"reason": REASON}).status_code == 409, "a form counts once"
         assert visitor.post(f"{place}/retry", visitor.fields(place, 1)).headers["location"] == place
         assert "The request is in the queue again." in visitor.get(place).text
+
+
+POLL = {"hx-request": "true", "hx-trigger": "request"}
+
+
+def test_a_page_that_polls_keeps_its_forms_and_no_session(app: Any, pages: Pages) -> None:
+    visitor = visiting(app, "ruiz")
+    place = queued(visitor)
+    assert 'id="request"' in visitor.get(place).text
+    own = visitor.fields(place, 1)
+    for _ in range(70):
+        assert visitor.get(place, headers=POLL).status_code == 200
+    assert visitor.post(f"{place}/cancel", own | {"reason": REASON}).status_code == 303
+    pages.time.passes(minutes=14)
+    assert visitor.get(place, headers=POLL).status_code == 200
+    pages.time.passes(minutes=2)
+    ended = visitor.get(place, headers=POLL)
+    assert (ended.status_code, ended.headers["hx-redirect"][:8]) == (401, "/sign-in")
+
+
+def test_a_poll_of_a_decided_request_leads_to_its_release(app: Any) -> None:
+    visitor = visiting(app, "okafor")
+    place = f"/releases/queue/{EARLIER}"
+    told = visitor.get(place, headers=POLL)
+    assert (told.status_code, told.headers["hx-redirect"]) == (200, f"/releases/{EARLIER}/university")
+    assert visitor.get(place).headers["location"] == f"/releases/{EARLIER}/university"
+
+
+def test_who_is_enrolled_no_more_does_nothing_to_a_request(app: Any, pages: Pages) -> None:
+    """The account has the officer's role still."""
+    visitor = visiting(app, "officer")
+    place = queued(visitor)
+    own = visitor.fields(place, 1)
+    with open_ledger(pages.workspace) as ledger:
+        officer = Directory.of(ledger).person(OFFICER)
+    assert officer is not None
+    with acting_as("okafor"):
+        end_enrolment(pages.workspace, officer, FIRST, clock=pages.time)
+    assert "Cancel the request" not in visitor.get(place).text
+    assert visitor.post(f"{place}/cancel", own | {"reason": REASON}).status_code == 403
+    assert pages.entries(event=Event.FAILED) == ()
 
 
 def test_a_cancellation_without_a_reason_shows_the_form_again(app: Any) -> None:

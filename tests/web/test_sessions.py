@@ -29,6 +29,14 @@ def test_a_session_that_is_not_used_ends() -> None:
     assert sessions.find(token, at(minutes=29)) is None, "it has ended for good"
 
 
+def test_a_page_that_asks_by_itself_keeps_no_session_alive() -> None:
+    sessions = Sessions(PageSettings(idle_minutes=15))
+    token, session = sessions.begin(ANA, NOON)
+    for minute in range(15):
+        assert sessions.find(token, at(minutes=minute), is_use=False) is session
+    assert sessions.find(token, at(minutes=15), is_use=False) is None
+
+
 def test_a_session_ends_in_any_case() -> None:
     sessions = Sessions(PageSettings(idle_minutes=15, longest_hours=1))
     token, _ = sessions.begin(ANA, NOON)
