@@ -30,6 +30,7 @@ from tasks.core.secret_variables import secrets_for_runs
 
 JOB, STEPS, RESULT = "job.json", "steps.jsonl", "result.html"
 _LOCK = "job.lock"
+_LOCK_SECONDS = 5.0
 _AT_ONCE = 2
 _LONGEST_TEXT = 2000
 _ENDED_EARLY = {"what": "the work ended before its result", "expected": "a result", "got": "an interruption"}
@@ -110,24 +111,33 @@ class Jobs:
                     expected=f"at most {_AT_ONCE} at a time",
                     fix="wait until it has ended",
                 )
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (folder / RESULT).unlink(missing_ok=True)
-            (folder / STEPS).write_bytes(b"")
-            document = {
-                "kind": job.kind.value,
-                "subject": job.subject,
-                "recipient": job.recipient,
-                "by": job.by,
-                "workspace": str(self._workspace.root),
-                "policy": None if self._terms.policy is None else str(self._terms.policy),
-                "roots": [str(root) for root in self._terms.roots],
-                **given,
-            }
-            write_whole(folder / JOB, canonical_json(document))
-            begun = threading.Event()
-            # On Linux a child that is to end with its parent ends with the thread that has started it.
-            threading.Thread(target=self._run, args=(folder, begun), name=f"job-{job.kind}", daemon=True).start()
+            try:
+                self._write(folder, job, given)
+                begun = threading.Event()
+                # On Linux a child that is to end with its parent ends with the thread that has started it.
+                run = threading.Thread(target=self._run, args=(folder, begun), name=f"job-{job.kind}", daemon=True)
+                run.start()
+            except Exception:
+                self._room.release()
+                raise
             begun.wait()
+
+    def _write(self, folder: Path, job: Job, given: Mapping[str, object]) -> None:
+        """What the job is to do, in its folder, in place of its last run."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / RESULT).unlink(missing_ok=True)
+        (folder / STEPS).write_bytes(b"")
+        document = {
+            "kind": job.kind.value,
+            "subject": job.subject,
+            "recipient": job.recipient,
+            "by": job.by,
+            "workspace": str(self._workspace.root),
+            "policy": None if self._terms.policy is None else str(self._terms.policy),
+            "roots": [str(root) for root in self._terms.roots],
+            **given,
+        }
+        write_whole(folder / JOB, canonical_json(document))
 
     def state(self, job: Job) -> JobState | None:
         """The last run of a job; None where there was none."""
@@ -143,7 +153,10 @@ class Jobs:
         error: Mapping[str, Any] = end.get("error", {}) if end or running else _ENDED_EARLY
         html = ""
         if "ended" in end:
-            html = (folder / RESULT).read_text(encoding="utf-8")
+            try:
+                html = (folder / RESULT).read_text(encoding="utf-8")
+            except OSError:  # begun anew meanwhile, or removed
+                error = _ENDED_EARLY
         return JobState(
             step=steps[-1] if steps else "starting",
             is_running=running and not end,
@@ -154,7 +167,10 @@ class Jobs:
 
     def _run(self, folder: Path, begun: threading.Event) -> None:
         try:
-            with held(folder / _LOCK):
+            # Whoever looks whether it runs holds the lock for a moment.
+            with held(folder / _LOCK, wait_seconds=_LOCK_SECONDS) as is_alone:
+                if not is_alone:  # another process runs it
+                    return
                 child = subprocess.Popen(  # noqa: S603  the program itself
                     [sys.executable, "-P", "-m", "flows.web.job_process", str(folder)],
                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
