@@ -75,6 +75,7 @@ class QueuedRequests:
                 entry,
                 state=RequestState.CANCELLED,
                 reason=cancelled.fields(),
+                ended_by=f"{_login_in(by)} (reviewer's page)",
                 finished_at=self._clock(),
                 not_before=None,
             )
@@ -82,7 +83,7 @@ class QueuedRequests:
             if not changed:
                 raise _not_under_way(self._queue.get(name))
             with open_ledger(self._service.workspace, create=True) as ledger:
-                record_end(self._queue, ledger, changed, by=f"{_login_in(by)} (reviewer's page)")
+                record_end(self._queue, ledger, changed)
         log("a request was cancelled", request=name, by=by)
         return BoardState.CANCELLED
 
@@ -157,12 +158,6 @@ class QueuedRequests:
         return _Asked(request.title, request.requested_by, recipients)
 
 
-def job_terms(service: Service) -> JobTerms:
-    """Where the page's jobs find today's policy and the files of requests: as the scheduled re-assessment does."""
-    policy = service.settings.reassessment.policy
-    return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
-
-
 def _login_in(by: str) -> str:
     """The login in “Name (login)”."""
     return by.rpartition("(")[2].removesuffix(")")
@@ -175,6 +170,12 @@ def _submitted_again(first: str, login: str) -> str:
     name, _, told = first.partition(" (")
     earlier = f"{told.removesuffix(')')}, " if told else ""
     return f"{name} ({earlier}submitted again by {login})"
+
+
+def job_terms(service: Service) -> JobTerms:
+    """Where the page's jobs find today's policy and the files of requests: as the scheduled re-assessment does."""
+    policy = service.settings.reassessment.policy
+    return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
 
 
 def _not_under_way(entry: QueuedRequest | None) -> BadInput:

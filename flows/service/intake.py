@@ -108,8 +108,8 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
         return Received(entry, folded=False)
 
 
-def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest, *, by: str = "") -> None:
-    """Record in the ledger, once, that a request was refused or failed, or was cancelled `by` somebody."""
+def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
+    """Record in the ledger, once, that a request was refused or failed."""
     event = Event.REFUSED if entry.state is RequestState.REFUSED else Event.FAILED
     requested = event is Event.FAILED and ledger.entries(release_id=entry.id, event=Event.REQUESTED)
     with ledger.transaction():
@@ -125,7 +125,7 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest, *, by: str = 
                 event,
                 release_id=entry.id if requested else None,
                 recipient=None,
-                actor=by or entry.handed_in_by or actor(),
+                actor=entry.ended_by or entry.handed_in_by or actor(),
                 body={**kept_reason(entry.reason), **asked},
                 at=entry.finished_at or entry.accepted_at,
             )

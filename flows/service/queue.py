@@ -113,6 +113,8 @@ class QueuedRequest(BaseModel):
     """Why it was refused or failed, or why its last attempt did."""
     recorded: bool = False
     """Whether the ledger records the refusal or failure."""
+    ended_by: str = ""
+    """Who has cancelled it, as the ledger names actors; empty where nobody has, or while it ran."""
     finished_at: datetime | None = None
     seconds: float | None = None
     """Time of work, without waiting for reviewers."""

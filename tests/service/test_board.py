@@ -129,6 +129,27 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
     assert desk.all() == []
 
 
+def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert after.state is RequestState.CANCELLED
+    assert desk.all()[0].state is BoardState.CANCELLED
+
+
+def test_the_pause_before_another_attempt_ends_at_once(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    waiting = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert waiting.not_before is not None
+    assert desk.all()[0].reason["what"] == "a stage ran out of memory"
+    assert desk.retry(entry.id, "Ana Ruiz (ruiz)") == entry.id
+    now = service.queue.get(entry.id)
+    assert now is not None
+    assert (now.not_before, now.attempt) == (None, 2)
+
+
 def test_another_login_that_submits_a_request_again_is_noted(
     service: Service, desk: QueuedRequests, entry: QueuedRequest
 ) -> None:
@@ -159,27 +180,6 @@ def test_another_login_that_submits_a_request_again_is_noted(
             "ruiz (reviewer's page)", "officer (reviewer's page)", "officer (reviewer's page)",
             "ruiz (reviewer's page)", "lead (reviewer's page)",
         ]  # fmt: skip
-
-
-def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest
-) -> None:
-    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
-    after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
-    assert after.state is RequestState.CANCELLED
-    assert desk.all()[0].state is BoardState.CANCELLED
-
-
-def test_the_pause_before_another_attempt_ends_at_once(
-    service: Service, desk: QueuedRequests, entry: QueuedRequest
-) -> None:
-    waiting = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
-    assert waiting.not_before is not None
-    assert desk.all()[0].reason["what"] == "a stage ran out of memory"
-    assert desk.retry(entry.id, "Ana Ruiz (ruiz)") == entry.id
-    now = service.queue.get(entry.id)
-    assert now is not None
-    assert (now.not_before, now.attempt) == (None, 2)
 
 
 def test_a_refused_document_is_not_kept_and_not_submitted_again(service: Service, desk: QueuedRequests) -> None:
