@@ -5,12 +5,16 @@ from typing import Any
 
 import pytest
 
+from flows.actor import acting_as
+from flows.enrolment import end_enrolment
+from flows.ledger import open_ledger
 from flows.reviewing import overview
 from flows.web.jobs import Job, JobKind
 from tasks.core.people import WorkflowRole
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import GateResult
 from tasks.decision.states import State
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tests.support import records
 from tests.support.pages import (
@@ -147,6 +151,25 @@ def test_a_comment_of_somebody_with_a_key_is_signed(pages: Pages) -> None:
     assert send(visitor, f"{RELEASE}/comment").status_code != 303, "not without it"
     assert send(visitor, f"{RELEASE}/comment", files, passphrase=PASSPHRASE).status_code == 303
     assert [entry.signer for entry in pages.entries(event=Event.COMMENTED)] == [FIRST]
+
+
+@pytest.mark.parametrize(
+    ("login", "name", "actions"),
+    [("officer", OFFICER, ("comment", "explain", "reassess", "expire")), ("ruiz", STEWARD, ("explain", "reassess"))],
+)
+def test_who_is_enrolled_no_more_does_nothing(pages: Pages, login: str, name: str, actions: tuple[str, ...]) -> None:
+    """The account keeps its role; the release has expired, and was delivered."""
+    pages.time.now = NOW.replace(year=2027)
+    visitor = pages.visitor(login)
+    assert f'action="{BEFORE}/reassess"' in visitor.get(BEFORE).text
+    with open_ledger(pages.workspace) as ledger:
+        person = Directory.of(ledger).person(name)
+    assert person is not None
+    with acting_as("okafor"):
+        end_enrolment(pages.workspace, person, FIRST, clock=pages.time)
+    own = visitor.fields("/releases", 0)
+    assert [visitor.post(f"{BEFORE}/{one}", own).status_code for one in actions] == [403] * len(actions)
+    assert f'action="{BEFORE}/reassess"' not in visitor.get(BEFORE).text
 
 
 def test_an_officer_records_the_end_of_an_expired_release(pages: Pages) -> None:
