@@ -32,7 +32,7 @@ from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
-from tasks.ledger.entry import Event
+from tasks.ledger.entry import EntryFilter, Event
 from tasks.ledger.store import Ledger
 from tasks.request.document import MAXIMUM_BYTES
 from tasks.request.load import load_request
@@ -109,7 +109,10 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
 
 
 def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
-    """Record in the ledger, once, that a request was refused or failed."""
+    """Record in the ledger, once, that a request was refused or failed.
+
+    One that is recorded late has the time of the last entry: the ledger takes none from before it.
+    """
     event = Event.REFUSED if entry.state is RequestState.REFUSED else Event.FAILED
     requested = event is Event.FAILED and ledger.entries(release_id=entry.id, event=Event.REQUESTED)
     with ledger.transaction():
@@ -121,13 +124,14 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
                 "request_sha256": entry.request_sha256,
                 "queued": entry.token,
             }
+            ended = entry.finished_at or entry.accepted_at
             ledger.append(
                 event,
                 release_id=entry.id if requested else None,
                 recipient=None,
                 actor=entry.handed_in_by or actor(),
                 body={**kept_reason(entry.reason), **asked},
-                at=entry.finished_at or entry.accepted_at,
+                at=max([ended, *(last.at for last in ledger.latest(EntryFilter(), limit=1))]),
             )
     queue.update(entry, recorded=True)
 
