@@ -67,10 +67,12 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
             changes = _end(cancelled, clock)
         if "state" in changes and not isinstance(error, Outage):
             changes["recorded"] = _is_recorded(service.workspace, error, before)
-    finally:
-        notes.clear()
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
-    return write(service, entry, changes) or entry
+    after = write(service, entry, changes)
+    now = service.queue.get(entry.id)
+    if now is None or now.state is not RequestState.ACCEPTED:  # else a wish to cancel it holds for the next attempt
+        notes.clear()
+    return after or entry
 
 
 def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:

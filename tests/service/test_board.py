@@ -18,7 +18,7 @@ from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
-from flows.service.worker import decide
+from flows.service.worker import decide, write
 from flows.web.app import ServedQueue, create_app
 from tasks.core.errors import BadInput, StageCrashed
 from tasks.ledger.enrolment import Directory
@@ -131,6 +131,38 @@ def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
     after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
     assert after.state is RequestState.CANCELLED
     assert desk.all()[0].state is BoardState.CANCELLED
+
+
+def test_a_wish_to_cancel_is_kept_until_the_end_is_written(
+    service: Service, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.service.worker.write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert service.queue.notes(entry.id).wished() is not None
+    after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert after.state is RequestState.CANCELLED
+    assert service.queue.notes(entry.id).wished() is None
+
+
+def test_a_wish_that_comes_as_an_attempt_ends_holds_for_the_next(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*given: Any) -> Any:
+        desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+        return write(*given)
+
+    with monkeypatch.context() as patch, service.queue.claimed(entry.id):
+        patch.setattr("flows.service.worker.write", late)
+        again = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert (again.state, again.attempt) == (RequestState.ACCEPTED, 2)
+    after = decide(service, again, in_process, clock=lambda: NOW)
+    assert (after.state, after.reason["got"]) == (RequestState.CANCELLED, f"cancelled by Ana Ruiz (ruiz): {REASON}")
 
 
 def test_the_pause_before_another_attempt_ends_at_once(
