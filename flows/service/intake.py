@@ -136,6 +136,12 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
     queue.update(entry, recorded=True)
 
 
+def is_decided(workspace: Workspace, name: str) -> bool:
+    """Whether the ledger has a decision of a request, which no cancelling undoes."""
+    with open_ledger(workspace) as ledger:
+        return bool(ledger.entries(release_id=name, event=Event.DECIDED))
+
+
 def code_digest() -> str:
     """Digest of the program, as in release ids."""
     return digest(code_fact().model_dump(mode="json"))

@@ -32,7 +32,7 @@ from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
-from flows.service.intake import record_end
+from flows.service.intake import is_decided, record_end
 from flows.service.logs import log
 from flows.service.outages import answers
 from flows.service.queue import QueuedRequest, RequestState, run_name
@@ -183,9 +183,7 @@ class Reconciler:
 
     def _cancel(self, entry: QueuedRequest) -> None:
         """End a request whose run was cancelled, unless its release was decided before."""
-        with open_ledger(self._service.workspace) as ledger:
-            decided = bool(ledger.entries(release_id=entry.id, event=Event.DECIDED))
-        if decided:
+        if is_decided(self._service.workspace, entry.id):
             self._lose(entry, "a run that was cancelled after its decision")
             return
         cancelled = StageFailed(

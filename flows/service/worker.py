@@ -10,7 +10,7 @@ from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
-from flows.service.intake import check_inputs, code_digest, record_end
+from flows.service.intake import check_inputs, code_digest, is_decided, record_end
 from flows.service.logs import log
 from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.service.steps import RequestCancelled
@@ -43,6 +43,8 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
     try:
         with guarded("service"):
             before = service.ledger_end()
+            if notes.wished() is not None and is_decided(service.workspace, entry.id):
+                notes.clear()
             usable = _was_decided(service.workspace, entry)
             if usable:
                 outcome = standing_outcome(entry.id, service.workspace, clock=clock)
@@ -61,7 +63,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
         changes = _result(entry, outcome, clock)
     except ReleasegateError as error:
         transient = isinstance(error, StageCrashed | Outage) or (usable and isinstance(error, WorkspaceError))
-        cancelled = notes.wished() if transient else None
+        cancelled = _cancelled(service, entry) if transient and not isinstance(error, Outage) else None
         changes = retry_or_fail(entry, service, error, clock) if transient else _end(error, clock)
         if cancelled is not None:
             changes = _end(cancelled, clock)
@@ -73,6 +75,15 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
     if now is None or now.state is not RequestState.ACCEPTED:  # else a wish to cancel it holds for the next attempt
         notes.clear()
     return after or entry
+
+
+def _cancelled(service: Service, entry: QueuedRequest) -> RequestCancelled | None:
+    """The wish to cancel a request, unless the ledger has its decision or cannot be read."""
+    cancelled = service.queue.notes(entry.id).wished()
+    try:
+        return None if cancelled is None or is_decided(service.workspace, entry.id) else cancelled
+    except ReleasegateError:
+        return None
 
 
 def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:

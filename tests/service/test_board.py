@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide, write
 from flows.web.app import ServedQueue, create_app
-from tasks.core.errors import BadInput, StageCrashed
+from tasks.core.errors import BadInput, Outage, StageCrashed
 from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import Event
 from tests.service.test_worker import failing
@@ -163,6 +164,39 @@ def test_a_wish_that_comes_as_an_attempt_ends_holds_for_the_next(
     assert (again.state, again.attempt) == (RequestState.ACCEPTED, 2)
     after = decide(service, again, in_process, clock=lambda: NOW)
     assert (after.state, after.reason["got"]) == (RequestState.CANCELLED, f"cancelled by Ana Ruiz (ruiz): {REASON}")
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_decision_outlives_the_wish_to_cancel_it(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest, is_running: bool
+) -> None:
+    """An error behind the commit is tried again, however the request was to be cancelled before it."""
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    with open_ledger(service.workspace) as ledger:
+        ledger.append(Event.DECIDED, release_id=entry.id, recipient="university", actor="gate", body={}, at=NOW)
+
+    def behind(home: Path, results: Path) -> Any:
+        service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+        return failing(StageCrashed("a stage ran out of memory"))(home, results)
+
+    with service.queue.claimed(entry.id) if is_running else nullcontext():
+        with pytest.raises(BadInput, match="one whose release is decided"):
+            desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+        after = decide(service, entry, behind, clock=lambda: NOW)
+    assert (after.state, after.lost) == (RequestState.ACCEPTED, 1)
+    assert [body["what"] for body in failures(service)] == ["a stage ran out of memory"]
+
+
+def test_an_outage_is_waited_for_whoever_wants_the_request_cancelled(service: Service, entry: QueuedRequest) -> None:
+    out = Outage("the ledger does not answer", server="the ledger's database")
+
+    def engine(home: Path, results: Path) -> Any:
+        service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+        return failing(out)(home, results)
+
+    after = decide(service, entry, engine, clock=lambda: NOW)
+    assert (after.state, after.waits_for) == (RequestState.ACCEPTED, "the ledger's database")
+    assert service.queue.notes(entry.id).wished() is not None
 
 
 def test_the_pause_before_another_attempt_ends_at_once(
