@@ -152,8 +152,10 @@ class Reconciler:
         elif run.state.timestamp.timestamp() < self._runner_since or (by_outage and run.state.is_running()):
             self._end_orphan(client, run, entry)
         elif _is_overdue(run.state):
+            is_lost = not run.state.is_cancelling()  # else the next tick finds it cancelled
             self._end_orphan(client, run)
-            self._lose(entry, "a run whose process is gone")
+            if is_lost:
+                self._lose(entry, "a run whose process is gone")
 
     def _create_run(self, client: SyncPrefectClient, entry: QueuedRequest) -> bool:
         """Create a run, unless it exists; False while the deployments are not registered."""

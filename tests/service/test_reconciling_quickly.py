@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from prefect.client.schemas.objects import FlowRun
-from prefect.states import Completed, Running, Scheduled
+from prefect.states import Cancelling, Completed, Running, Scheduled
 
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
@@ -119,3 +119,18 @@ def test_a_run_that_died_with_the_service_is_repeated_and_not_counted(
     after = Queue(service.workspace).get(entry.id)
     assert after is not None
     assert (after.attempt, after.lost, states(client)) == (2, 0, ["Crashed", "Scheduled"])
+
+
+def test_a_run_that_was_being_cancelled_as_it_died_is_cancelled_and_not_run_again(
+    service: Service, entry: QueuedRequest, client: Any
+) -> None:
+    reconciler = Reconciler(service, clock=lambda: NOW)
+    reconciler.tick(client)
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    client.set_flow_run_state(next(iter(client.runs)), Cancelling(timestamp=long_ago))
+    reconciler.tick(client)
+    assert states(client) == ["Cancelled"]
+    reconciler.tick(client)
+    after = Queue(service.workspace).get(entry.id)
+    assert after is not None
+    assert (after.state, after.attempt, after.lost, len(client.runs)) == (RequestState.CANCELLED, 1, 0, 1)
