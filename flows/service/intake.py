@@ -102,6 +102,7 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
                     )
                 if not document.is_file():  # dropped by a refusal of the same bytes with other folders
                     write_whole(document, arrival.content)
+            queue.notes(entry.id).clear()  # a wish to cancel an earlier submission of the same id ended with it
             queue.put(entry)
         if not entry.is_open:
             record_end(queue, ledger, entry)

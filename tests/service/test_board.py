@@ -187,6 +187,15 @@ def test_a_decision_outlives_the_wish_to_cancel_it(
     assert [body["what"] for body in failures(service)] == ["a stage ran out of memory"]
 
 
+def test_a_wish_that_was_left_does_not_cancel_the_next_submission(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    assert desk.retry(entry.id, "Ana Ruiz (ruiz)") == entry.id
+    assert service.queue.notes(entry.id).wished() is None
+
+
 def test_an_outage_is_waited_for_whoever_wants_the_request_cancelled(service: Service, entry: QueuedRequest) -> None:
     out = Outage("the ledger does not answer", server="the ledger's database")
 
