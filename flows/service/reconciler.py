@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 from prefect.client.orchestration import SyncPrefectClient
@@ -114,11 +115,12 @@ class Reconciler:
         runs = self._runs_of(client, entries)
         under_way = [run for run in runs.values() if run.state is None or not run.state.is_final()]
         room = self._service.settings.limits.releases - len(under_way)
+        reached = cache(answers)  # asked once a tick, however many requests wait
         for entry in entries:
             run = runs.get(self._key(entry))
             if run is not None:
                 self._reconcile(client, entry, run)
-            elif room > 0 and self._may_run(entry):
+            elif room > 0 and self._may_run(entry, reached):
                 room -= self._create_run(client, entry)
         if self._is_time():
             self._repeat_dead(client)
@@ -128,12 +130,12 @@ class Reconciler:
     def _entries(self, state: RequestState) -> list[QueuedRequest]:
         return [entry for entry in self._queue.open_entries() if entry.state is state]
 
-    def _may_run(self, entry: QueuedRequest) -> bool:
+    def _may_run(self, entry: QueuedRequest, reached: Callable[[str], bool]) -> bool:
         """Whether a request is due, and the cluster that it waits for can be reached again."""
         dask = self._service.settings.counting.dask
         if entry.not_before is not None and entry.not_before > self._clock():
             return False
-        return dask is None or entry.waiting_since is None or answers(dask)
+        return dask is None or entry.waiting_since is None or reached(dask)
 
     def _is_time(self) -> bool:
         return self._queried_at is None or time.monotonic() - self._queried_at > _LONGEST_PAUSE
