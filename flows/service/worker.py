@@ -163,12 +163,17 @@ def _wait_or_fail(entry: QueuedRequest, service: Service, error: Outage, clock: 
 
 
 def expire_all(workspace: Workspace, *, clock: Clock = utc_now) -> tuple[int, int]:
-    """Open every release, which records expiries; returns the numbers of releases opened and of those that failed."""
+    """Open every release, which records expiries; returns the numbers of releases opened and of those that failed.
+
+    Raises Outage if a server does not answer: none of them has failed then, and the rest is opened later.
+    """
     opened, failed = 0, 0
     for bundle in sorted(workspace.releases.iterdir()):
         try:
             with ReleaseAction(bundle.name, workspace, clock=clock).opened("expiry"):
                 opened += 1
+        except Outage:
+            raise
         except ReleasegateError:
             failed += 1
     return opened, failed
