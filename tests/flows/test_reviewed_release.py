@@ -337,7 +337,7 @@ def test_a_vote_may_be_changed_until_all_are_in(waiting: Waiting) -> None:
         (REQUESTER, "may not review"),
         ("a.  steward", "may not review"),
         ("Nobody", "name you as a reviewer"),
-        (OFFICER, "not a rev"),
+        (OFFICER, "name you as a reviewer"),
     ],
 )
 def test_who_may_not_review(waiting: Waiting, reviewer: str, told: str) -> None:
