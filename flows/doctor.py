@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import shlex
 import webbrowser
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from flows.workspace import Workspace
 from tasks.core.errors import ReleasegateError
 
 _EXTRA = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra == ['"]([a-z]+)['"]""")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _USES = {
     "dask": "counting on several machines",
     "oidc": "sign-in by an identity provider",
@@ -55,6 +57,10 @@ def conditions(workspace: Path) -> Iterator[Condition]:
 
 
 def _packages() -> Condition:
+    missing = {name: wanted for name, wanted in _required() if installed(name) is None}
+    if missing:
+        remedy = f"pip install {' '.join(map(shlex.quote, missing.values()))}"
+        return Condition("packages", f"missing: {', '.join(sorted(missing))}", remedy)
     others = not_as_locked()
     if not others:
         return Condition("packages", "in the versions that were tested", required=False)
@@ -66,6 +72,14 @@ def _packages() -> Condition:
         f"pip install {' '.join(tested[:_SHOWN])}{more}",
         required=False,
     )
+
+
+def _required() -> Iterator[tuple[str, str]]:
+    """Each package that no release can be made without: its name, and the requirement; none of them has a marker."""
+    for requirement in metadata.requires("releasegate") or ():
+        name = _NAME.match(requirement)
+        if name is not None and ";" not in requirement:
+            yield name[0], requirement
 
 
 def _rendering() -> Condition:

@@ -178,7 +178,7 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     settle(call.workspace, call.ledger, call.release_id)
     repeated = call.workspace.bundle(call.release_id).exists()
     if not repeated:
-        with _recorded(call.ledger, call.clock):
+        with _recorded(call.ledger, call.clock, call.loaded):
             directory = Directory.of(call.ledger)
             check_enrolled(directory, call.loaded, call.inputs)
             people = involved(directory, call.loaded.request, actor())
@@ -380,21 +380,31 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
 
 
 @contextmanager
-def _recorded(ledger: Ledger, clock: Clock) -> Iterator[None]:
-    """Record an error of the block, which concerns no release yet."""
+def _recorded(ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None) -> Iterator[None]:
+    """Record an error of the block, which concerns no release yet, with whom it concerns once the request is read."""
     try:
         yield
     except Outage:
         raise
     except ReleasegateError as error:
-        _record_error(ledger, None, error, clock())
+        asked: dict[str, object] = {}
+        if loaded is not None:
+            request = loaded.request
+            asked = {
+                "title": printable(request.title),
+                "recipients": [one.id for one in request.recipients],
+                "requested_by": printable(request.requested_by),
+            }
+        _record_error(ledger, None, error, clock(), asked)
         raise
 
 
-def _record_error(ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime) -> None:
+def _record_error(
+    ledger: Ledger, name: str | None, error: ReleasegateError, at: datetime, asked: Mapping[str, object] | None = None
+) -> None:
     """Record a refusal or a failure; an error of the workspace itself may leave the ledger no room for it."""
     event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
-    body = kept_reason(error.reason())
+    body = kept_reason(error.reason()) | dict(asked or {})
     try:
         ledger.append(event, release_id=name, recipient=None, actor=actor(), body=body, at=at)
     except WorkspaceError:

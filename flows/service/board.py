@@ -9,7 +9,7 @@ from flows.board import UNDER_WAY, BoardRecipient, BoardRequest, BoardState
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
-from flows.service.intake import Arrival, receive, record_end
+from flows.service.intake import Arrival, is_decided, receive, record_end
 from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState
 from flows.web.jobs import JobTerms
@@ -65,6 +65,8 @@ class QueuedRequests:
             raise _not_under_way(entry)
         notes = self._queue.notes(name)
         with self._queue.claimed(name) as is_free:
+            if is_decided(self._service.workspace, name):
+                raise _not_under_way(entry, "one whose release is decided")
             if not is_free:
                 notes.wish(by, reason)
                 log("a run is to be cancelled", request=name, by=by)
@@ -178,12 +180,12 @@ def job_terms(service: Service) -> JobTerms:
     return JobTerms(None if policy is None else service.workspace.root / policy, service.roots)
 
 
-def _not_under_way(entry: QueuedRequest | None) -> BadInput:
+def _not_under_way(entry: QueuedRequest | None, got: str = "") -> BadInput:
     return BadInput(
         "the request is not under way",
         where="queue",
         expected="a request that waits or runs",
-        got="no such request" if entry is None else f"one that is {entry.state.value}",
+        got=got or ("no such request" if entry is None else f"one that is {entry.state.value}"),
         fix="revoke the release where it was decided",
     )
 

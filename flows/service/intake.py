@@ -32,7 +32,7 @@ from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
-from tasks.ledger.entry import Event
+from tasks.ledger.entry import EntryFilter, Event
 from tasks.ledger.store import Ledger
 from tasks.request.document import MAXIMUM_BYTES
 from tasks.request.load import load_request
@@ -102,6 +102,7 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
                     )
                 if not document.is_file():  # dropped by a refusal of the same bytes with other folders
                     write_whole(document, arrival.content)
+            queue.notes(entry.id).clear()  # a wish to cancel an earlier submission of the same id ended with it
             queue.put(entry)
         if not entry.is_open:
             record_end(queue, ledger, entry)
@@ -109,7 +110,10 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
 
 
 def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
-    """Record in the ledger, once, that a request was refused or failed."""
+    """Record in the ledger, once, that a request was refused or failed.
+
+    One that is recorded late has the time of the last entry: the ledger takes none from before it.
+    """
     event = Event.REFUSED if entry.state is RequestState.REFUSED else Event.FAILED
     requested = event is Event.FAILED and ledger.entries(release_id=entry.id, event=Event.REQUESTED)
     with ledger.transaction():
@@ -121,15 +125,22 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
                 "request_sha256": entry.request_sha256,
                 "queued": entry.token,
             }
+            ended = entry.finished_at or entry.accepted_at
             ledger.append(
                 event,
                 release_id=entry.id if requested else None,
                 recipient=None,
                 actor=entry.ended_by or entry.handed_in_by or actor(),
                 body={**kept_reason(entry.reason), **asked},
-                at=entry.finished_at or entry.accepted_at,
+                at=max([ended, *(last.at for last in ledger.latest(EntryFilter(), limit=1))]),
             )
     queue.update(entry, recorded=True)
+
+
+def is_decided(workspace: Workspace, name: str) -> bool:
+    """Whether the ledger has a decision of a request, which no cancelling undoes."""
+    with open_ledger(workspace) as ledger:
+        return bool(ledger.entries(release_id=name, event=Event.DECIDED))
 
 
 def code_digest() -> str:

@@ -53,9 +53,11 @@ class Subject:
 
     @classmethod
     def of(cls, entry: Entry, of_release: Sequence[Entry]) -> "Subject":
-        """The subject of an entry, from the entries of its release."""
+        """The subject of an entry, from the entries of its release: of one recipient's, or of all without one."""
         about = [
-            one for one in of_release if one.recipient in (None, entry.recipient) and one.sequence <= entry.sequence
+            one
+            for one in of_release
+            if (entry.recipient is None or one.recipient in (None, entry.recipient)) and one.sequence <= entry.sequence
         ]
         asked = next((one for one in reversed(about) if one.event is Event.REQUESTED), entry)
         decided = next((one for one in reversed(about) if one.event is Event.DECIDED), None)

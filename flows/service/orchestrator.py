@@ -149,7 +149,9 @@ class Orchestrator:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         log(f"the {name} has ended while the Prefect server did not answer", process=process.pid)
-        self.is_ready, self._is_silent, self._last_answer = False, True, None
+        # A server that answers has no outage that ends: a runner that dies whatever the server does is given up.
+        self._is_silent = self._is_silent or not is_healthy(self.api_url, self.settings)
+        self.is_ready, self._last_answer = False, None
 
     def stop(self) -> None:
         """End the children, and every process that they have started."""

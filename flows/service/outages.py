@@ -15,8 +15,8 @@ from flows.service.config import Service
 from flows.service.intake import record_end
 from flows.service.logs import log
 from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
-from flows.service.worker import give_up_waiting, has_waited_too_long
-from tasks.core.errors import Outage, ReleasegateError
+from flows.service.worker import give_up_waiting, has_waited_too_long, retry_or_fail, write
+from tasks.core.errors import Outage, ReleasegateError, StageFailed
 
 PREFECT = "the Prefect server"
 _SEEN_HERE = frozenset({PREFECT, "the ledger's database"})
@@ -29,20 +29,27 @@ class OutageWatch:
 
     def __init__(self, service: Service, *, clock: Clock = utc_now) -> None:
         self._service, self._clock = service, clock
+        self._began, self._down_at = clock(), dict[str, datetime]()
+        """When the watch began, and when it last saw each server down."""
         self._recorded: int | None = None
         """When the folder of ended requests had last changed, when all of them were recorded."""
 
     def tick(self, *, prefect_answers: bool) -> None:
         """Compare the queue with the servers as they are now."""
         queue, ledger = self._service.queue, self._ledger_outage()
-        down = ledger or ("" if prefect_answers else PREFECT)
+        silent = [*filter(None, [ledger]), *([] if prefect_answers else [PREFECT])]
+        self._down_at |= dict.fromkeys(silent, self._clock())
+        down = silent[0] if silent else ""
         for entry in queue.open_entries():
             if entry.state is not RequestState.ACCEPTED or queue.is_claimed(entry.id):
                 continue
             if down and entry.waiting_since is None:
                 self._note(entry, down, self._clock())
             elif entry.waits_for in _SEEN_HERE and entry.waits_for != down:
-                self._note(entry, down, entry.waiting_since if down else None)
+                if down or self._was_seen(entry):
+                    self._note(entry, down, entry.waiting_since if down else None)
+                else:
+                    self._count(entry)
             elif has_waited_too_long(entry, self._service, self._clock):
                 give_up_waiting(entry, self._service, self._clock)
         if not ledger:
@@ -52,6 +59,23 @@ class OutageWatch:
         if self._service.queue.update(entry, waits_for=server, waiting_since=since) is not None:
             what = "a request waits for a server" if server else "a request no longer waits"
             log(what, request=entry.id, server=server or None)
+
+    def _was_seen(self, entry: QueuedRequest) -> bool:
+        """Whether the outage that a request waits for was seen from here, or may be from before this watch."""
+        return _since(entry) <= self._down_at.get(entry.waits_for, self._began)
+
+    def _count(self, entry: QueuedRequest) -> None:
+        """Count an outage that only the run has seen as a lost run: waiting for what answers here would not end."""
+        error = StageFailed(
+            "a server does not answer the runs of a request, though it answers the service",
+            where=entry.waits_for,
+            expected="an answer to runs too",
+            got=entry.reason.get("what", "none"),
+            fix="make it reachable from the machines that run requests, then submit the request again",
+        )
+        changes = retry_or_fail(entry, self._service, error, self._clock) | {"attempt": entry.attempt}
+        if write(self._service, entry, changes) is not None:
+            log("only the run of a request finds no server", request=entry.id, server=entry.waits_for)
 
     def _ledger_outage(self) -> str:
         try:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 from prefect.client.orchestration import SyncPrefectClient
@@ -32,7 +33,7 @@ from flows.actor import Clock, utc_now
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
-from flows.service.intake import record_end
+from flows.service.intake import is_decided, record_end
 from flows.service.logs import log
 from flows.service.outages import answers
 from flows.service.queue import QueuedRequest, RequestState, run_name
@@ -114,11 +115,12 @@ class Reconciler:
         runs = self._runs_of(client, entries)
         under_way = [run for run in runs.values() if run.state is None or not run.state.is_final()]
         room = self._service.settings.limits.releases - len(under_way)
+        reached = cache(answers)  # asked once a tick, however many requests wait
         for entry in entries:
             run = runs.get(self._key(entry))
             if run is not None:
                 self._reconcile(client, entry, run)
-            elif room > 0 and self._may_run(entry):
+            elif room > 0 and self._may_run(entry, reached):
                 room -= self._create_run(client, entry)
         if self._is_time():
             self._repeat_dead(client)
@@ -128,12 +130,12 @@ class Reconciler:
     def _entries(self, state: RequestState) -> list[QueuedRequest]:
         return [entry for entry in self._queue.open_entries() if entry.state is state]
 
-    def _may_run(self, entry: QueuedRequest) -> bool:
+    def _may_run(self, entry: QueuedRequest, reached: Callable[[str], bool]) -> bool:
         """Whether a request is due, and the cluster that it waits for can be reached again."""
         dask = self._service.settings.counting.dask
         if entry.not_before is not None and entry.not_before > self._clock():
             return False
-        return dask is None or entry.waiting_since is None or answers(dask)
+        return dask is None or entry.waiting_since is None or reached(dask)
 
     def _is_time(self) -> bool:
         return self._queried_at is None or time.monotonic() - self._queried_at > _LONGEST_PAUSE
@@ -152,8 +154,10 @@ class Reconciler:
         elif run.state.timestamp.timestamp() < self._runner_since or (by_outage and run.state.is_running()):
             self._end_orphan(client, run, entry)
         elif _is_overdue(run.state):
+            is_lost = not run.state.is_cancelling()  # else the next tick finds it cancelled
             self._end_orphan(client, run)
-            self._lose(entry, "a run whose process is gone")
+            if is_lost:
+                self._lose(entry, "a run whose process is gone")
 
     def _create_run(self, client: SyncPrefectClient, entry: QueuedRequest) -> bool:
         """Create a run, unless it exists; False while the deployments are not registered."""
@@ -183,9 +187,7 @@ class Reconciler:
 
     def _cancel(self, entry: QueuedRequest) -> None:
         """End a request whose run was cancelled, unless its release was decided before."""
-        with open_ledger(self._service.workspace) as ledger:
-            decided = bool(ledger.entries(release_id=entry.id, event=Event.DECIDED))
-        if decided:
+        if is_decided(self._service.workspace, entry.id):
             self._lose(entry, "a run that was cancelled after its decision")
             return
         cancelled = StageFailed(

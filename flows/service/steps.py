@@ -91,5 +91,8 @@ class RunNotes:
             with self._steps.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps([clock().isoformat(), text]) + "\n")
 
-        with listening(note):
-            yield
+        try:
+            with listening(note):
+                yield
+        finally:
+            self._steps.unlink(missing_ok=True)

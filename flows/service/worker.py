@@ -10,7 +10,7 @@ from flows.gate import Engine, Outcome, run_release, standing_outcome
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
-from flows.service.intake import check_inputs, code_digest, record_end
+from flows.service.intake import check_inputs, code_digest, is_decided, record_end
 from flows.service.logs import log
 from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
 from flows.service.steps import RequestCancelled
@@ -43,6 +43,8 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
     try:
         with guarded("service"):
             before = service.ledger_end()
+            if notes.wished() is not None and is_decided(service.workspace, entry.id):
+                notes.clear()
             usable = _was_decided(service.workspace, entry)
             if usable:
                 outcome = standing_outcome(entry.id, service.workspace, clock=clock)
@@ -61,16 +63,27 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
         changes = _result(entry, outcome, clock)
     except ReleasegateError as error:
         transient = isinstance(error, StageCrashed | Outage) or (usable and isinstance(error, WorkspaceError))
-        cancelled = notes.wished() if transient else None
+        cancelled = _cancelled(service, entry) if transient and not isinstance(error, Outage) else None
         changes = retry_or_fail(entry, service, error, clock) if transient else _end(error, clock)
         if cancelled is not None:
             changes = _end(cancelled, clock)
         if "state" in changes and not isinstance(error, Outage):
             changes["recorded"] = _is_recorded(service.workspace, error, before)
-    finally:
-        notes.clear()
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
-    return write(service, entry, changes) or entry
+    after = write(service, entry, changes)
+    now = service.queue.get(entry.id)
+    if now is None or now.state is not RequestState.ACCEPTED:  # else a wish to cancel it holds for the next attempt
+        notes.clear()
+    return after or entry
+
+
+def _cancelled(service: Service, entry: QueuedRequest) -> RequestCancelled | None:
+    """The wish to cancel a request, unless the ledger has its decision or cannot be read."""
+    cancelled = service.queue.notes(entry.id).wished()
+    try:
+        return None if cancelled is None or is_decided(service.workspace, entry.id) else cancelled
+    except ReleasegateError:
+        return None
 
 
 def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc_now) -> None:
@@ -150,12 +163,17 @@ def _wait_or_fail(entry: QueuedRequest, service: Service, error: Outage, clock: 
 
 
 def expire_all(workspace: Workspace, *, clock: Clock = utc_now) -> tuple[int, int]:
-    """Open every release, which records expiries; returns the numbers of releases opened and of those that failed."""
+    """Open every release, which records expiries; returns the numbers of releases opened and of those that failed.
+
+    Raises Outage if a server does not answer: none of them has failed then, and the rest is opened later.
+    """
     opened, failed = 0, 0
     for bundle in sorted(workspace.releases.iterdir()):
         try:
             with ReleaseAction(bundle.name, workspace, clock=clock).opened("expiry"):
                 opened += 1
+        except Outage:
+            raise
         except ReleasegateError:
             failed += 1
     return opened, failed

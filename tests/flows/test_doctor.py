@@ -1,5 +1,6 @@
 """The doctor names what is missing, and how to get it; only what no release can do without makes it fail."""
 
+import re
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,15 @@ def test_a_missing_extra_is_named_and_fails_only_where_it_is_used(
     assert not any(one.fails for one in found.values())
     monkeypatch.setenv("RELEASEGATE_LEDGER", "postgresql://gate@nowhere/releasegate")
     assert named(tmp_path)["extra postgres"].fails
+
+
+def test_a_missing_package_fails_and_is_named_with_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "installed", lambda package: None if package in ("ortools", "psycopg") else "1")
+    found = named(tmp_path)["packages"]
+    assert (found.found, found.fails) == ("missing: ortools", True)
+    assert re.fullmatch(r"pip install 'ortools[<>=.,0-9]+'", found.remedy)
 
 
 def test_packages_in_other_versions_are_named_with_those_that_were_tested(

@@ -48,7 +48,13 @@ def refusal(world: World, *, enrol: bool = False) -> BadInput:
         run_release(world.request, world.workspace.root, clock=lambda: NOW, engine=no_engine, enrol=enrol)
     with open_ledger(world.workspace) as ledger:
         last = but_enrolments(ledger)[-1]
-    assert (last.event, last.body) == (Event.REFUSED, refused.value.fields())
+    asked = load_request(world.request).request
+    whom = {
+        "title": asked.title,
+        "recipients": [one.id for one in asked.recipients],
+        "requested_by": asked.requested_by,
+    }
+    assert (last.event, last.body) == (Event.REFUSED, refused.value.fields() | whom)
     assert not list(world.workspace.releases.iterdir())
     return refused.value
 

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.monitoring import Metrics
 from flows.service.queue import QueuedRequest, RequestState
-from flows.service.worker import decide
+from flows.service.worker import decide, write
 from flows.web.app import ServedQueue, create_app
 from flows.web.job_process import tried
-from tasks.core.errors import BadInput, StageCrashed
+from tasks.core.errors import BadInput, Outage, StageCrashed
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
@@ -136,6 +137,80 @@ def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
     after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
     assert after.state is RequestState.CANCELLED
     assert desk.all()[0].state is BoardState.CANCELLED
+
+
+def test_a_wish_to_cancel_is_kept_until_the_end_is_written(
+    service: Service, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.service.worker.write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert service.queue.notes(entry.id).wished() is not None
+    after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert after.state is RequestState.CANCELLED
+    assert service.queue.notes(entry.id).wished() is None
+
+
+def test_a_wish_that_comes_as_an_attempt_ends_holds_for_the_next(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*given: Any) -> Any:
+        desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+        return write(*given)
+
+    with monkeypatch.context() as patch, service.queue.claimed(entry.id):
+        patch.setattr("flows.service.worker.write", late)
+        again = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
+    assert (again.state, again.attempt) == (RequestState.ACCEPTED, 2)
+    after = decide(service, again, in_process, clock=lambda: NOW)
+    assert (after.state, after.reason["got"]) == (RequestState.CANCELLED, f"cancelled by Ana Ruiz (ruiz): {REASON}")
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_decision_outlives_the_wish_to_cancel_it(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest, is_running: bool
+) -> None:
+    """An error behind the commit is tried again, however the request was to be cancelled before it."""
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    with open_ledger(service.workspace) as ledger:
+        ledger.append(Event.DECIDED, release_id=entry.id, recipient="university", actor="gate", body={}, at=NOW)
+
+    def behind(home: Path, results: Path) -> Any:
+        service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+        return failing(StageCrashed("a stage ran out of memory"))(home, results)
+
+    with service.queue.claimed(entry.id) if is_running else nullcontext():
+        with pytest.raises(BadInput, match="one whose release is decided"):
+            desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+        after = decide(service, entry, behind, clock=lambda: NOW)
+    assert (after.state, after.lost) == (RequestState.ACCEPTED, 1)
+    assert [body["what"] for body in failures(service)] == ["a stage ran out of memory"]
+
+
+def test_a_wish_that_was_left_does_not_cancel_the_next_submission(
+    service: Service, desk: QueuedRequests, entry: QueuedRequest
+) -> None:
+    desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)
+    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    assert desk.retry(entry.id, "Ana Ruiz (ruiz)") == entry.id
+    assert service.queue.notes(entry.id).wished() is None
+
+
+def test_an_outage_is_waited_for_whoever_wants_the_request_cancelled(service: Service, entry: QueuedRequest) -> None:
+    out = Outage("the ledger does not answer", server="the ledger's database")
+
+    def engine(home: Path, results: Path) -> Any:
+        service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+        return failing(out)(home, results)
+
+    after = decide(service, entry, engine, clock=lambda: NOW)
+    assert (after.state, after.waits_for) == (RequestState.ACCEPTED, "the ledger's database")
+    assert service.queue.notes(entry.id).wished() is not None
 
 
 def test_the_pause_before_another_attempt_ends_at_once(

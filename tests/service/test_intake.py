@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,21 @@ def test_a_refusal_that_a_crash_kept_from_the_ledger_is_recorded_later_and_once(
             record_end(queue, ledger, entry)
     assert len(refusals(world)) == 1
     assert [one.recorded for one in queue.done_entries()] == [True]
+
+
+def test_an_end_is_recorded_after_whatever_was_recorded_since(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.data.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.service.intake.record_end", lambda *_: None)
+        entry = take_in(world).entry
+    later = NOW + timedelta(hours=1)
+    with open_ledger(world.workspace, clock=lambda: later) as ledger:
+        ledger.append(Event.TRACED, release_id=None, recipient=None, actor="tests", body={}, at=later)
+    with open_ledger(world.workspace, clock=lambda: later) as ledger:
+        record_end(Queue(world.workspace), ledger, entry)
+        (refused,) = ledger.entries(event=Event.REFUSED)
+    assert (refused.at, refused.body["queued"]) == (later, entry.token)
+    assert [one.recorded for one in Queue(world.workspace).done_entries()] == [True]
 
 
 def test_a_full_queue_takes_no_more_and_forgets_nothing(world: World) -> None:

@@ -119,6 +119,19 @@ def test_people_are_told_of_what_concerns_them(
     assert sorted(sent) == sorted([*ids, "responder"])
 
 
+def test_officers_are_told_of_a_trace(waiting: tuple[World, str]) -> None:
+    world, name = waiting
+    with open_ledger(world.workspace) as ledger:
+        ledger.append(Event.TRACED, release_id=name, recipient=None, actor="tests", body={}, at=NOW)
+        entries = ledger.entries(release_id=name)
+    about = Subject.of(entries[-1], entries)
+    assert about.kept is not None
+    officer = EnrolledPerson(id="olga.fischer", name="Olga Fischer")
+    led = replace(about, kept=about.kept.model_copy(update={"officers": ("Olga Fischer",)}))
+    assert led.concerns(officer, NewsKind.TRACED)
+    assert not about.concerns(officer, NewsKind.TRACED)
+
+
 def end_before_last(world: World) -> int:
     with open_ledger(world.workspace) as ledger:
         return ledger.head().sequence - 1

@@ -1,14 +1,18 @@
 """Environments of the service's processes, its Prefect server, and the check that all of them run."""
 
+import http.server
 import socket
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from flows.engine import is_healthy
 from flows.service.config import VARIABLE, Service, of_environment, service_of
-from flows.service.orchestrator import Orchestrator, external_address
+from flows.service.orchestrator import Orchestrator, OrchestratorEnded, external_address
 from flows.service.serve import serve
 from tasks.core.errors import BadInput, WorkspaceError
 
@@ -104,6 +108,38 @@ def test_nobody_answers_where_there_is_no_server() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     assert not is_healthy(f"http://127.0.0.1:{port}/api", {})
+
+
+class Healthy(http.server.BaseHTTPRequestHandler):
+    """A server that is well."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_runner_that_always_dies_after_an_outage_is_given_up(service: Service) -> None:
+    def die() -> None:
+        child = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
+        child.wait()
+        orchestrator._children["runner"] = child
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Healthy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        orchestrator = Orchestrator(service, {}, f"http://127.0.0.1:{server.server_address[1]}/api")
+        ended = orchestrator.answering_since = time.time() - 60
+        for _ in range(2):
+            die()
+            assert orchestrator.check()
+            assert orchestrator.answering_since == ended, "no further outage has ended"
+        orchestrator.answering_since -= 300
+        die()
+        with pytest.raises(OrchestratorEnded, match="the runner has ended"):
+            orchestrator.check()
+        server.shutdown()
 
 
 def test_a_workspace_has_one_service(service: Service) -> None:

@@ -129,6 +129,38 @@ def test_the_queue_says_which_requests_wait_for_prefect(service: Service, entry:
     assert (after.state, after.recorded) == (RequestState.FAILED, True)
 
 
+def test_an_outage_that_only_runs_see_is_given_up_as_lost_runs_are(
+    service: Service, entry: QueuedRequest, clock: Time
+) -> None:
+    watch, most = OutageWatch(service, clock=clock), service.settings.limits.attempts
+    for lost in range(1, most):
+        clock.now += timedelta(minutes=20)
+        entry = decide(service, now(service, entry), engine_of(out(LEDGER)), clock=clock)
+        watch.tick(prefect_answers=True)
+        after = now(service, entry)
+        assert (after.state, after.lost, after.attempt) == (RequestState.ACCEPTED, lost, entry.attempt)
+        assert (after.waits_for, after.waiting_since) == ("", None)
+        assert after.not_before == clock.now + timedelta(seconds=5 * 2 ** (lost - 1))
+    clock.now += timedelta(minutes=20)
+    decide(service, now(service, entry), engine_of(out(LEDGER)), clock=clock)
+    watch.tick(prefect_answers=True)
+    last = now(service, entry)
+    assert (last.state, last.recorded, last.reason["where"]) == (RequestState.FAILED, True, LEDGER)
+    assert last.reason["got"] == f"{LEDGER} does not answer"
+
+
+def test_an_outage_that_run_and_service_see_is_not_counted(service: Service, entry: QueuedRequest, clock: Time) -> None:
+    watch = OutageWatch(service, clock=clock)
+    clock.now += timedelta(minutes=20)
+    entry = decide(service, entry, engine_of(out(PREFECT)), clock=clock)
+    clock.now += timedelta(minutes=1)
+    watch.tick(prefect_answers=False)
+    clock.now += timedelta(minutes=1)
+    watch.tick(prefect_answers=True)
+    after = now(service, entry)
+    assert (after.lost, after.waits_for, after.waiting_since) == (0, "", None)
+
+
 def test_a_request_whose_run_is_under_way_is_left_to_it(service: Service, entry: QueuedRequest, clock: Time) -> None:
     with service.queue.claimed(entry.id) as claimed:
         assert claimed

@@ -1,6 +1,6 @@
 """The main paths of reconciliation, with a Prefect client in memory; ``test_reconciler`` has all, on a real server."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -8,12 +8,13 @@ from uuid import UUID, uuid4
 
 import pytest
 from prefect.client.schemas.objects import FlowRun
-from prefect.states import Completed, Running, Scheduled
+from prefect.states import Cancelling, Completed, Running, Scheduled
 
 from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.service.reconciler import Reconciler
+from tasks.service.settings import ServiceSettings
 from tests.support.world import NOW, World
 
 
@@ -119,3 +120,37 @@ def test_a_run_that_died_with_the_service_is_repeated_and_not_counted(
     after = Queue(service.workspace).get(entry.id)
     assert after is not None
     assert (after.attempt, after.lost, states(client)) == (2, 0, ["Crashed", "Scheduled"])
+
+
+def test_a_run_that_was_being_cancelled_as_it_died_is_cancelled_and_not_run_again(
+    service: Service, entry: QueuedRequest, client: Any
+) -> None:
+    reconciler = Reconciler(service, clock=lambda: NOW)
+    reconciler.tick(client)
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    client.set_flow_run_state(next(iter(client.runs)), Cancelling(timestamp=long_ago))
+    reconciler.tick(client)
+    assert states(client) == ["Cancelled"]
+    reconciler.tick(client)
+    after = Queue(service.workspace).get(entry.id)
+    assert after is not None
+    assert (after.state, after.attempt, after.lost, len(client.runs)) == (RequestState.CANCELLED, 1, 0, 1)
+
+
+def test_a_cluster_that_cannot_be_reached_is_asked_for_once_a_tick(
+    service: Service, world: World, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    for title in ("One", "Two", "Three"):
+        world.ask(title=title)
+        arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
+        taken = receive(service, arrival, clock=lambda: NOW).entry
+        service.queue.update(taken, waits_for="the Dask cluster", waiting_since=NOW)
+    document = {"schema_version": "releasegate/service/1", "counting": {"dask": "tcp://127.0.0.1:1"}}
+    elsewhere = replace(service, settings=ServiceSettings.model_validate(document))
+    monkeypatch.setattr("flows.service.reconciler.answers", lambda address: bool(asked.append(address)))
+    reconciler = Reconciler(elsewhere, clock=lambda: NOW)
+    for ticks in (1, 2):
+        reconciler.tick(client)
+        assert asked == ["tcp://127.0.0.1:1"] * ticks
+    assert not client.runs

@@ -16,7 +16,15 @@ from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.service.worker import decide, expire_all, follow_reviews
-from tasks.core.errors import BadInput, ReleasegateError, StageCrashed, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.errors import (
+    BadInput,
+    Outage,
+    ReleasegateError,
+    StageCrashed,
+    StageFailed,
+    TamperingFound,
+    WorkspaceError,
+)
 from tasks.ledger.entry import Event
 from tasks.service.settings import ServiceSettings
 from tests.support.world import NOW, World, drawn_rows
@@ -167,6 +175,16 @@ def test_what_is_not_as_recorded_is_counted_and_stops_nothing(service: Service, 
     work(service, entry, StageCrashed("memory"))
     (service.workspace.releases / ("0" * 64)).mkdir()
     assert expire_all(service.workspace, clock=lambda: NOW) == (0, 1)
+
+
+def test_an_outage_is_no_failure_of_a_release_and_ends_the_schedule(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = Outage("the ledger does not answer", server="the ledger's database")
+    (service.workspace.releases / ("0" * 64)).mkdir(parents=True)
+    monkeypatch.setattr("flows.service.worker.ReleaseAction", lambda *_, **__: raising(out))
+    with pytest.raises(Outage, match="the ledger does not answer"):
+        expire_all(service.workspace, clock=lambda: NOW)
 
 
 def test_the_month_before_is_audited() -> None:
