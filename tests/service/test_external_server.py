@@ -95,7 +95,11 @@ def worker(server: EmbeddedServer, pool: str, log: Path) -> Iterator["subprocess
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(300)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:  # Prefect's worker waits for whatever it takes for running
+            process.kill()
+            process.wait(60)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
