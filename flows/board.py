@@ -51,9 +51,9 @@ class BoardRequest:
     id: str
     state: BoardState
     title: str
-    """Title of the request; the name of its document where it cannot be read or was not kept."""
+    """Title of the request, as noted where its document was not kept; the document's name where none was noted."""
     requester: str
-    """Id of the person who asks for it; empty where the document cannot be read or was not kept."""
+    """Id of the person who asks for it, as noted where the document was not kept; empty where nobody was noted."""
     handed_in_by: str
     recipients: tuple[BoardRecipient, ...]
     accepted_at: datetime

@@ -27,6 +27,16 @@ NameArgument = Annotated[str, typer.Argument(help="Id or name of the enrolled pe
 
 PersonRole = StrEnum("PersonRole", ["REQUESTER", "REVIEWER", "OFFICER"])
 """Roles of people."""
+RolesOption = Annotated[
+    list[PersonRole],
+    typer.Option("--role", help="Role in which the key signs; may be repeated.", show_default=False),
+]
+KeyFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file", help="File of the private key; ~/.releasegate/NAME.pem where not given.", show_default=False
+    ),
+]
 
 key = typer.Typer(no_args_is_help=True, help="Keys that people sign with, and keys that seal decoy manifests.")
 
@@ -35,15 +45,8 @@ key = typer.Typer(no_args_is_help=True, help="Keys that people sign with, and ke
 @guarded("creation of a key")
 def create(
     name: NameArgument,
-    role: Annotated[
-        list[PersonRole], typer.Option(help="Role in which the key signs; may be repeated.", show_default=False)
-    ],
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--key-file", help="File of the private key; ~/.releasegate/NAME.pem where not given.", show_default=False
-        ),
-    ] = None,
+    role: RolesOption,
+    key_file: KeyFileOption = None,
     workspace: SetUpWorkspaceOption = DEFAULT_WORKSPACE,
     *,
     as_json: JsonOption = False,
@@ -73,15 +76,8 @@ def create(
 @guarded("making of a key")
 def make(
     name: Annotated[str, typer.Argument(help="Name of the holder, as enrolled.", show_default=False)],
-    role: Annotated[
-        list[PersonRole], typer.Option(help="Role in which the key signs; may be repeated.", show_default=False)
-    ],
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--key-file", help="File of the private key; ~/.releasegate/NAME.pem where not given.", show_default=False
-        ),
-    ] = None,
+    role: RolesOption,
+    key_file: KeyFileOption = None,
     *,
     as_json: JsonOption = False,
 ) -> int:

@@ -15,7 +15,6 @@ from flows.commenting import comment
 from flows.overruling import override_gates, reopen
 from flows.reassessment_records import named_record
 from flows.web.authentication import PostedForm
-from flows.web.board import sent_already
 from flows.web.jobs import JobKind
 from flows.web.releases import CurrentRelease, ShownRelease, job_of
 from flows.web.site import Refused, fields, log, not_allowed, not_found, see_other, sentence
@@ -106,7 +105,7 @@ def add_comment(form: PostedForm, release: CurrentRelease) -> Response:
 def expire(form: PostedForm, release: CurrentRelease) -> Response:
     """Record that its last day has passed, as the schedule does."""
     _check(release.may_expire, _WHO_EXPIRES)
-    _use(release, form)
+    release.visitor.use_form(form.text("once"))
     with (
         acting_as(release.actor),
         ReleaseAction(
@@ -168,16 +167,8 @@ def _check(allowed: bool, who: str) -> None:
         raise not_allowed(who)
 
 
-def _use(release: ShownRelease, form: PostedForm) -> None:
-    """Count the action, and use up its form."""
-    visitor = release.visitor
-    visitor.site.limit((visitor.site.limits.actions, visitor.account.login))
-    if not visitor.session.redeem(form.text("once")):
-        raise sent_already()
-
-
 def _begin(release: ShownRelease, form: PostedForm, kind: JobKind) -> Response:
-    _use(release, form)
+    release.visitor.use_form(form.text("once"))
     try:
         release.visitor.site.jobs.start(job_of(release, kind))
     except ReleasegateError as error:

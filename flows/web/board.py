@@ -18,7 +18,7 @@ from flows.board import UNDER_WAY, BoardRequest, BoardState, RequestBoard
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.evidence import IndexedRelease
 from flows.web.jobs import Job, JobKind
-from flows.web.site import Refused, Visitor, fields, log, not_allowed, not_found, number_of, query, see_other, sentence
+from flows.web.site import Visitor, fields, log, not_allowed, not_found, number_of, query, see_other, sentence
 from tasks.audit.current import BLOCKED_TODAY, LAPSING, OVERDUE, CurrentCase
 from tasks.audit.history import text
 from tasks.core.errors import BadInput, ReleasegateError, WorkspaceError
@@ -262,9 +262,7 @@ class ShownRequest:
         visitor, account = self.visitor, self.visitor.account
         if not self.may_act:
             raise not_allowed(_WHO_ACTS)
-        visitor.site.limit((visitor.site.limits.actions, account.login))
-        if not visitor.session.redeem(sent.text("once")):
-            raise sent_already()
+        visitor.use_form(sent.text("once"))
         try:
             place = perform(f"{account.name} ({account.login})")
         except ReleasegateError as error:
@@ -342,7 +340,13 @@ def dry_run(form: PostedForm, shown: CurrentRequest) -> Response:
     def perform(_: str) -> str:
         document = shown.found.document
         if document is None:
-            raise BadInput("the document was not kept", expected="a request whose document is kept", got="none")
+            raise BadInput(
+                "the document was not kept",
+                where="queue",
+                expected="a request whose document is kept",
+                got="none",
+                fix="submit the request as a new one",
+            )
         roots = [str(root) for root in shown.found.roots]
         shown.visitor.site.jobs.start(
             shown.trial, document=str(document), roots=roots, handed_in_by=shown.found.handed_in_by
@@ -350,15 +354,6 @@ def dry_run(form: PostedForm, shown: CurrentRequest) -> Response:
         return f"/releases/queue/{shown.found.id}#trial"
 
     return shown.act(form, perform)
-
-
-def sent_already() -> Refused:
-    """The answer to a form that was sent twice."""
-    return Refused(
-        HTTPStatus.CONFLICT,
-        "This form was sent already",
-        "It is accepted once. The page of the release shows the result.",
-    )
 
 
 def problem_in_words(error: ReleasegateError) -> dict[str, str]:

@@ -24,7 +24,7 @@ from flows.signing import SentKey, key_in_force
 from flows.temporary import held_folder
 from flows.web.account_pages import confirm, problem_of
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.people_pages import CurrentOfficer, once
+from flows.web.people_pages import CurrentOfficer
 from flows.web.site import Visitor, fields, log, not_found, number_of, see_other
 from flows.web.uploads import CurrentUpload, Upload
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
@@ -68,7 +68,7 @@ def enrol_item(visitor: CurrentOfficer, kind: Kind, upload: CurrentUpload) -> Re
     """Enrol an item in the officer's name."""
     form = upload.form
     try:
-        once(visitor, form)
+        visitor.use_form(form.text("once"))
         confirm(visitor, form)
         with held_folder(visitor.site.workspace.private) as folder:
             item = _item(visitor, kind, upload, folder)
@@ -107,7 +107,7 @@ def end(visitor: CurrentOfficer, kind: Kind, name: _Name, form: PostedForm) -> R
     version = form.text("version")
     library, one = _item_of(visitor, kind, name, version)
     try:
-        once(visitor, form)
+        visitor.use_form(form.text("once"))
         confirm(visitor, form)
         sent = SentKey(form.files.get("key", b""), form.text("passphrase"))
         workspace, clock = visitor.site.workspace, visitor.site.clock

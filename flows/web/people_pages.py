@@ -12,11 +12,11 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from flows.accounts import Duty
-from flows.ledger import has_ledger, open_ledger
+from flows.ledger import open_ledger
 from flows.tokens import LONGEST_DAYS, USUAL_DAYS, RequestTokens, Token
 from flows.web.account_pages import confirm, problem_of
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.site import Refused, Visitor, fields, log, not_allowed, number_of, see_other
+from flows.web.site import Visitor, fields, log, not_allowed, number_of, see_other
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory, EnrolledPerson
@@ -26,11 +26,7 @@ router = APIRouter()
 
 def officer(visitor: CurrentVisitor) -> Visitor:
     """The visitor, who is an officer by account and by enrolment."""
-    person = None
-    if visitor.has(Duty.OFFICER) and has_ledger(visitor.site.workspace):
-        with open_ledger(visitor.site.workspace) as ledger:
-            person = Directory.of(ledger).person(visitor.account.person or visitor.account.name)
-    if person is None or WorkflowRole.OFFICER not in person.roles:
+    if not visitor.acts_as(Duty.OFFICER):
         raise not_allowed("This is for enrolled officers, with an account that has the role officer.")
     return visitor
 
@@ -62,7 +58,7 @@ def create_token(visitor: CurrentOfficer, form: PostedForm) -> Response:
     """Make a token, and show it in the answer alone."""
     site, given = visitor.site, {name: form.text(name).strip() for name in ("person", "login", "purpose", "days")}
     try:
-        once(visitor, form)
+        visitor.use_form(form.text("once"))
         confirm(visitor, form)
         made, text = RequestTokens(site.workspace).create(
             given["person"],
@@ -96,7 +92,7 @@ def _done(
     visitor: Visitor, form: SubmittedForm, what: str, work: Callable[[], str], *, with_password: bool = True
 ) -> Response:
     try:
-        once(visitor, form)
+        visitor.use_form(form.text("once"))
         if with_password:
             confirm(visitor, form)
         visitor.session.notice = work()
@@ -106,17 +102,6 @@ def _done(
         return _page(visitor, error)
     log.info(what, extra=fields(login=visitor.account.login))
     return see_other("/people")
-
-
-def once(visitor: Visitor, form: SubmittedForm) -> None:
-    """Count an action, and refuse a form that was sent already."""
-    visitor.site.limit((visitor.site.limits.actions, visitor.account.login))
-    if not visitor.session.redeem(form.text("once")):
-        raise Refused(
-            HTTPStatus.CONFLICT,
-            "This form was sent already",
-            "It is accepted once. Go back to the accounts for a new one.",
-        )
 
 
 def _page(visitor: Visitor, error: ReleasegateError | None = None, given: dict[str, str] | None = None) -> Response:

@@ -21,7 +21,6 @@ from flows.overruling import revoke, roles_to_revoke
 from flows.reviewing import Voted, cast_vote
 from flows.signing import SENT, SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
-from flows.web.board import sent_already
 from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.jobs import Job, JobKind
@@ -225,9 +224,7 @@ class ShownRelease:
         `context` is what the form's page needs.
         """
         site, account, session = self.visitor.site, self.visitor.account, self.visitor.session
-        site.limit((site.limits.actions, account.login))
-        if not session.redeem(sent.text("once")):
-            raise sent_already()
+        self.visitor.use_form(sent.text("once"))
         if (sent.text("record"), sent.text("last")) != (self.found.record_sha256, self.found.last):
             raise Refused(
                 HTTPStatus.CONFLICT,

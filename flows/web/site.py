@@ -255,6 +255,16 @@ class Visitor:
         own = self.account.duties.intersection(duties)
         return bool(own) and (self.site.door is not None or any(role.value in own for role in self._enrolled_roles))
 
+    def use_form(self, once: str) -> None:
+        """Count an action, and use up the token of its form; Refused if it was sent already."""
+        self.site.limit((self.site.limits.actions, self.account.login))
+        if not self.session.redeem(once):
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "This form was sent already",
+                "It is accepted once. Its page shows the result, and has a new form.",
+            )
+
     @property
     def is_part(self) -> bool:
         """Whether a script asks for a part of a page that is shown."""
