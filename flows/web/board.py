@@ -15,6 +15,7 @@ from fastapi.responses import Response
 
 from flows.accounts import Duty
 from flows.board import UNDER_WAY, BoardRequest, BoardState, RequestBoard
+from flows.signing import SENT
 from flows.web.authentication import CurrentVisitor, PostedForm
 from flows.web.evidence import IndexedRelease
 from flows.web.jobs import Job, JobKind
@@ -359,4 +360,6 @@ def dry_run(form: PostedForm, shown: CurrentRequest) -> Response:
 def problem_in_words(error: ReleasegateError) -> dict[str, str]:
     """The problem for the page; without details of the machine's files and disks."""
     shown = {"what": sentence(error.what), "expected": "", "got": ""}
-    return shown if isinstance(error, WorkspaceError) else shown | {"expected": error.expected, "got": error.got}
+    if isinstance(error, WorkspaceError) and error.where != SENT:
+        return shown
+    return shown | {"expected": error.expected, "got": error.got}

@@ -19,8 +19,9 @@ from flows.actor import acting_as
 from flows.cases import ReleaseAction
 from flows.overruling import revoke, roles_to_revoke
 from flows.reviewing import Voted, cast_vote
-from flows.signing import SENT, SentKey
+from flows.signing import SentKey
 from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm
+from flows.web.board import problem_in_words
 from flows.web.current_state import banner
 from flows.web.evidence import Evidence, IndexedRelease, evidence
 from flows.web.jobs import Job, JobKind
@@ -42,7 +43,7 @@ from reports.for_reviewers import leaving_columns, unjudged
 from reports.record_view import RecordView
 from reports.statements import not_assessed, verdict_box
 from tasks.audit.current import CurrentCase
-from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole, same_person
 from tasks.decision.record import GateResult, Verdict
 from tasks.decision.standing import check_apart, officer_of, reviewer_of
@@ -208,7 +209,7 @@ class ShownRelease:
             reason=written.get("reason", ""),
             ticked=[name for name in written if name.startswith("gate.")],
             drafted=bool(draft),
-            problem=None if error is None else _problem(error),
+            problem=None if error is None else problem_in_words(error),
             **context,
         )
 
@@ -394,14 +395,6 @@ def revoke_release(form: PostedForm, release: CurrentRelease) -> Response:
         return f"The release to {release.listed.organisation} is revoked. Nothing more is delivered under it."
 
     return release.act("revoke", form, take_back)
-
-
-def _problem(error: ReleasegateError) -> dict[str, str]:
-    """The problem for the page; without details of the machine's files and disks."""
-    shown = {"what": sentence(error.what), "expected": "", "got": ""}
-    if isinstance(error, WorkspaceError) and error.where != SENT:
-        return shown
-    return shown | {"expected": error.expected, "got": error.got}
 
 
 def _vote_notice(voted: Voted) -> str:
