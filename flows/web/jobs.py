@@ -108,7 +108,8 @@ class Jobs:
                 raise WorkspaceError(
                     "this cannot begin now: the same work, or other work of the page, is under way",
                     where="the page",
-                    expected=f"at most {_AT_ONCE} at a time",
+                    expected=f"at most {_AT_ONCE} at a time, and each once",
+                    got="work that has not ended",
                     fix="wait until it has ended",
                 )
             try:
