@@ -31,7 +31,8 @@ def folded(line: str) -> Iterator[str]:
         indent, key, value, comment = parts.groups(default="")
         first, *rest = _rows(f"{indent}{key}{value}".rstrip(), len(indent) + len(key), indent + _STEP)
         beside = f"{first} # {comment}" if comment else first
-        if len(beside) > WIDTH:
+        # Beside a row that ends amid a text, the comment would be part of that text.
+        if len(beside) > WIDTH or '"' in re.sub(_STRING, "", first):
             yield from _words(comment, f"{indent}# ")
             beside = first
         yield beside

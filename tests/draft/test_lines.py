@@ -41,6 +41,13 @@ def test_a_comment_without_room_goes_above() -> None:
     assert rows(line) == [f"  # {'reason ' * 9}reason", f"  age: {{role: direct identifier, description: {'y' * 40}}}"]
 
 
+def test_a_comment_never_becomes_part_of_a_text_cut_beside_it() -> None:
+    line = f"age: {{role: direct identifier, description: {json.dumps('y' * 40 + ' ' + 'z' * 100)}}} # reason"
+    made = rows(line)
+    assert made[0] == "# reason" and len(made) == 3
+    assert read_document("\n".join(made)).data == read_document(line).data
+
+
 @given(NAMES, st.one_of(NAMES, TEXTS), TEXTS, TEXTS, TEXTS)
 def test_what_is_read_is_the_same(key: str, name: str, text: str, other: str, comment: str) -> None:
     quoted = [json.dumps(one, ensure_ascii=False) for one in (name, text, other)]
