@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tasks.assessments.measures import MEASURES
+from tasks.request.model import LARGER_IS_BETTER, Policy
+
 PAGE = Path(__file__).parents[1] / "docs" / "terms.md"
 INTRO = """# Terms of a request
 
@@ -21,8 +24,8 @@ _ELSEWHERE = {
     "RowAttribute": "[attributes](#attributes)",
     "MaskingName": "[method](methods/masking.md)",
     "Method": "[method](methods/game.md)",
-    "UncertainTerms": "[ranges](recipients.md#terms-that-are-not-known-for-certain)",
-    "Measure": "[measure](policy.md#gates)",
+    "UncertainTerms": "[uncertain](#uncertain)",
+    "Measure": "[measure](#measures)",
     "PatternName": "[kinds](methods/scans.md)",
 }
 """Models and enumerations that another page, or another table, describes."""
@@ -36,12 +39,23 @@ def terms_page(request: Part, settings: Part) -> str:
     others = {name: term for name, term in properties.items() if name not in parts}
     tables = {"Request": _table(request, {**request, "properties": others})}
     tables |= {name: _table(request, part) for name, part in parts.items()}
+    tables["uncertain"] = _table(request, request["$defs"]["UncertainTerm"])
+    tables["Measures"] = "\n".join(_measures())
     tables["Settings of the service"] = _table(settings, settings)
     return "\n\n".join([INTRO, *(f"## {title}\n\n{table}" for title, table in tables.items())]) + "\n"
 
 
 def _table(schema: Part, part: Part) -> str:
     return "\n".join(["| term | values | meaning |", "|---|---|---|", *_rows(schema, part)])
+
+
+def _measures() -> Iterator[str]:
+    """Table of what gates judge, with the thresholds of the default gates."""
+    thresholds = {gate.measure: f" {gate.threshold:g}" for gate in Policy(id="x", version="1").gates}
+    yield "| measure | gate, by default | meaning |\n|---|---|---|"
+    for measure, text in sorted(MEASURES.items()):
+        side = "at_least" if measure in LARGER_IS_BETTER else "at_most"
+        yield f"| `{measure}` | `{side}`{thresholds.get(measure, '')} | {text.title} ({text.unit}) |"
 
 
 def _rows(schema: Part, part: Part, start: str = "") -> Iterator[str]:
@@ -105,8 +119,8 @@ def _alternative(schema: Part, one: Part) -> str:
 
 def _range(one: Part) -> str:
     above, below = one.get("exclusiveMinimum"), one.get("exclusiveMaximum")
-    low, high = one.get("minimum"), one.get("maximum", _UNBOUNDED)
-    start = f"above {above:g}" if above is not None else f"from {low:g}" if low is not None else ""
+    low, high = one.get("minimum", -_UNBOUNDED), one.get("maximum", _UNBOUNDED)
+    start = f"above {above:g}" if above is not None else f"from {low:g}" if low > -_UNBOUNDED else ""
     if below is not None:
         return f"{start}, below {below:g}"
     return f"{start.removeprefix('from ')} to {high:,.10g}".replace("-", "−") if high < _UNBOUNDED else start

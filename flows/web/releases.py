@@ -1,8 +1,8 @@
 """One recipient's release: its page with the evidence, documents, figures, votes and revocation.
 
 Votes and revocations have a name, a reason and, if one is registered, a key. The private key comes with the form, is
-opened for one signature and forgotten; it is in no session and on no disk (``docs/decisions.md``, 22). A form can be sent
-once, and applies to the release as its page showed it.
+opened for one signature and forgotten; it is in no session and on no disk (``docs/decisions.md``, 22). A form can be
+sent once, and applies to the release as its page showed it.
 """
 
 from collections.abc import Callable

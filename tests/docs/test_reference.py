@@ -85,18 +85,20 @@ def test_the_smallest_request_loads_with_every_part_that_is_shown(tmp_path: Path
 
 
 def test_every_measure_is_listed_with_its_side_and_its_default_threshold() -> None:
-    listed = {
-        name: float(threshold) if threshold else None
-        for cells in rows("policy.md", "measures")
-        for name, threshold in re.findall(r"`([\w.]+)`(?: \(([\d.]+)\))?", cells[0])
+    listed = {name.strip("`"): gate.replace("`", "").split() for name, gate, _ in rows("terms.md", "measure")}
+    thresholds = {name: float(gate[1]) for name, gate in listed.items() if len(gate) > 1}
+    assert listed.keys() == {one.value for one in Measure}
+    assert thresholds == {gate.measure.value: gate.threshold for gate in Policy(id="x", version="1").gates}
+    assert {name for name, gate in listed.items() if gate[0] == "at_least"} == LARGER_IS_BETTER
+
+
+def test_every_family_of_measures_is_named() -> None:
+    named = {
+        name.partition(".")[0]
+        for cells in rows("policy.md", "[measures](terms.md#measures)")
+        for name in re.findall(r"`([\w.*]+)`", cells[0])
     }
-    assert listed == dict.fromkeys((one.value for one in Measure), None) | {
-        gate.measure.value: gate.threshold for gate in Policy(id="x", version="1").gates
-    }
-    text = (DOCS / "policy.md").read_text(encoding="utf-8")
-    larger = re.search(r"((?:`[\w.]+`[,\s]+(?:and\s)?)+)take `at_least`, all others\s`at_most`", text)
-    assert larger is not None
-    assert set(re.findall(r"`([\w.]+)`", larger[1])) == LARGER_IS_BETTER
+    assert named == {one.value.partition(".")[0] for one in Measure}
 
 
 def test_every_role_is_listed() -> None:

@@ -25,7 +25,7 @@ def test_the_page_is_what_the_models_say() -> None:
 @pytest.mark.parametrize("schema", [request_schema(), service_schema()], ids=["request", "settings"])
 def test_every_term_of_every_part_is_listed(schema: dict[str, Any]) -> None:
     listed = set(re.findall(r"\w+", " ".join(re.findall(r"^(?:\| `|## )([\w.]+)", TEXT, re.MULTILINE))))
-    elsewhere = {"UncertainTerms", "UncertainTerm", "PersonalReason"}
+    elsewhere = {"UncertainTerms", "PersonalReason"}
     parts = {name: part for name, part in schema["$defs"].items() if name not in elsewhere}
     assert {term for part in (schema, *parts.values()) for term in part.get("properties", {})} <= listed
 
@@ -43,7 +43,7 @@ def test_every_term_of_every_part_is_listed(schema: dict[str, Any]) -> None:
         ("recipients", "stakes.cost", "above 0, required"),
         ("recipients", "adversary.prior", "above 0, below 1"),
         ("recipients", "decoys.minimum_risk_factor", "above 0 to 1,000,000, default `0.1`"),
-        ("recipients", "uncertain", "[ranges](recipients.md#terms-that-are-not-known-for-certain)"),
+        ("recipients", "uncertain", "[uncertain](#uncertain)"),
         ("policy", "generalization.k_anonymity.suppression_limit", "0 to 1, default `0.02`"),
         ("policy", "events.known", "integer 1 to 5 or `all`, default `2`"),
         ("policy", "reassessment.every_days", "integer 1 to 3,650, default `90`"),
