@@ -1,4 +1,4 @@
-"""``docs/terms.md``: every term of a request and every setting of the service, from the descriptions of the models.
+"""``docs/terms.md``: every term of a request, measure and setting of the service, from the descriptions of the models.
 
 ``python -m flows.schemas`` writes it with the schemas; a test holds that it is up to date.
 """
