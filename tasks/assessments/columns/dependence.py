@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
+
+from tasks.generalization.kanonymity.classes import fold_columns
 
 _CONCENTRATIONS = (0.1, 1.0, 10.0)
 EVIDENCE = float(np.log(1e6))
@@ -37,12 +39,7 @@ NOTHING_TOLD = Dependence(0.0, 0.0)
 
 def classes(columns: Sequence[Codes]) -> NDArray[np.int64]:
     """Number of each record's combination of values, from 0 without gaps."""
-    numbers = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        numbers = np.unique(numbers * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].astype(
-            np.int64
-        )
-    return numbers
+    return fold_columns(columns, len(columns[0]))[0]
 
 
 def entropy(codes: Codes) -> float:
@@ -51,8 +48,10 @@ def entropy(codes: Codes) -> float:
     return float(-(shares * np.log2(shares)).sum())
 
 
-def dependence(given: Codes, column: Codes) -> Dependence:
+def dependence(given: Codes, column: Codes, least: float = 0.0) -> Dependence:
     """Judge how a column follows from given classes; both are codes from 0, of shape (n_records,).
+
+    A dependence whose share cannot reach `least`, 0 to 1, may be given as nothing told, for speed.
 
     Notes
     -----
@@ -75,10 +74,14 @@ def dependence(given: Codes, column: Codes) -> Dependence:
     if nats <= 0:
         return NOTHING_TOLD
     cell_class, cell_value, counts = _cells(given, column, n_classes, n_values)
+    # The likelihood at its maximum, n times the mutual information, is above every gain.
+    most = float((counts * np.log(counts / (sizes[cell_class] * shares[cell_value]))).sum())
+    if most < max(EVIDENCE, least * repeated * nats):
+        return NOTHING_TOLD
     gains = _gains(cell_class, shares[cell_value], counts, sizes)
-    gain = float(logsumexp(gains.sum(axis=1)) - np.log(len(gains)))
+    gain = float(np.logaddexp.reduce(gains.sum(axis=1)) - np.log(len(gains)))
     share = gain / (repeated * nats) if gain >= EVIDENCE else 0.0
-    of_class = logsumexp(gains, axis=0) - np.log(len(gains))
+    of_class = np.logaddexp.reduce(gains, axis=0) - np.log(len(gains))
     certain = (counts >= NEARLY_CERTAIN * sizes[cell_class]) & (shares[cell_value] <= _EXPECTED)
     told = sizes[cell_class[certain & (of_class[cell_class] >= EVIDENCE)]].sum() / records
     return Dependence(float(min(max(share, 0.0), 1.0)), float(told))

@@ -134,7 +134,7 @@ def _sets(given: Mapping[str, Codes], columns: Mapping[str, Codes]) -> Iterator[
             for name, codes in columns.items():
                 if any(one <= {*names, name} for one in told):
                     continue
-                share = dependence(combined, codes).share
+                share = dependence(combined, codes, SET_TELLS).share
                 if share >= SET_TELLS:
                     told.append({*names, name})
                     yield names, name, share

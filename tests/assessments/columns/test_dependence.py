@@ -47,6 +47,14 @@ def test_shares_are_those_of_the_reference(pairs: list[tuple[int, int]]) -> None
     assert 0 <= found.told <= 1
 
 
+@given(PAIRS, st.floats(0, 1))
+def test_a_dependence_above_the_least_is_the_same(pairs: list[tuple[int, int]], least: float) -> None:
+    known, column = (np.array(one) for one in zip(*pairs, strict=True))
+    every, some = dependence(known, column), dependence(known, column, least)
+    assert some in (every, NOTHING_TOLD)
+    assert every.share < least or some == every
+
+
 def test_a_copy_tells_everything_and_a_constant_nothing() -> None:
     copy, constant = np.repeat(np.arange(10), 20), np.zeros(200, dtype=int)
     assert dependence(copy, copy).told == 1
