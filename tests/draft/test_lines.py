@@ -44,7 +44,8 @@ def test_a_comment_without_room_goes_above() -> None:
 def test_a_comment_never_becomes_part_of_a_text_cut_beside_it() -> None:
     line = f"age: {{role: direct identifier, description: {json.dumps('y' * 40 + ' ' + 'z' * 100)}}} # reason"
     made = rows(line)
-    assert made[0] == "# reason" and len(made) == 3
+    assert made[0] == "# reason"
+    assert len(made) == 3
     assert read_document("\n".join(made)).data == read_document(line).data
 
 
