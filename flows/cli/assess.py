@@ -17,8 +17,7 @@ from flows.cli.assessed import (
     special_table,
 )
 from flows.cli.assessed_decoys import assess_decoys
-from flows.cli.assessed_game import policy_legend, policy_tables
-from flows.cli.assessed_record import record_tables
+from flows.cli.assessed_game import policy_legend, policy_tables, record_tables
 from flows.cli.options import (
     DEFAULT_WORKSPACE,
     RecipientOption,

@@ -1,4 +1,4 @@
-"""Tables of ``releasegate assess game``: all policies for each recipient, a legend, and a paper's own searches."""
+"""Tables of ``releasegate assess game``: all policies for each recipient, and with ``--record`` the strategies for one."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,6 +7,7 @@ from reports import numbers
 from reports.document import DASH, Block, Paragraph, lines
 from tasks.assessments.identity.facts import DivisionFact
 from tasks.assessments.identity.policies import ComparedPolicy, PolicyFigures
+from tasks.assessments.identity.record_game import FACTORS, RecordGame, RecordStrategy
 from tasks.assessments.identity.score import adversary_of
 from tasks.generalization.count_index import CountIndex
 from tasks.generalization.game import TIE
@@ -205,3 +206,54 @@ def _people(expected: float) -> str:
 def _probability(value: float) -> str:
     """A mean risk; 0 is none at all."""
     return "0" if value == 0 else f"{value:.4f}" if value >= _LEAST else f"<{_LEAST:g}"
+
+
+_RECORD_NOTE = (
+    "levels: quasi-identifiers that are generalized, by level; people: those of the population who match; P: expected "
+    "re-identifications of the record; → the cell that the recipient's method releases. The steward alone sees this."
+)
+
+
+def record_tables(recipient: str, game: RecordGame, top: int) -> Iterator[Block]:
+    """The best strategies and the one that is released, then the best strategy at multiples of V and L."""
+    shown = [place for place, one in enumerate(game.strategies) if place < top or one.released]
+    alike = f"{game.alike} record{'' if game.alike == 1 else 's'} alike"
+    gone = "" if game.is_released else "; left out of the release"
+    yield from table(
+        f"{recipient}: record {game.row:,}, {alike}{gone}; {len(shown)} of {len(game.strategies)} strategies",
+        ("", ">rank", "levels", ">value v", ">people", "attack", ">P", ">publisher", ">recipient"),
+        [_row(place, game.strategies[place]) for place in shown],
+        _RECORD_NOTE,
+    )
+    named = sorted({place for line in game.best for place in line})
+    letters = {place: chr(ord("A") + number) for number, place in enumerate(named[:26])}
+    yield from table(
+        "The best strategy where benefit V (across) and loss L with the gain (down) are multiples of these",
+        ("L \\ V", *(f">{factor:g}" for factor in FACTORS)),
+        [
+            (
+                f"{loss:g}",
+                *(f"{letters.get(one, '+')}{'*' if hit else ''}" for one, hit in zip(best, hits, strict=True)),
+            )
+            for loss, best, hits in zip(FACTORS, game.best, game.attacked, strict=True)
+        ],
+        "* is attacked; " + "; ".join(f"{letter}: {_levels(game.strategies[one])}" for one, letter in letters.items()),
+    )
+
+
+def _row(place: int, one: RecordStrategy) -> tuple[str, ...]:
+    return (
+        "→" if one.released else "",
+        f"{place + 1:,}",
+        _levels(one),
+        figure(one.value),
+        f"{one.people:,}",
+        "yes" if one.attacked else "no",
+        numbers.risk(one.reidentified),
+        figure(one.publisher),
+        figure(one.adversary),
+    )
+
+
+def _levels(one: RecordStrategy) -> str:
+    return ", ".join(f"{name} {level}" for name, level in one.levels.items() if level) or "as collected"

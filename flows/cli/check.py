@@ -338,8 +338,8 @@ def _decoy_notes(request: ReleaseRequest, frame: pd.DataFrame) -> Iterator[str]:
     """Notes on why recipients might not get the required decoys, as far as they show without generalizing."""
     if not any(recipient.decoys for recipient in request.recipients):
         return
-    from tasks.decoys.identifiers import refuse_repeated_identifiers  # noqa: PLC0415
     from tasks.decoys.records import outbound_columns, refuse_own_values  # noqa: PLC0415  imports scikit-learn
+    from tasks.decoys.stage import refuse_repeated_identifiers  # noqa: PLC0415
 
     try:
         refuse_own_values(outbound_columns(frame, request, NOTHING_MASKED))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.errors import ParameterError
@@ -16,7 +17,6 @@ from tasks.decoys.collusion import MarkedCopy, collusion
 from tasks.decoys.copy_statistics import appended, statistics_fact
 from tasks.decoys.decoy_cells import find_decoy_cells, offered, ranked
 from tasks.decoys.detectability import LEAST_DECOYS, Planned, detectability
-from tasks.decoys.identifiers import refuse_repeated_identifiers, with_identifiers
 from tasks.decoys.linked_release import missing_tuples
 from tasks.decoys.manifest import DecoyManifest, Holder, Record
 from tasks.decoys.origins import Origins, Roster
@@ -43,6 +43,8 @@ from tasks.decoys.records import (
 )
 from tasks.decoys.value_formulas import Column, Columns
 from tasks.microdata.hierarchy import Codes
+from tasks.pseudonyms.pseudonyms import LARGEST
+from tasks.request.model import ReleaseRequest
 
 _TRIALS = (30, 60)
 """Fewest and most decoy classes that detection is measured on."""
@@ -235,3 +237,36 @@ def withheld_with(candidate: Candidate, missing: Flags) -> Flags:
     """Tuples that a copy lacks: those its method withholds, and those missing for others' kept classes."""
     withheld = candidate.generalization.withheld
     return missing if withheld is None else missing | withheld
+
+
+def refuse_repeated_identifiers(frame: pd.DataFrame, request: ReleaseRequest) -> None:
+    """Refuse a column of pseudonyms whose identifiers repeat, by a ParameterError that names it.
+
+    The pseudonym of a decoy is in one row, so that it would stand out among those in several.
+    """
+    for name in request.pseudonyms:
+        repeated = int(frame[name].duplicated().sum())
+        if repeated:
+            raise ParameterError(
+                "decoys have no pseudonyms like those of a column",
+                where=f"column {name}",
+                expected="an identifier of its own in each record",
+                got=f"{repeated} records whose identifier an earlier record has",
+                fix="withhold the column (role: direct identifier), or leave the decoys out",
+            )
+
+
+def with_identifiers(
+    shares: Sequence[Sequence[Record]], frame: pd.DataFrame, request: ReleaseRequest, generator: np.random.Generator
+) -> list[tuple[Record, ...]]:
+    """Decoy records of each share with an identifier that nobody else has in each column of pseudonyms."""
+    rows, names = sum(map(len, shares)), request.pseudonyms
+    taken = {str(value) for name in names for value in frame[name].dropna()}
+    drawn: list[str] = []
+    while len(drawn) < rows * len(names):
+        number = str(generator.integers(LARGEST))
+        if number not in taken:
+            taken.add(number)
+            drawn.append(number)
+    own = iter(drawn)
+    return [tuple({**row, **{name: next(own) for name in names}} for row in share) for share in shares]

@@ -10,8 +10,7 @@ from tasks.assessments.identity.stakes import even_factors, game_means, robustne
 from tasks.generalization.exact import Rule, solve
 from tasks.generalization.generalize import generalize
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.means import FixedFile, GameMeans, fixed_file
-from tasks.generalization.sensitivity.points import StakesPoints, around
+from tasks.generalization.sensitivity.means import FixedFile, GameMeans, StakesPoints, around, fixed_file
 from tasks.generalization.sensitivity.staircase import Staircases, staircases
 from tasks.generalization.sensitivity.sweep import sweep
 from tasks.microdata.hierarchy import Codes

@@ -13,8 +13,7 @@ from tasks.generalization.game import Payoffs
 from tasks.generalization.paper_searches import backward_induction
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.means import GameMeans, fixed_file
-from tasks.generalization.sensitivity.points import StakesPoints, around
+from tasks.generalization.sensitivity.means import GameMeans, StakesPoints, around, fixed_file
 from tasks.generalization.sensitivity.staircase import staircases
 from tasks.generalization.sensitivity.sweep import sweep, sweep_partition
 from tasks.microdata.cube import cells_at

@@ -22,8 +22,7 @@ from tasks.generalization.generalize import generalize
 from tasks.generalization.methods.per_record import rule_of, safe_harbor_floor
 from tasks.generalization.methods.registry import METHODS
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.means import FixedFile, GameMeans, fixed_file
-from tasks.generalization.sensitivity.points import StakesPoints, around, joined
+from tasks.generalization.sensitivity.means import FixedFile, GameMeans, StakesPoints, around, fixed_file, joined
 from tasks.generalization.sensitivity.staircase import staircases
 from tasks.generalization.sensitivity.sweep import sweep, sweep_partition
 from tasks.generalization.setting import payoffs_of, weights_of

@@ -19,12 +19,14 @@ from tasks.decision.explain import levers
 from tasks.decision.explain.at_stake import BY_CLASS, RISKS, AtStake, at_stake
 from tasks.decision.explain.candidates import Candidates
 from tasks.decision.explain.columns import column_changes
-from tasks.decision.explain.designs import combined_designs, named_together, ranked
-from tasks.decision.explain.deterring import (
+from tasks.decision.explain.designs import (
     NOTHING_RELEASED,
     OTHERS_CLOSED,
+    combined_designs,
     deterrent_results,
     deterring,
+    named_together,
+    ranked,
     trait_results,
 )
 from tasks.decision.explain.estimates import RANDOM, TooManyAttacks, is_closed
@@ -122,11 +124,8 @@ def explain(
     a lever. ``beside`` may do parts of the work for a release that passed at the same time; what it starts shares
     nothing that is found from then on, and has bounds on its work of its own.
 
-    Raises
-    ------
-    StageFailed
-        If the recorded terms now give other figures or another verdict than recorded: data, population or program are
-        then not those of the decision.
+    Raises StageFailed if the recorded terms now give other figures or another verdict than recorded: data, population
+    or program are then not those of the decision.
     """
     passes = decided.verdict is not Verdict.BLOCKED
     trial = Trial(request, recipient, candidates, decided.decided_on, passes, progress, is_over)

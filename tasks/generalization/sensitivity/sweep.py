@@ -18,8 +18,7 @@ from tasks.core.errors import StageFailed
 from tasks.generalization.exact import Rule
 from tasks.generalization.partition import partition
 from tasks.generalization.problem import Problem
-from tasks.generalization.sensitivity.means import GameMeans, fixed_file
-from tasks.generalization.sensitivity.points import StakesPoints
+from tasks.generalization.sensitivity.means import GameMeans, StakesPoints, fixed_file
 from tasks.generalization.sensitivity.staircase import Staircases
 from tasks.microdata.cube import DenseCube, SparseCube, cells_at
 from tasks.microdata.tuples import Tuples
