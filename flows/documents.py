@@ -58,10 +58,7 @@ class Trust:
     def checked(self, content: bytes, entry: Entry | None, where: str) -> CheckedSignature:
         """Check the signature of a PDF, with the ledger's entry of it where there is one.
 
-        Raises
-        ------
-        SignatureRefused
-            If it is not sound.
+        Raises SignatureRefused if it is not sound.
         """
         moment, source = (entry.at, "ledger") if entry is not None else (self.clock(), "now")
         if self.as_of is not None:
@@ -234,10 +231,7 @@ class Collected:
 def anchors_of_bundles(workspace: Workspace) -> tuple[Anchor, ...]:
     """Anchors from the decisions and signed determinations of a workspace's bundles.
 
-    Raises
-    ------
-    TamperingFound
-        If a decision cannot be read as one.
+    Raises TamperingFound if a decision cannot be read as one.
     """
     bundles = sorted(path for path in workspace.releases.glob("*") if RELEASE_ID.fullmatch(path.name))
     return tuple(anchor for bundle in bundles for anchor in _of_bundle(bundle))

@@ -58,11 +58,8 @@ def write_pdf(
     ``moment`` is the one time that is written anywhere into the file: ``SOURCE_DATE_EPOCH`` is set meanwhile, for the
     dates inside embedded fonts. The PDF's permanent identifier is made of ``identifier``.
 
-    Raises
-    ------
-    StageFailed
-        If the rendering libraries are missing, or the document refers to something that is not available or has a
-        figure without alternative text.
+    Raises StageFailed if the rendering libraries are missing, or the document refers to something that is not available
+    or has a figure without alternative text.
     """
     weasyprint, fonts, style = _style()
     from weasyprint.urls import FatalURLFetchingError  # noqa: PLC0415  (loads native libraries)

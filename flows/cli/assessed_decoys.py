@@ -40,11 +40,8 @@ def assess_decoys(
 ) -> tuple[dict[str, Any], list[Block]]:
     """What decoys a release could have: worked out for all recipients together, shown of the chosen ones.
 
-    Raises
-    ------
-    StageFailed
-        If the method gives no recipient with decoys a copy, no population table counts people who are not in the file,
-        or quasi-identifiers have missing values.
+    Raises StageFailed if the method gives no recipient with decoys a copy, no population table counts people who are
+    not in the file, or quasi-identifiers have missing values.
     """
     lacking = ", ".join(tree.name for tree in source.index.hierarchies if tree.missing_leaf >= 0)
     if lacking:

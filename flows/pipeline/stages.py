@@ -49,10 +49,7 @@ PARTS = ("prepared", "generalization", "masked", "collected", "columns")
 def perform(stage: Stage, run: Run, inputs: Inputs, recipient: str | None = None) -> Any:
     """Do a stage's work in this process; whatever goes wrong leaves as one of the gate's errors.
 
-    Raises
-    ------
-    ReleasegateError
-        If the stage fails.
+    Raises ReleasegateError if the stage fails.
     """
     with guarded(stage.name):
         from flows.pipeline import work  # noqa: PLC0415  imports the methods

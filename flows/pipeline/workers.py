@@ -107,10 +107,7 @@ class Workers:
     def perform(self, stage: Stage, run: Run, inputs: Inputs, recipient: str | None) -> Any:
         """Do the work of a stage in the worker that is held, or else in one that is idle and that no block waits for.
 
-        Raises
-        ------
-        ReleasegateError
-            If the stage fails, or its process ends.
+        Raises ReleasegateError if the stage fails, or its process ends.
         """
         try:
             with self.taking() as worker:

@@ -64,10 +64,7 @@ class Assessment(ABC, Generic[FactT]):
     def assess(self, candidate: Candidate, effort: Effort = Effort.FULL) -> Finding[FactT]:
         """Measure a candidate, on one thread, so that sums have the same bits on every machine.
 
-        Raises
-        ------
-        StageFailed, ParameterError
-            If it cannot be measured; the candidate is then blocked.
+        Raises StageFailed or ParameterError if it cannot be measured; the candidate is then blocked.
         """
         with one_thread():
             return self._assess(candidate, effort)
@@ -105,10 +102,7 @@ def save_figure(figure: Fact, path: Path) -> None:
 def load_figure(path: Path, kind: type[AnyFact]) -> AnyFact:
     """Read what ``save_figure`` wrote.
 
-    Raises
-    ------
-    StageFailed
-        If the file is missing, damaged or holds another kind of fact.
+    Raises StageFailed if the file is missing, damaged or holds another kind of fact.
     """
     try:
         return kind.model_validate_json(path.read_bytes())
@@ -119,10 +113,7 @@ def load_figure(path: Path, kind: type[AnyFact]) -> AnyFact:
 def load_finding(path: Path, assessment: Assessment[AnyFact]) -> Finding[AnyFact]:
     """Read what ``save_finding`` wrote.
 
-    Raises
-    ------
-    StageFailed
-        If the file is missing, damaged or holds another kind of fact.
+    Raises StageFailed if the file is missing, damaged or holds another kind of fact.
     """
     try:
         document = json.loads(path.read_bytes())

@@ -89,10 +89,8 @@ NO_DATES = ReleasedDates()
 def released_dates(request: ReleaseRequest, frame: pd.DataFrame, key: bytes) -> ReleasedDates:
     """The dates of one copy, from microdata as text and the recipient's key.
 
-    Raises
-    ------
-    DataError
-        If a cell is no day, differs from others in what follows the day, or would be moved out of the years 1 to 9999.
+    Raises DataError if a cell is no day, differs from others in what follows the day, or would be moved out of the
+    years 1 to 9999.
     """
     if not request.dated:
         return NO_DATES

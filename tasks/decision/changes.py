@@ -48,12 +48,8 @@ def change(
     Where the release has expired and no entry says so yet, that entry is written first; ``steps`` may be empty for
     that. With ``expected``, the standing when the steps were prepared, nothing is appended if it has changed since.
 
-    Raises
-    ------
-    StageFailed
-        If a step is not allowed, or the release has changed since.
-    BadInput
-        If a person with a registered key has not signed.
+    Raises StageFailed if a step is not allowed, or the release has changed since; BadInput if a person with a
+    registered key has not signed.
     """
     with ledger.transaction():
         begins = any(event is Event.DECIDED for event, _ in steps)

@@ -145,11 +145,8 @@ def overridable(
 ) -> tuple[GateResult, ...]:
     """The closed gates that an officer names and the policy allows to be overridden, in the record's order.
 
-    Raises
-    ------
-    StageFailed
-        If one that is named is not closed, was not measured or may not be overridden, or one that is not named stays
-        closed and may not be overridden either, so that the override would have no effect.
+    Raises StageFailed if one that is named is not closed, was not measured or may not be overridden, or one that is not
+    named stays closed and may not be overridden either, so that the override would have no effect.
     """
     closed = {gate.id: gate for gate in gates if not gate.passed and gate.overridden is None}
     able = {

@@ -78,10 +78,7 @@ class Standing:
 def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: str, day: date) -> Standing:
     """Standing of a release on a day (UTC), from its entries, oldest first; those of other recipients are passed over.
 
-    Raises
-    ------
-    StageFailed
-        If there is no decision, or the entries contradict the table, the record or each other.
+    Raises StageFailed if there is no decision, or the entries contradict the table, the record or each other.
     """
     own = [entry for entry in entries if entry.recipient == record.recipient.id]
     decided = [place for place, entry in enumerate(own) if entry.event is Event.DECIDED]
@@ -315,10 +312,7 @@ def _contradiction(where: str, expected: str, got: str) -> StageFailed:
 def reviewer_of(record: DecisionRecord, name: str, answering: Collection[str] = ()) -> str:
     """The reviewer with a given name, as the policy spells it; neither the requester nor an ``answering`` officer.
 
-    Raises
-    ------
-    BadInput
-        If the policy names no such reviewer, or the person may not review this release.
+    Raises BadInput if the policy names no such reviewer, or the person may not review this release.
     """
     answers = any(may_be_same_person(name, officer) for officer in answering)
     if answers or may_be_same_person(name, record.requested_by):

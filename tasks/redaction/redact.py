@@ -79,12 +79,8 @@ class RedactedTexts:
 def redact(frame: pd.DataFrame, request: ReleaseRequest, scanner: TextFact) -> Redaction:
     """Redact the columns of text of a file; `scanner` has the measured recall.
 
-    Raises
-    ------
-    DataError
-        If a column is not in the language that the request states, or a row names no person.
-    StageFailed
-        If a known value remains, which would be an error of the program.
+    Raises DataError if a column is not in the language that the request states, or a row names no person; StageFailed
+    if a known value remains, which would be an error of the program.
     """
     persons = persons_of(frame, request)
     of_row = np.arange(len(frame)) if persons is None else persons.of_row.astype(np.int64)

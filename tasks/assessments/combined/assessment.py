@@ -114,10 +114,7 @@ def _score_table(request: ReleaseRequest, prepared: Prepared, cells: Codes, rows
 def score_collected(request: ReleaseRequest, prepared: Prepared) -> ScoreFigure:
     """Scores of the records as collected, which are the same for every recipient.
 
-    Raises
-    ------
-    ParameterError
-        If more sets of attributes may be known than can be counted.
+    Raises ParameterError if more sets of attributes may be known than can be counted.
     """
     policy = request.policy.combined
     return score_figure(scores(collected_table(request, prepared), policy), policy)

@@ -24,10 +24,7 @@ MAXIMUM_KNOWN_SETS = 2**20
 def checked_probabilities(probabilities: ArrayLike) -> NDArray[np.float64]:
     """Probabilities of being publicly known, one an attribute.
 
-    Raises
-    ------
-    ParameterError
-        If there is none, or one is not a finite number from 0 to 1.
+    Raises ParameterError if there is none, or one is not a finite number from 0 to 1.
     """
     try:
         values = np.asarray(probabilities, dtype=np.float64)

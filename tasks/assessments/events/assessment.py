@@ -169,10 +169,7 @@ def people_matched(request: ReleaseRequest, matched: KnownEvents) -> NDArray[np.
 def known_figures(candidate: Candidate, people: NDArray[np.int64]) -> dict[Measure, float]:
     """Figures of gates on identity where each person is one of so many people at least, shape (n_persons,).
 
-    Raises
-    ------
-    StageFailed
-        If the recipient's plan cannot be solved.
+    Raises StageFailed if the recipient's plan cannot be solved.
     """
     sizes, persons = np.unique(people, return_counts=True)
     policy, payoffs = candidate.request.policy, candidate.payoffs

@@ -75,10 +75,7 @@ class IdentityAssessment(Assessment[IdentityFact]):
 def under_other_terms(candidate: Candidate, found: Score) -> dict[str, Any]:
     """Fields of the risk that other stakes, other fines and detection, and uncertain terms give.
 
-    Raises
-    ------
-    StageFailed
-        If terms are asked about that nothing can be solved with.
+    Raises StageFailed if terms are asked about that nothing can be solved with.
     """
     table, request, recipient = candidate.index, candidate.request, candidate.recipient
     terms = request.policy.sensitivity

@@ -12,10 +12,7 @@ from tasks.request.model import ReleaseRequest
 def check_risk_setting(request: ReleaseRequest, prepared: Prepared) -> None:
     """Derive every recipient's profile, solve its plan, and count the sets of attributes that may be known.
 
-    Raises
-    ------
-    ParameterError
-        If a plan cannot be solved, or more sets may be known than can be counted or searched.
+    Raises ParameterError if a plan cannot be solved, or more sets may be known than can be counted or searched.
     """
     for recipient in request.recipients:
         thresholds(derive_profile(recipient).profile)

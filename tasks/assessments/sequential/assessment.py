@@ -304,10 +304,7 @@ def sequential_by_coalition(
 ) -> tuple[dict[Measure, float], ...]:
     """Gate figures of a sequential adversary, by coalition.
 
-    Raises
-    ------
-    ParameterError
-        If the adversary's plan cannot be solved.
+    Raises ParameterError if the adversary's plan cannot be solved.
     """
     found = []
     for coalition in coalitions:

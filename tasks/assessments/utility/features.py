@@ -90,10 +90,7 @@ def both_versions(
 
     Where a masked number is missing it is the mean of the others, and whether it is missing a category.
 
-    Raises
-    ------
-    ParameterError
-        Where ``features`` does.
+    Raises ParameterError where ``features`` does.
     """
     request, columns = candidate.request, candidate.masked
     tuples = candidate.prepared.tuple_of_record[rows]

@@ -23,10 +23,7 @@ _LARGEST_TO_SQUARE = 1e140
 def check_squarable(name: str, column: Floats) -> None:
     """Refuse a column with a value that is missing, infinite, or too large to be squared.
 
-    Raises
-    ------
-    ParameterError
-        If a value is not a number within ±1e140.
+    Raises ParameterError if a value is not a number within ±1e140.
     """
     wrong = np.flatnonzero(~(np.abs(column) <= _LARGEST_TO_SQUARE))
     if len(wrong):

@@ -101,12 +101,7 @@ class _Exposed:
 def at_stake(candidate: Candidate, gate: GateResult) -> AtStake:
     """The records that keep a gate of ``BY_CLASS`` closed, by class: of the copy alone or of a coalition, the most.
 
-    Raises
-    ------
-    StageFailed
-        If nothing is released.
-    ParameterError
-        If the plan of the recipient cannot be solved.
+    Raises StageFailed if nothing is released; ParameterError if the plan of the recipient cannot be solved.
     """
     measure = Measure(gate.id)
     views: list[Coalition | None] = [None, *(candidate.coalitions if measure in POOLED else ())]

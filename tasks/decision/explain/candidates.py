@@ -147,10 +147,7 @@ class Candidates:
     def of(self, request: ReleaseRequest, recipient: Recipient, *, exact: bool = True) -> Candidate:
         """The recipient's copy under the terms of a request; if not ``exact``, games may be shared as the module says.
 
-        Raises
-        ------
-        StageFailed
-            If the method leaves some record no strategy, or nothing is left to release.
+        Raises StageFailed if the method leaves some record no strategy, or nothing is left to release.
         """
         table, generalization = self._generalization(request, recipient, exact=exact)
         made = Candidate(
@@ -178,10 +175,7 @@ class Candidates:
         Identity is always measured, others where a gate judges them. Draws of uncertain terms and then attacks come
         last, and only if no gate is closed by then. Raises as ``of`` and ``Estimates.linked``.
 
-        Raises
-        ------
-        ParameterError
-            If the plan of the recipient cannot be solved.
+        Raises ParameterError if the plan of the recipient cannot be solved.
         """
         request, figures = candidate.request, dict[Measure, float]()
         if not exact:  # what the whole row leaves makes no figure better

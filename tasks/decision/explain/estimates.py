@@ -84,12 +84,8 @@ class Estimates:
         Where ``exact``, gates that quick attacks leave open are tested thoroughly; else the least figures of the quick
         attacks are given.
 
-        Raises
-        ------
-        TooManyAttacks
-            If it takes an attack, and no more may be made.
-        StageFailed
-            If no attack can be made on such a release.
+        Raises TooManyAttacks if it takes an attack, and no more may be made; StageFailed if no attack can be made on
+        such a release.
         """
         request = candidate.request
         numbers = known_numbers(request, candidate.prepared)

@@ -64,10 +64,7 @@ class FileGroups:
     def game_figures(self, follower: Follower) -> dict[Measure, float]:
         """Figures that depend on the adversary in the game.
 
-        Raises
-        ------
-        ParameterError
-            If the adversary is sequential and its plan cannot be solved.
+        Raises ParameterError if the adversary is sequential and its plan cannot be solved.
         """
         attacked = follower.attacked(self.people)
         charged = follower.publisher(np.zeros(len(self.people)), self.people)
@@ -80,10 +77,7 @@ class FileGroups:
     def sequential_figures(self, profile: AdversaryProfile, loss: float) -> dict[Measure, float]:
         """Figures that depend on the sequential adversary.
 
-        Raises
-        ------
-        ParameterError
-            If the adversary's plan cannot be solved.
+        Raises ParameterError if the adversary's plan cannot be solved.
         """
         risks, released = self._risks(profile), self.records.sum()
         return {

@@ -171,10 +171,7 @@ def is_monotone(term: RecipientTerm, measure: Measure, profile: AdversaryProfile
 def check_deterrence(recipient: Recipient, terms: Collection[RecipientTerm]) -> None:
     """Refuse an uncertain penalty without detection, and an uncertain detection without a penalty.
 
-    Raises
-    ------
-    ParameterError
-        If one of the two is uncertain and the other neither declared nor uncertain.
+    Raises ParameterError if one of the two is uncertain and the other neither declared nor uncertain.
     """
     declared = recipient.adversary or AdversaryTerms()
     penalty = recipient.agreement.penalty if declared.penalty is None else declared.penalty

@@ -97,10 +97,7 @@ def fitted(
     That family's ``weights`` are learned first where they are not given. Also how good they are, if asked for; None
     where nothing is learned.
 
-    Raises
-    ------
-    ParameterError
-        If no Mahalanobis distance exists, or the family has too many parameters.
+    Raises ParameterError if no Mahalanobis distance exists, or the family has too many parameters.
     """
     if kind is Kind.ARITHMETIC_MEAN:
         return np.ones(pairs.n_attributes), None
@@ -218,10 +215,7 @@ class Fit:
 def mahalanobis(pairs: Pairs) -> Floats:
     """The inverse of Cov(A − B) as parameters of a matrix.
 
-    Raises
-    ------
-    ParameterError
-        If some combination of attributes differs by nothing, or by a constant, in all records.
+    Raises ParameterError if some combination of attributes differs by nothing, or by a constant, in all records.
     """
     found = _mahalanobis_if_any(pairs)
     if not found:
