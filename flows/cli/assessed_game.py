@@ -1,4 +1,4 @@
-"""Tables of ``releasegate assess game``: all policies for each recipient, and with ``--record`` the strategies for one."""
+"""Tables of ``releasegate assess game``: policies of each recipient, and the strategies for one record."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,11 +1,11 @@
 """Rules of requests that release shifted dates, or days since an index event."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tasks.request.attribute import Attribute, Role, ValueType
 from tasks.request.gate import DATES
-from tasks.request.part import Rule, listed
+from tasks.request.part import Rule, at_first, listed
+from tasks.request.population_rules import decoys_asked, named_in_policy
 
 if TYPE_CHECKING:
     from tasks.request.model import ReleaseRequest
@@ -47,26 +47,21 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
     return (
         Rule(
             "relative_to names a different attribute of type date, which is no relative date itself",
-            lambda one: _first(
-                one, "relative_to", lambda name: _is_relative(one, name) and not _can_be_index(one, name)
-            ),
+            at_first("date.relative_to", lambda one, name: _is_relative(one, name) and not _can_be_index(one, name)),
             got="a different name",
             fix="name the column that has the date of the index event",
         ),
         Rule(
             "an index event is shifted, or withheld and of the person",
-            lambda one: _first(
-                one, "relative_to", lambda name: _is_relative(one, name) and not _index_is_hidden(one, name)
-            ),
+            at_first("date.relative_to", lambda one, name: _is_relative(one, name) and not _index_is_hidden(one, name)),
             got="an index event that leaves as it is or generalized, or one of rows that is withheld",
             fix="shift its date too; of a person, it may have the role “direct identifier”",
         ),
         Rule(
             "an attribute of people is relative to one of people",
-            lambda one: _first(
-                one,
-                "relative_to",
-                lambda name: (
+            at_first(
+                "date.relative_to",
+                lambda one, name: (
                     (index := index_event(one, name)) is not None
                     and index.of == "row"
                     and one.attributes[name].of == "person"
@@ -77,35 +72,29 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "the dates of a copy are shifted together, or are all relative to one index event",
-            lambda one: _first(
-                one,
-                "relative_to",
-                lambda name: name in one.dated and counts_from(one, name) != counts_from(one, one.dated[0]),
+            at_first(
+                "date.relative_to",
+                lambda one, name: name in one.dated and counts_from(one, name) != counts_from(one, one.dated[0]),
             ),
             got="shifted dates and others, or two index events: together they tell of each other",
             fix="shift all of them by the same number of days, or make all relative to the same event",
         ),
         Rule(
             "all dates are shifted by at most the same number of days",
-            lambda one: _first(one, "days", lambda name: _days(one, name) not in (None, largest_shift(one))),
+            at_first("date.days", lambda one, name: _days(one, name) not in (None, largest_shift(one))),
             got="two numbers of days",
             fix="give all of them the same days: a person has one offset",
         ),
         Rule(
             "beside shifted or relative dates, no date leaves as it was collected",
-            lambda one: (
-                None
-                if not one.dated
-                else next(
-                    (
-                        f"attributes.{name}.date"
-                        for name, attribute in one.attributes.items()
-                        if attribute.type is ValueType.DATE
-                        and attribute.role in (Role.SENSITIVE, Role.INSENSITIVE)
-                        and not attribute.dated
-                    ),
-                    None,
-                )
+            at_first(
+                "date",
+                lambda one, name: (
+                    bool(one.dated)
+                    and one.attributes[name].type is ValueType.DATE
+                    and one.attributes[name].role in (Role.SENSITIVE, Role.INSENSITIVE)
+                    and not one.attributes[name].dated
+                ),
             ),
             got="a column of dates as collected, which may tell by how much the others are shifted",
             fix="shift it too, make it relative, generalize it as a quasi-identifier, or withhold it",
@@ -133,10 +122,9 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "a person has one date of birth and one date of death",
-            lambda one: _first(
-                one,
-                "event",
-                lambda name: (
+            at_first(
+                "date.event",
+                lambda one, name: (
                     _event(one, name) is not None
                     and (
                         one.attributes[name].of == "row"
@@ -149,10 +137,9 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "date.age names another attribute, and an age needs a date of birth",
-            lambda one: _first(
-                one,
-                "age",
-                lambda name: (
+            at_first(
+                "date.age",
+                lambda one, name: (
                     (terms := one.attributes[name].date) is not None
                     and terms.age is not None
                     and (
@@ -175,22 +162,7 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "beside shifted or relative dates there are no decoys and no collusion",
-            lambda one: (
-                None
-                if not one.dated
-                else next(
-                    (
-                        place
-                        for place, given in (
-                            *((f"recipients.{at}.decoys", who.decoys) for at, who in enumerate(one.recipients)),
-                            ("continues", one.continues),
-                            ("policy.generalization.collusion", one.policy.generalization.collusion),
-                        )
-                        if given is not None
-                    ),
-                    None,
-                )
-            ),
+            lambda one: (decoys_asked(one) or _collusion_asked(one)) if one.dated else None,
             got="decoys, whose dates would have to be made up, or recipients who may lay differently shifted copies "
             "side by side",
             fix="remove them, or generalize the dates as quasi-identifiers",
@@ -204,9 +176,8 @@ def date_rules() -> "tuple[Rule[ReleaseRequest], ...]":
     )
 
 
-def _first(request: "ReleaseRequest", key: str, wrong: Callable[[str], bool]) -> str | None:
-    """Place of a term of the first attribute that something is wrong with."""
-    return next((f"attributes.{name}.date.{key}" for name in request.attributes if wrong(name)), None)
+def _collusion_asked(request: "ReleaseRequest") -> str | None:
+    return None if request.policy.generalization.collusion is None else "policy.generalization.collusion"
 
 
 def _is_relative(request: "ReleaseRequest", name: str) -> bool:
@@ -244,14 +215,4 @@ def _event(request: "ReleaseRequest", name: str) -> str | None:
 
 
 def _named_elsewhere(request: "ReleaseRequest") -> str | None:
-    policy = request.policy
-    demands = getattr(policy.generalization.k_anonymity, "of_attributes", ())
-    named = (
-        *((f"policy.linkage.known.{place}", name) for place, name in enumerate(policy.linkage.known or ())),
-        ("policy.utility.target", policy.utility.target),
-        *(
-            (f"policy.generalization.k_anonymity.{kind}.{place}.attribute", one.attribute)
-            for kind, place, one in demands
-        ),
-    )
-    return next((place for place, name in named if name in request.dated), None)
+    return next((place for place, name in named_in_policy(request) if name in request.dated), None)

@@ -1,12 +1,12 @@
 """Rules of requests whose file has several rows a person: attributes of people and of rows, and what these rule out."""
 
-from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tasks.request.attribute import Role
 from tasks.request.gate import Measure
-from tasks.request.part import Rule
-from tasks.request.population_rules import resources_of
+from tasks.request.part import Rule, at_first
+from tasks.request.population_rules import decoys_asked, named_in_policy, resources_of
 
 if TYPE_CHECKING:
     from tasks.request.model import ReleaseRequest
@@ -53,7 +53,7 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "attributes of rows need dataset.person, which says whose each row is",
-            lambda one: _first(one, lambda name: one.dataset.person is None and name in one.of_rows, "of"),
+            at_first("of", lambda one, name: one.dataset.person is None and name in one.of_rows),
             got="of: row without dataset.person",
             fix="name the column of the person under dataset.person, or remove “of: row”",
         ),
@@ -68,19 +68,16 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "a quasi-identifier is an attribute of people",
-            lambda one: _first(
-                one, lambda name: name in one.of_rows and one.attributes[name].role is Role.QUASI, "role"
-            ),
+            at_first("role", lambda one, name: name in one.of_rows and one.attributes[name].role is Role.QUASI),
             got="a quasi-identifier of rows",
             fix="make it sensitive or insensitive; what others may know of rows counts as known unless the request "
             "states “known_probability: 0”",
         ),
         Rule(
             "an attribute of rows is known or not: policy.events says how many rows of a person are",
-            lambda one: _first(
-                one,
-                lambda name: name in one.events and one.attributes[name].known_probability not in {None, 0, 1},
+            at_first(
                 "known_probability",
+                lambda one, name: name in one.events and one.attributes[name].known_probability not in {None, 0, 1},
             ),
             got="a probability between 0 and 1",
             fix="leave it out if somebody outside may know a value; state 0 if nobody can",
@@ -117,47 +114,19 @@ def longitudinal_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "where a person has several rows there are no decoys",
-            lambda one: (
-                None
-                if one.dataset.person is None
-                else next(
-                    (
-                        place
-                        for place, wrong in (
-                            *((f"recipients.{at}.decoys", who.decoys) for at, who in enumerate(one.recipients)),
-                            ("continues", one.continues),
-                        )
-                        if wrong is not None
-                    ),
-                    None,
-                )
-            ),
+            lambda one: None if one.dataset.person is None else decoys_asked(one),
             got="decoys beside dataset.person; decoys would need rows that nobody can tell from real ones",
             fix="remove them, or release a file with one row a person",
         ),
     )
 
 
-def _first(request: "ReleaseRequest", wrong: Callable[[str], bool], key: str) -> str | None:
-    """Place of a key of the first attribute that something is wrong with."""
-    return next((f"attributes.{name}.{key}" for name in request.attributes if wrong(name)), None)
-
-
 def _of_people_only(request: "ReleaseRequest") -> str | None:
     """Place of the first term that names an attribute of rows, of those that mean attributes of people."""
-    policy = request.policy
-    demands = getattr(policy.generalization.k_anonymity, "of_attributes", ())
-    named: Iterable[tuple[str, str | None]] = (
-        *(
-            (f"masking.{at}.attributes.{place}", name)
-            for at, masking in enumerate(request.masking)
-            for place, name in enumerate(masking.attributes)
-        ),
-        *((f"policy.linkage.known.{place}", name) for place, name in enumerate(policy.linkage.known or ())),
-        ("policy.utility.target", policy.utility.target),
-        *(
-            (f"policy.generalization.k_anonymity.{kind}.{place}.attribute", one.attribute)
-            for kind, place, one in demands
-        ),
+    masked = (
+        (f"masking.{at}.attributes.{place}", name)
+        for at, masking in enumerate(request.masking)
+        for place, name in enumerate(masking.attributes)
     )
+    named = chain(masked, named_in_policy(request))
     return next((place for place, name in named if name in request.of_rows), None)

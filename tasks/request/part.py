@@ -68,6 +68,16 @@ class RequestPart(BaseModel):
         return place
 
 
+def at_first(key: str, wrong: Callable[[Any, str], bool], part: str = "attributes") -> Callable[[Any], str | None]:
+    """For a rule of a request: the place of a key of the first attribute or table that something is wrong with.
+
+    ``wrong`` takes the request and a name in the part, which is attributes or tables.
+    """
+    return lambda request: next(
+        (f"{part}.{name}.{key}" for name in getattr(request, part) if wrong(request, name)), None
+    )
+
+
 def broken_rule(expected: str, at: str = "", *, got: str, fix: str) -> PydanticCustomError:
     """Error for a validator to raise where values do not fit each other or a rule that no type states.
 

@@ -1,5 +1,6 @@
 """What a population without a full table goes with: rules of a request that relate its population to other parts."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from tasks.request.attribute import SafeHarborRule
@@ -21,6 +22,15 @@ def resources_of(request: Any) -> str | None:
     """Place of the first recipient's resources; None without one."""
     with_some = (place for place, who in enumerate(request.recipients) if who.adversary and who.adversary.resources)
     return next((f"recipients.{place}.adversary.resources" for place in with_some), None)
+
+
+def named_in_policy(request: Any) -> Iterator[tuple[str, str | None]]:
+    """Places of the policy that name attributes, each with the name."""
+    policy = request.policy
+    yield from ((f"policy.linkage.known.{place}", name) for place, name in enumerate(policy.linkage.known or ()))
+    yield "policy.utility.target", policy.utility.target
+    for kind, place, one in getattr(policy.generalization.k_anonymity, "of_attributes", ()):
+        yield f"policy.generalization.k_anonymity.{kind}.{place}.attribute", one.attribute
 
 
 POPULATION_RULES: tuple[Rule[Any], ...] = (

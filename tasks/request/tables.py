@@ -6,12 +6,12 @@ an attribute of a table is named ``table.column``, and is an attribute of rows.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
 from tasks.request.attribute import Attribute, Role
-from tasks.request.part import RelativePath, RequestPart, Rule, Text
+from tasks.request.part import RelativePath, RequestPart, Rule, Text, at_first
 
 if TYPE_CHECKING:
     from tasks.request.model import ReleaseRequest
@@ -101,7 +101,7 @@ def table_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "the rows of a table are within an earlier table that has a key",
-            lambda one: _first(one, "within", _no_parent),
+            at_first("within", _no_parent, "tables"),
             got="a name that is not that of an earlier table with a key",
             fix="list the table before, and name its key column under “key”",
         ),
@@ -113,22 +113,17 @@ def table_rules() -> "tuple[Rule[ReleaseRequest], ...]":
         ),
         Rule(
             "some column of a table's own leaves",
-            lambda one: _first(one, "attributes", _nothing_leaves),
+            at_first("attributes", _nothing_leaves, "tables"),
             got="columns that are all withheld",
             fix="correct their roles, or leave the table out",
         ),
         Rule(
             "every table is a file of its own",
-            lambda one: _first(one, "path", _same_file),
+            at_first("path", _same_file, "tables"),
             got="the file of another table, of the population or of the register",
             fix="name the table's own file",
         ),
     )
-
-
-def _first(request: "ReleaseRequest", key: str, wrong: Any) -> str | None:
-    """Place of a key of the first table that something is wrong with."""
-    return next((f"tables.{name}.{key}" for name in request.tables if wrong(request, name)), None)
 
 
 def _no_parent(request: "ReleaseRequest", name: str) -> bool:
