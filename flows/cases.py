@@ -16,7 +16,7 @@ from flows.persons import check_own_login, enrolled
 from flows.recall import find_bundle
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, TamperingFound, WorkspaceError
+from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.people import WorkflowRole
 from tasks.core.seed import derive_seed
@@ -50,6 +50,13 @@ class ReleaseCase:
     def recipient(self) -> str:
         """Id of the recipient."""
         return self.record.recipient.id
+
+    def refused(
+        self, what: str, expected: str, got: str = "", fix: str = "a new request is a new release"
+    ) -> StageFailed:
+        """Error of an action that the release does not allow now; it got what its standing says where not given."""
+        where = f"release to {self.recipient}"
+        return StageFailed(what, where=where, expected=expected, got=got or self.standing.why, fix=fix)
 
 
 @dataclass(frozen=True)

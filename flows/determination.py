@@ -60,12 +60,9 @@ def sign_determination(action: ReleaseAction, read_credentials: Callable[[], Cre
     with action.opened("signature") as release:
         case = release.case(action.recipient)
         if case.standing.state in _ENDED:
-            raise StageFailed(
+            raise case.refused(
                 f"the release is {case.standing.state.value}: its determination can no longer be signed",
-                where=f"release to {case.recipient}",
-                expected="a release that has not ended",
-                got=case.standing.why,
-                fix="a new request is a new release",
+                "a release that has not ended",
             )
         credentials = read_credentials()
         check_credentials(credentials, release.now)

@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from flows.actor import Clock, actor, utc_now
+from flows.actor import Clock, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
-from flows.tracing import Say
-from tasks.core.errors import BadInput, DataError, ReleasegateError, WorkspaceError
+from flows.tracing import Say, recorded
+from tasks.core.errors import BadInput, DataError, WorkspaceError
 from tasks.core.files import write_new
 from tasks.core.guard import guarded
 from tasks.decision.record import DecisionRecord, PseudonymFact
 from tasks.decoys.vault import Vault
 from tasks.delivery.formula_marks import marked
 from tasks.delivery.verification import verify_bundle
-from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 
 _HEADER = ("recipient", "pseudonym", "identifier", "decoy")
@@ -108,8 +107,8 @@ def identify_pseudonyms(
     if incident.to is not None and incident.to.exists():
         raise _not_written(incident.to, "a file of that name")
     say("opening the crosswalks")
-    outcome: dict[str, object] = {"verdict": "refused", "named": []}
-    try:
+    asked = {"kind": "pseudonyms", "incident_sha256": read.sha256, "total": len(shown), "named": list[str]()}
+    with recorded(ledger, report.release_id, asked, clock) as outcome:
         with guarded("identification"):
             copies = {
                 who: vault.open_crosswalk(report.release_id, who, commitment).identifiers(column)
@@ -118,16 +117,10 @@ def identify_pseudonyms(
         hits = _hits(copies, shown)
         naming = [one.recipient for one in hits if one.alone and not _from_one(terms[one.recipient][0])]
         verdict = "pseudonyms" if naming else "nothing"
-        outcome = {
+        outcome |= {
             "verdict": verdict if incident.to is None else f"{verdict}, identifiers written",
             "named": naming,
         }
-    except ReleasegateError as error:
-        outcome["reason"] = error.what
-        raise
-    finally:
-        body = {"kind": "pseudonyms", "incident_sha256": read.sha256, "total": len(shown), **outcome}
-        ledger.append(Event.TRACED, release_id=report.release_id, recipient=None, actor=actor(), body=body, at=clock())
     if incident.to is not None:
         _write(incident.to, copies, shown)
     return IdentifiedPseudonyms(

@@ -70,12 +70,11 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
         with release.ledger.transaction():
             latest = last_decided(release.ledger, case.record.of_inputs)[case.recipient]
             if latest != release.release_id:
-                raise StageFailed(
+                raise case.refused(
                     "a later release of the same inputs has been decided for this recipient",
-                    where=f"release to {case.recipient}",
-                    expected="the last one",
-                    got=f"one after which {latest} was decided",
-                    fix="look at that release: releasegate review",
+                    "the last one",
+                    f"one after which {latest} was decided",
+                    "look at that release: releasegate review",
                 )
             standing = release.append(case, [(Event.OVERRIDDEN, body)], signer)
         return Overridden(release.release_id, case.recipient, name, results, last, standing, case.record)
@@ -164,21 +163,15 @@ def _checked(release: OpenRelease, case: ReleaseCase, gates: Collection[str]) ->
 
 def _check_rejected(case: ReleaseCase, today: date) -> None:
     if case.record.decision is Verdict.BLOCKED:
-        raise StageFailed(
+        raise case.refused(
             "a release that a gate has blocked cannot be put before reviewers",
-            where=f"release to {case.recipient}",
-            expected="a release that passed its gates and was rejected by its reviewers",
-            got=case.standing.why,
+            "a release that passed its gates and was rejected by its reviewers",
             fix="name the gates with --gate, where the policy lets an officer override them; releasegate explain says "
             "what would pass",
         )
     if is_over(case.record.valid_until, today):
-        raise StageFailed(
-            "the last day of this release has passed",
-            where=f"release to {case.recipient}",
-            expected="a release that is still valid",
-            got=lapsed(case.record, today),
-            fix="a new request is a new release",
+        raise case.refused(
+            "the last day of this release has passed", "a release that is still valid", lapsed(case.record, today)
         )
 
 

@@ -20,13 +20,13 @@ from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, ballot_box, fin
 from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, StageFailed
+from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole
 from tasks.decision import bodies
 from tasks.decision.changes import Step
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.record import DecisionRecord, Review, Verdict
-from tasks.decision.standing import REVIEWER, Standing, check_apart, reviewer_of
+from tasks.decision.standing import Standing, check_apart, review_of, reviewer_of
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce
@@ -142,28 +142,22 @@ def _awaiting(release: OpenRelease, recipient: str | None) -> ReleaseCase:
     else:
         case = release.case(recipient)
     if case.standing.state is not State.AWAITING_REVIEW:
-        raise StageFailed(
-            f"the release is {case.standing.state.value} and takes no votes",
-            where=f"release to {case.recipient}",
-            expected="a release that awaits review",
-            got=case.standing.why,
-            fix="a new request is a new release",
+        raise case.refused(
+            f"the release is {case.standing.state.value} and takes no votes", "a release that awaits review"
         )
     if case.standing.awaits_signature:
-        raise StageFailed(
+        raise case.refused(
             "the release takes no votes before the expert has signed its determination",
-            where=f"release to {case.recipient}",
-            expected="a determination with the expert's signature, as the policy asks",
+            "a determination with the expert's signature, as the policy asks",
             got="none",
             fix=f"sign it: releasegate sign {release.release_id[:12]} --recipient {case.recipient} --pkcs12 FILE",
         )
     if today < case.record.valid_from:
-        raise StageFailed(
+        raise case.refused(
             "the vote would be dated before the decision that it rests on",
-            where=f"release to {case.recipient}",
-            expected="a clock that is right",
-            got=lapsed(case.record, today),
-            fix="set the clock of this machine",
+            "a clock that is right",
+            lapsed(case.record, today),
+            "set the clock of this machine",
         )
     return case
 
@@ -243,14 +237,4 @@ def _reviews(release: OpenRelease, case: ReleaseCase, ballots: Sequence[Ballot])
         entry.body["commitment"]: entry.at
         for entry in release.ledger.entries(release_id=release.release_id, recipient=case.recipient, event=Event.VOTED)
     }
-    return tuple(
-        Review(
-            reviewer=ballot.reviewer,
-            role=REVIEWER,
-            vote=ballot.vote,
-            reason=ballot.reason,
-            at=cast.get(ballot.commitment, release.now),
-            record_sha256=ballot.record_sha256,
-        )
-        for ballot in ballots
-    )
+    return tuple(review_of(ballot, cast.get(ballot.commitment, release.now)) for ballot in ballots)

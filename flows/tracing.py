@@ -5,14 +5,17 @@ is still the one that was decided on; without it, decoys are compared only with 
 remainder classes has the people itself.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from flows.actor import Clock, actor, utc_now
 from flows.incident_file import IncidentSource, IncidentTable, read_incident
+from flows.ledger import open_ledger, recorder_of
 from flows.policies import PolicyShelf
-from flows.recall import request_of
+from flows.recall import find_bundle, request_of
+from flows.workspace import Workspace
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.files import file_sha256
 from tasks.core.guard import guarded
@@ -58,6 +61,32 @@ class Traced:
     """Why the population was not used; None where it was."""
 
 
+@contextmanager
+def opened_evidence(reference: str, workspace: Workspace) -> Iterator[tuple[Path, Ledger, Vault]]:
+    """Bundle that a reference names, and ledger and vault of the workspace that it was made in."""
+    bundle = find_bundle(reference, workspace)
+    recorder = recorder_of(bundle, workspace)
+    with open_ledger(recorder) as ledger:
+        yield bundle, ledger, Vault.beside(recorder.key_file)
+
+
+@contextmanager
+def recorded(ledger: Ledger, release_id: str, asked: Mapping[str, object], clock: Clock) -> Iterator[dict[str, object]]:
+    """Record in the ledger that something sealed is opened for an incident, and what comes of it.
+
+    The block fills in the outcome; an error is recorded as a refusal, with its reason.
+    """
+    outcome: dict[str, object] = {"verdict": "refused"}
+    try:
+        yield outcome
+    except ReleasegateError as error:
+        outcome["reason"] = error.what
+        raise
+    finally:
+        body = {**asked, **outcome}
+        ledger.append(Event.TRACED, release_id=release_id, recipient=None, actor=actor(), body=body, at=clock())
+
+
 def trace_incident(
     bundle: Path,
     ledger: Ledger,
@@ -99,23 +128,16 @@ def trace_incident(
     population, reason = _population(records[0], hierarchies, ledger, PolicyShelf(bundle.resolve().parent.parent))
     say("opening the manifest")
     asked = {"kind": incident.kind, "incident_sha256": read.sha256, "total": incident.total}
-    outcome: dict[str, object] = {"verdict": "refused"}
-    try:
+    with recorded(ledger, report.release_id, asked, clock) as outcome:
         with guarded("trace"):
             manifest = _opened(vault, report.release_id, commitment, list(hierarchies.values()))
             found = trace(manifest, axes, incident, population, level=level)
-        outcome = {
+        outcome |= {
             "verdict": found.verdict,
             "named": list(found.named),
             "suspected": list(found.suspected),
             "level": found.level,
         }
-    except ReleasegateError as error:
-        outcome["reason"] = error.what
-        raise
-    finally:
-        body = {**asked, **outcome}
-        ledger.append(Event.TRACED, release_id=report.release_id, recipient=None, actor=actor(), body=body, at=clock())
     here = {record.recipient.id for record in records}
     return Traced(
         release_id=report.release_id,

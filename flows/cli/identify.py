@@ -10,12 +10,10 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import Blocks, JsonOption, answer, progress, table
 from flows.identifying import IdentifiedPseudonyms, PseudonymIncident, identify_pseudonyms
-from flows.ledger import open_ledger, recorder_of
-from flows.recall import find_bundle
+from flows.tracing import opened_evidence
 from flows.workspace import Workspace
 from reports.document import Paragraph, listed, plural
 from tasks.core.guard import guarded
-from tasks.decoys.vault import Vault
 
 NOTHING = "No pseudonym names a recipient."
 
@@ -39,13 +37,9 @@ def identify(
     shows none. With --to, the identifiers that they stand for are written to a file that its owner alone may read. The
     sealed crosswalks are opened for it; the ledger records who did so, and whether identifiers were written.
     """
-    with guarded("identification"), progress(quiet=as_json) as say:
-        place = Workspace(workspace.resolve())
-        bundle = find_bundle(release, place)
-        recorder = recorder_of(bundle, place)
-        with open_ledger(recorder) as ledger:
-            vault = Vault.beside(recorder.key_file)
-            found = identify_pseudonyms(bundle, ledger, vault, PseudonymIncident(incident, column, to), say=say)
+    place = Workspace(workspace.resolve())
+    with guarded("identification"), progress(quiet=as_json) as say, opened_evidence(release, place) as opened:
+        found = identify_pseudonyms(*opened, PseudonymIncident(incident, column, to), say=say)
     return answer(_document(found), _rendered(found), as_json=as_json)
 
 

@@ -11,14 +11,11 @@ import typer
 from flows.cli.options import DEFAULT_WORKSPACE, ReleaseArgument, WorkspaceOption
 from flows.cli.output import Blocks, JsonOption, answer, progress, table
 from flows.incident_file import IncidentSource
-from flows.ledger import open_ledger, recorder_of
-from flows.recall import find_bundle
-from flows.tracing import Traced, trace_incident
+from flows.tracing import Traced, opened_evidence, trace_incident
 from flows.workspace import Workspace
 from reports.document import Paragraph, plural
 from tasks.core.guard import guarded
 from tasks.decoys.tracing import Hits
-from tasks.decoys.vault import Vault
 
 _LIKELY = 0.1
 _LEAST_WRITTEN_OUT = 1e-9
@@ -56,13 +53,9 @@ def trace(
     if not 0 < level < 1:
         raise typer.BadParameter("--level must lie between 0 and 1")
     source = IncidentSource(incident, register_file, register_id or "")
-    with guarded("trace"), progress(quiet=as_json) as say:
-        place = Workspace(workspace.resolve())
-        bundle = find_bundle(release, place)
-        recorder = recorder_of(bundle, place)
-        with open_ledger(recorder) as ledger:
-            vault = Vault.beside(recorder.key_file)
-            traced = trace_incident(bundle, ledger, vault, source, level=level, say=say)
+    place = Workspace(workspace.resolve())
+    with guarded("trace"), progress(quiet=as_json) as say, opened_evidence(release, place) as opened:
+        traced = trace_incident(*opened, source, level=level, say=say)
     return answer(_document(traced), rendered(traced), as_json=as_json)
 
 

@@ -21,7 +21,6 @@ from tasks.assessments.registry import (
     SINGLING_OUT,
     UTILITY,
 )
-from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.context import DecisionContext
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
@@ -170,18 +169,16 @@ def gates_before_writing(
 ) -> tuple[GateResult, ...]:
     """Every gate that can be judged before a file is written; those that an officer has overridden are marked."""
     earlier = findings.earlier
+    columns, events = findings.fact(COLUMNS), findings.fact(EVENTS)
     gates = judge_gates(request.policy.gates, findings.figures, intervals=findings.intervals)
-    if earlier is not None and earlier.figures:
-        together = judge_gates(request.policy.gates, earlier.figures)
-        gates = tuple(_worse(*pair, _ONE_HAND) for pair in zip(gates, together, strict=True))
-    columns = findings.fact(COLUMNS)
-    if columns is not None and columns.whole_row:
-        row = judge_gates(request.policy.gates, {Measure(name): one for name, one in columns.whole_row.items()})
-        gates = tuple(_worse(*pair, _WHOLE_ROW) for pair in zip(gates, row, strict=True))
-    events = findings.fact(EVENTS)
-    if events is not None:
-        rows = judge_gates(request.policy.gates, {Measure(name): one for name, one in events.figures.items()})
-        gates = tuple(_worse(*pair, _EVENTS) for pair in zip(gates, rows, strict=True))
+    for figures, why in (
+        (earlier and earlier.figures, _ONE_HAND),
+        (columns and columns.whole_row, _WHOLE_ROW),
+        (events and events.figures, _EVENTS),
+    ):
+        if figures:
+            others = judge_gates(request.policy.gates, {Measure(name): one for name, one in figures.items()})
+            gates = tuple(_worse(*pair, why) for pair in zip(gates, others, strict=True))
     return (
         validation_gate(findings.validation),
         agreement_gate(recipient.agreement, utc_day(circumstances.decided_at)),
@@ -280,16 +277,7 @@ def assemble(
             ),
             enrolled=circumstances.enrolments.get("population"),
         ),
-        policy=PolicyFact(
-            id=request.policy.id,
-            version=request.policy.version,
-            sha256=digest(request.policy),
-            risk_threshold=request.policy.risk_threshold,
-            validity_days=request.policy.validity_days,
-            small_cell=request.policy.small_cell,
-            reassess_days=request.policy.reassessment.every_days,
-            enrolled=circumstances.enrolments.get("policy"),
-        ),
+        policy=PolicyFact.of(request.policy, circumstances.enrolments.get("policy")),
         code=circumstances.code,
         seed_commitment_sha256=circumstances.seed_commitment_sha256,
         request_sha256=circumstances.request_sha256,

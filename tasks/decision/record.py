@@ -5,18 +5,20 @@ No field holds a data value: figures, counts, hashes, names of columns and of le
 
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
 from tasks.assessments.identity.facts import FieldFact, RiskFact
 from tasks.assessments.utility.facts import UtilityFact
+from tasks.core.canonical import digest
 from tasks.core.fact import Fact, Interval, Sha256
 from tasks.decision.decoy_facts import DecoyFact, StatisticsFact
 from tasks.decision.earlier_facts import EarlierFact
 from tasks.ledger.enrolment import EnrolmentFact
 from tasks.masking.facts import MaskingFact
 from tasks.request.missing import MissingReading
+from tasks.request.policy import Policy
 from tasks.request.population import PopulationBasis
 
 SCHEMA_VERSION: Literal["releasegate/decision/1"] = "releasegate/decision/1"
@@ -187,6 +189,12 @@ class PolicyFact(Fact):
         default=None, description="Days after which the release is assessed again; None in records of earlier versions."
     )
     enrolled: EnrolmentFact | None = Field(default=None, description="Who enrolled it; None in earlier records.")
+
+    @classmethod
+    def of(cls, policy: Policy, enrolled: EnrolmentFact | None = None) -> Self:
+        """A policy as a request states it."""
+        stated = policy.model_dump(include={"id", "version", "risk_threshold", "validity_days", "small_cell"})
+        return cls(**stated, sha256=digest(policy), reassess_days=policy.reassessment.every_days, enrolled=enrolled)
 
 
 class CodeFact(Fact):

@@ -18,8 +18,6 @@ from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
 from tasks.ledger.entry import Entry, Event
 
-REVIEWER = "reviewer"
-"""Role of a reviewer in a review."""
 OF_GATE = "gate"
 """Whose officer has revoked a release, where the policy does not name them: any officer of the gate may."""
 AWAITING_SIGNATURE = "technically passed, awaiting the expert's signature"
@@ -95,6 +93,12 @@ def standing(entries: Sequence[Entry], record: DecisionRecord, record_sha256: st
         raise _contradiction("reviews", "votes that are opened together with what they decide", "no outcome")
     fold.expire(day)
     return fold.now
+
+
+def review_of(ballot: Ballot, at: datetime) -> Review:
+    """A vote as a review; ``at`` is when it was cast."""
+    cast = ballot.model_dump(include={"reviewer", "vote", "reason", "record_sha256"})
+    return Review(**cast, role=WorkflowRole.REVIEWER.value, at=at)
 
 
 def check_open(entries: Sequence[Entry]) -> None:
@@ -182,15 +186,7 @@ class _Fold:
         _expect(committed, "a different vote", "the vote that the reviewer committed to")
         again = any(review.reviewer == ballot.reviewer for review in self.now.reviews)
         _expect(not again, "a vote opened twice", "one vote a reviewer")
-        review = Review(
-            reviewer=ballot.reviewer,
-            role=REVIEWER,
-            vote=ballot.vote,
-            reason=ballot.reason,
-            at=self._voted_at[ballot.reviewer],
-            record_sha256=ballot.record_sha256,
-        )
-        self._set(reviews=(*self.now.reviews, review))
+        self._set(reviews=(*self.now.reviews, review_of(ballot, self._voted_at[ballot.reviewer])))
 
     def _approved(self, entry: Entry) -> None:
         votes, required = self._all_votes()

@@ -151,11 +151,7 @@ def combine(
     policy, after = request.policy.combined, released_table(request, prepared, played, kept)
     parts = _mean_contributions(after, policy)
     return CombinedFact(
-        alpha=policy.alpha,
-        epsilon=policy.epsilon,
-        exclusive=policy.exclusive,
-        threshold=policy.threshold,
-        quantile=policy.quantile,
+        **policy.model_dump(),
         known_probabilities=dict(zip(after.names, after.known_probabilities, strict=True)),
         sensitivities={
             name: given.attribute

@@ -16,7 +16,7 @@ from scipy.special import hyp2f1
 from scipy.stats import binom, t
 
 from tasks.assessments.identity.facts import EstimateFact, SampleFact, UniquesFact
-from tasks.assessments.singling_out.population_uniqueness import ClassSizes, UniquePeople, unique_people
+from tasks.assessments.singling_out.population_uniqueness import ClassSizes, unique_people
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
 from tasks.core.fact import Interval
@@ -117,7 +117,8 @@ def uniques(classes: Counts, fraction: float, generator: np.random.Generator) ->
     left: list[float] = []
     for group in range(_GROUPS if len(class_of) >= 2 * _GROUPS else 0):
         sizes = classes - np.bincount(class_of[group_of == group], minlength=len(classes))
-        share = _share(unique_people(ClassSizes.of(sizes[sizes > 0], fraction * (1 - 1 / _GROUPS))), found.chosen)
+        left_out = unique_people(ClassSizes.of(sizes[sizes > 0], fraction * (1 - 1 / _GROUPS)))
+        share = left_out.share_by(found.chosen)
         if share is not None:
             left.append(share)
     low, high = 0.0, alone
@@ -127,21 +128,13 @@ def uniques(classes: Counts, fraction: float, generator: np.random.Generator) ->
         low, high = max(found.share - reach, 0.0), min(found.share + reach, alone)
     return UniquesFact(
         alone=alone,
-        pitman=found.pitman,
-        zayatz=found.zayatz,
-        snb=found.snb,
-        chosen=found.chosen,
+        **vars(found),
         estimate=EstimateFact(figure=found.share, interval=_around(low, max(low, high))),
     )
 
 
 def _around(low: float, high: float) -> Interval:
     return Interval(low=low, high=high, level=CONFIDENCE)
-
-
-def _share(found: UniquePeople, model: str) -> float | None:
-    shares: dict[str, float | None] = {"pitman": found.pitman, "zayatz": found.zayatz, "snb": found.snb}
-    return shares[model]
 
 
 def sample_fact(

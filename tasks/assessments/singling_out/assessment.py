@@ -83,10 +83,7 @@ class KnownTable:
             uniques=uniques,
             pairs=pairs,
             correct_match=correct_match(uniques, pairs, self.fraction),
-            pitman=people.pitman,
-            zayatz=people.zayatz,
-            snb=people.snb,
-            chosen=people.chosen,
+            **vars(people),
             population_share=people.share,
         )
 

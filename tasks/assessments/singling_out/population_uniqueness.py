@@ -4,7 +4,6 @@ Three models for files without a population table: Zayatz, Pitman, and the slide
 by which Dankar et al. choose among them. Nothing is known here of columns or records.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,11 +63,14 @@ class UniquePeople:
     chosen: str
     """Model that the decision rule takes."""
 
+    def share_by(self, model: str) -> float | None:
+        """The estimate of a model; None where it cannot be fitted."""
+        return {"pitman": self.pitman, "zayatz": self.zayatz, "snb": self.snb}[model]
+
     @property
     def share(self) -> float:
         """The chosen estimate."""
-        found: Mapping[str, float | None] = {"pitman": self.pitman, "zayatz": self.zayatz, "snb": self.snb}
-        return float(found[self.chosen] or 0.0)
+        return float(self.share_by(self.chosen) or 0.0)
 
 
 def unique_people(given: ClassSizes) -> UniquePeople:
