@@ -83,22 +83,10 @@ class CheckedPdf:
 def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPdf:
     """Verify a signed determination.
 
-    Parameters
-    ----------
-    path : Path
-        The PDF.
-    trust : Trust
-    recorder : Workspace or None
-        Workspace whose ledger and bundle it is compared with; None to check the file by itself.
-
-    Raises
-    ------
-    SignatureRefused
-        If it is not a signed determination, was changed, its signer is not trusted, or it is not what was recorded.
-    TamperingFound
-        If bundle or ledger is not as recorded.
-    WorkspaceError
-        If the file, or the ledger, cannot be read.
+    `recorder` is the workspace whose ledger and bundle it is compared with; None checks the file by itself. Raises
+    SignatureRefused if it is not a signed determination, was changed, its signer is not trusted, or it is not what was
+    recorded; TamperingFound if bundle or ledger is not as recorded; WorkspaceError if the file, or the ledger, cannot
+    be read.
     """
     with guarded("verification of a PDF"):
         content, where = read_content(path, "the PDF"), str(path)
@@ -136,25 +124,10 @@ def check_pdf(path: Path, trust: Trust, recorder: Workspace | None) -> CheckedPd
 
 
 def check_signed(report: BundleReport, recorder: Workspace | None, trust: Trust) -> dict[str, str]:
-    """Check the signers of the determinations of a verified bundle.
+    """Signers of the determinations of a verified bundle, checked, by path in the bundle.
 
-    Parameters
-    ----------
-    report : BundleReport
-        Result of the verification.
-    recorder : Workspace or None
-        Workspace whose ledger records when they were signed; None for none.
-    trust : Trust
-
-    Returns
-    -------
-    dict
-        Name of the signer by path in the bundle.
-
-    Raises
-    ------
-    SignatureRefused
-        If no determination is signed, or a signer is not trusted.
+    `recorder` is the workspace whose ledger records when they were signed; None for none. Raises SignatureRefused if no
+    determination is signed, or a signer is not trusted.
     """
     if not report.signed:
         raise SignatureRefused(
@@ -259,19 +232,10 @@ def _of_bundle(bundle: Path) -> Iterator[Anchor]:
 def anchors_of_documents(paths: Sequence[Path], roots: Sequence[Certificate] | None) -> Collected:
     """Anchors from documents that were kept elsewhere: determinations as PDF, and decision records.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Files, or folders that hold some.
-    roots : sequence of certificates, or None
-        Root certificates that are trusted, as of the time of signing; None to skip the check of trust.
-
-    Raises
-    ------
-    SignatureRefused
-        If a PDF was changed after it was signed or cannot be read, or its signer is not trusted.
-    WorkspaceError
-        If there is no such file, a file names no entry of a ledger, or a folder holds no document that does.
+    `paths` are files, or folders that hold some; `roots` are the root certificates that are trusted, as of the time of
+    signing, None to skip the check of trust. Raises SignatureRefused if a PDF was changed after it was signed or cannot
+    be read, or its signer is not trusted; WorkspaceError if there is no such file, a file names no entry of a ledger,
+    or a folder holds no document that does.
     """
     anchors: list[Anchor] = []
     signed = passed_over = 0

@@ -93,17 +93,9 @@ def prefect_server(home: Path, results: Path | None = None) -> Iterator[Embedded
     Inside the context the environment, and Prefect in this process, point at the server; afterwards they are as before.
     The server stops at the end, also after an exception, Ctrl-C or SIGTERM.
 
-    Parameters
-    ----------
-    home : Path
-        Folder of the workspace for the server's database and log; made if absent.
-    results : Path, optional
-        Folder for the results of stages, ``results`` in `home` where not given; one a run, so that they go with it.
-
-    Raises
-    ------
-    StageFailed
-        If the server does not start, or not in time.
+    Database and log are in `home`, a folder of the workspace, made if absent; the results of stages in `results`, or
+    ``results`` in `home` where not given: one a run, so that they go with it. Raises StageFailed if the server does not
+    start, or not in time.
     """
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
