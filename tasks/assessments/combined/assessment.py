@@ -131,22 +131,9 @@ def combine(
 ) -> CombinedFact:
     """Score a generalization.
 
-    Parameters
-    ----------
-    request : ReleaseRequest
-    prepared : Prepared
-    played : Generalization
-    kept : array of shape (n_tuples,)
-        Whether a tuple's records are released.
-    initial : ScoreFigure
-        As ``score_collected`` gives it.
-    expected : float, optional
-        Highest expected disclosure of a record.
-
-    Raises
-    ------
-    ParameterError
-        If more sets of attributes may be known than can be counted.
+    ``kept``, of shape (n_tuples,), says whether a tuple's records are released; ``initial`` is as ``score_collected``
+    gives it; ``expected`` is the highest expected disclosure of a record. Raises ParameterError if more sets of
+    attributes may be known than can be counted.
     """
     policy, after = request.policy.combined, released_table(request, prepared, played, kept)
     parts = _mean_contributions(after, policy)

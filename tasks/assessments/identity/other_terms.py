@@ -108,20 +108,8 @@ def frontier(
 ) -> FrontierFact:
     """Solve a recipient's method around the stakes of the request.
 
-    Parameters
-    ----------
-    table : CountIndex
-        Of the request.
-    request : ReleaseRequest
-    recipient : Recipient
-        Of that request; its stakes are the middle of the grid.
-    made : Generalization, optional
-        The recipient's file, if it is made already.
-
-    Returns
-    -------
-    FrontierFact
-        A grid of 5 × 5 or 3 × 3 points. One under which no file can be released is there without figures.
+    The grid has 5 × 5 or 3 × 3 points around the recipient's own stakes; one under which no file can be released is
+    there without figures. ``made`` is the recipient's file, if it is made already.
     """
     people, stakes, rule = table.population.total, payoffs_of(recipient), FileRule.of(request, recipient)
     game, own = (one(request, recipient, people, from_below=table.from_below) for one in (follower_of, own_follower))
@@ -156,18 +144,7 @@ def penalties_fact(
     The adversary is sequential even where the policy names another for the file's own game. It is this recipient alone
     even where several share one representation: the map shows the value of an agreement with this recipient.
 
-    Parameters
-    ----------
-    table : CountIndex
-    request : ReleaseRequest
-    recipient : Recipient
-        Of that request.
-    grid : PenaltyGrid
-
-    Raises
-    ------
-    ParameterError
-        If a plan cannot be solved in reasonable time.
+    Raises ParameterError if a plan cannot be solved in reasonable time.
     """
     follower = planning_follower(request, recipient, table.population.total, from_below=table.from_below)
     return penalty_map(table, FileRule.of(request, recipient), follower, grid)

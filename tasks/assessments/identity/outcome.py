@@ -159,12 +159,7 @@ def policy_outcome(
 def division_fact(table: CountIndex, played: Generalization, cell_weights: str) -> DivisionFact | None:
     """Quality of the chosen partition or remainder classes; None for other methods, and within a budget.
 
-    Parameters
-    ----------
-    table : CountIndex
-    played : Generalization
-    cell_weights : {"population", "data"}
-        What its cells are weighted by.
+    ``cell_weights``, population or data, is what its cells are weighted by.
     """
     if played.division is None:
         return None
@@ -181,16 +176,8 @@ def coalition_fact(
 ) -> CoalitionFact:
     """Risk of one copy's records from a coalition, for the record.
 
-    Parameters
-    ----------
-    table : CountIndex
-    played : Generalization
-        The copy alone.
-    kept : array of shape (n_tuples,)
-        Whether the copy has each tuple's records.
-    coalition : Coalition
-    follower : Follower
-        The recipient of the copy.
+    ``played`` is the copy alone; ``kept``, of shape (n_tuples,), says whether it has each tuple's records; ``follower``
+    is its recipient.
     """
     copy, records = coalition.copy, table.data.counts[kept]
     people, effective = copy.people[kept], copy.effective[kept]
@@ -214,16 +201,8 @@ def sharing_fact(
 
     All are means over the records that came in, as the methods claim them (n_p); records that k-anonymity suppresses
     are worth nothing. The method is the recipients' own, with the cell weights of the policy: where these are the
-    population's, the optimum is one over people and the price over the data's records may come out below 0.
-
-    Parameters
-    ----------
-    table : CountIndex
-    played : Generalization
-        The shared representation.
-    request : ReleaseRequest
-    recipient : Recipient
-        Of that request.
+    population's, the optimum is one over people and the price over the data's records may come out below 0. ``played``
+    is the shared representation.
     """
     sharing = request.sharing(recipient)
     if not sharing:

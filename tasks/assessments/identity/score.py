@@ -154,22 +154,10 @@ def score(
 ) -> Score:
     """Score a generalization for one recipient.
 
-    Parameters
-    ----------
-    table : CountIndex
-    played : Generalization
-        The method chosen for the recipient.
-    request : ReleaseRequest
-    recipient : Recipient
-    distinct_values : mapping of str to int
-        Distinct values of each column of the microdata.
-    compare : sequence of Method
-        Methods to report beside the chosen one; those that leave a record without a strategy are omitted.
+    ``distinct_values`` are the numbers of distinct values of each column of the microdata; ``compare`` the methods to
+    report beside the chosen one, of which those that leave a record without a strategy are omitted.
 
-    Raises
-    ------
-    StageFailed
-        If nothing is left to release, or a copy goes without more than a budget or k-anonymity allows.
+    Raises StageFailed if nothing is left to release, or a copy goes without more than a budget or k-anonymity allows.
     """
     policy, weights, people = request.policy, weights_of(request), table.population.total
     payoffs, game = (

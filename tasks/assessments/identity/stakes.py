@@ -52,17 +52,8 @@ def stakes_fact(
 ) -> StakesFact:
     """Maps and curves around the stakes of a request, and how far each stake may move.
 
-    Of a copy that may be pooled they say what it shows alone.
-
-    Parameters
-    ----------
-    table : CountIndex
-    request : ReleaseRequest
-    recipient : Recipient
-    generalization : Generalization
-        The recipient's file.
-    released : array of shape (n_tuples,)
-        Whether each tuple's records are released.
+    Of a copy that may be pooled they say what it shows alone. ``generalization`` is the recipient's file; ``released``,
+    of shape (n_tuples,), says whether each tuple's records are released.
     """
     terms, payoffs, method = request.policy.sensitivity, payoffs_of(recipient), generalization.method
     problem = Problem(table.hierarchies, InformationLoss(table.hierarchies, weights_of(request)), payoffs, table.people)

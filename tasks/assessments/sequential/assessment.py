@@ -94,16 +94,8 @@ def plan(
 ) -> SequentialFact:
     """The sequential adversary's risk for a generalization.
 
-    Parameters
-    ----------
-    table : CountIndex
-    played : Generalization
-    kept : array of shape (n_tuples,)
-        Whether a tuple's records are released.
-    derived : DerivedProfile
-    external : ExternalFact
-    collected : AdversaryProfile, optional
-        The adversary against the groups as collected, whose prior is their own; the derived one where not given.
+    ``kept``, of shape (n_tuples,), says whether a tuple's records are released; ``collected`` is the adversary against
+    the groups as collected, whose prior is their own, the derived one where not given.
     """
     profile = derived.profile
     earlier = collected or profile

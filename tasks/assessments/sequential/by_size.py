@@ -43,11 +43,7 @@ def by_people(groups: Groups, profile: AdversaryProfile) -> Groups:
 def exhausted_below(profile: AdversaryProfile, linked: int | None) -> int | None:
     """Smallest group in which the adversary leaves some candidate untried; None where it is not among the first 2,000.
 
-    Parameters
-    ----------
-    profile : AdversaryProfile
-    linked : int or None
-        Smallest group that is safe once access is paid.
+    ``linked`` is the smallest group that is safe once access is paid, if there is one.
     """
     sizes = np.arange(1, min(_SCANNED, linked or _SCANNED) + 1)
     spared = sizes[exploits_made(profile, sizes) < (candidates_listed(profile, sizes) if profile.resources else sizes)]

@@ -85,12 +85,8 @@ class GeneralizationLoss:
 def released(table: CountIndex, played: Generalization, kept: NDArray[np.bool_]) -> Released:
     """The file that a generalization releases.
 
-    Parameters
-    ----------
-    table : CountIndex
-    played : Generalization
-    kept : array of shape (n_tuples,)
-        Whether each tuple's records are released, as of ``tasks.candidate.groups.released_tuples``.
+    ``kept``, of shape (n_tuples,), says whether each tuple's records are released, as of
+    ``tasks.candidate.groups.released_tuples``.
     """
     return Released(
         names=tuple(hierarchy.name for hierarchy in table.hierarchies),
@@ -108,11 +104,8 @@ def released(table: CountIndex, played: Generalization, kept: NDArray[np.bool_])
 def generalization_loss(file: Released, weights: Floats | None = None) -> GeneralizationLoss:
     """All measures of what a generalized file loses.
 
-    Parameters
-    ----------
-    file : Released
-    weights : array of shape (n_attributes,), optional
-        Weight of each attribute in the means of entropy and certainty penalty, from 0; all 1 where not given or all 0.
+    ``weights``, of shape (n_attributes,), are those of the attributes in the means of entropy and certainty penalty,
+    from 0; all 1 where not given or all 0.
 
     Notes
     -----

@@ -103,14 +103,8 @@ def file_groups(
 ) -> FileGroups:
     """The file of a generalization.
 
-    Parameters
-    ----------
-    table : CountIndex
-    played : Generalization
-    kept : array of shape (n_tuples,)
-        Whether a tuple's records are released.
-    collected : int, optional
-        Records that came in, where the table has those alone that are released.
+    ``kept``, of shape (n_tuples,), says whether a tuple's records are released; ``collected`` is the number of records
+    that came in, where the table has those alone that are released.
     """
     total = table.data.total if collected is None else collected
     columns = [played.effective[kept]] if played.listed is None else [played.effective[kept], played.listed[kept]]
@@ -295,19 +289,8 @@ def uncertain_release(
 ) -> UncertainRelease | None:
     """File and gates that depend on the uncertain terms; None where no term is uncertain.
 
-    Coalitions are covered, as by the gates. All other gates have the same result for every set of terms.
-
-    Parameters
-    ----------
-    table : CountIndex
-    request : ReleaseRequest
-    recipient : Recipient
-    generalization : Generalization
-        The recipient's file.
-    released : array of shape (n_tuples,)
-        Whether a tuple's records are released.
-    collected : int, optional
-        Records that came in, where the table has those alone that are released.
+    Coalitions are covered, as by the gates. All other gates have the same result for every set of terms. ``released``
+    and ``collected`` are as ``kept`` and ``collected`` of ``file_groups``.
     """
     if recipient.uncertain is None:
         return None

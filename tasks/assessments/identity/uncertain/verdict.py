@@ -138,12 +138,8 @@ def uncertainty(  # noqa: PLR0917
 def assess(release: UncertainRelease, draws: int, rng: np.random.Generator) -> UncertaintyFact:
     """Draw sets of terms and evaluate the released file under each.
 
-    Parameters
-    ----------
-    release : UncertainRelease
-    draws : int
-        A power of 2; half as many again are evaluated for each term with a distribution, to separate their influence.
-    rng : Generator
+    ``draws`` is a power of 2; half as many again are evaluated for each term with a distribution, to separate their
+    influence.
     """
     if release.drawn:
         halves = rng.random((2, draws // 2, len(release.drawn)))
@@ -166,15 +162,9 @@ def assess(release: UncertainRelease, draws: int, rng: np.random.Generator) -> U
 def estimated(release: UncertainRelease, draws: int, fewer: int, rng: np.random.Generator) -> ChanceFact:
     """Approximation of the approval that ``assess`` gives, at less cost and without results by gate or term.
 
-    Parameters
-    ----------
-    release : UncertainRelease
-    draws : int
-        As ``assess`` takes it: the interval is that of as many.
-    fewer : int
-        Sets that are evaluated, a power of 2 and at most ``draws``; of a scrambled Sobol' sequence, whose share lies
-        nearer to the probability than that of as many independent draws.
-    rng : Generator
+    ``draws`` is as ``assess`` takes it: the interval is that of as many. ``fewer`` sets are evaluated, a power of 2 and
+    at most ``draws``; of a scrambled Sobol' sequence, whose share lies nearer to the probability than that of as many
+    independent draws.
     """
     if not release.drawn:
         return chance(release.outcomes([{}]).approved)
