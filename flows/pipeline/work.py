@@ -22,6 +22,7 @@ from flows.pipeline.stages import Inputs
 from flows.pipeline.workbench import Workbench
 from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
 from tasks.assessments.columns.assessment import column_places
+from tasks.assessments.combined.assessment import CombinedAssessment
 from tasks.assessments.combined.assessment import score_collected as collected_score
 from tasks.assessments.registry import ASSESSMENTS
 from tasks.candidate.candidate import Candidate, Randomness
@@ -188,10 +189,16 @@ def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, 
 
     candidate = bench.candidate(str(recipient), inputs)
     decoys = load_figure(checked(inputs["decoys"]), DecoyFact) if inputs["decoys"] else None
-    run = bench.run
+    run, scored = bench.run, inputs["combined"]
     with held(run.path / "writing.lock", wait_seconds=inf) if bench.is_large else nullcontext():
         made = write_release(
-            candidate, bench.loaded, decoys, release_id=run.release_id, key_file=run.key, folder=run.path
+            candidate,
+            bench.loaded,
+            decoys,
+            release_id=run.release_id,
+            key_file=run.key,
+            folder=run.path,
+            assessed=load_finding(checked(scored), CombinedAssessment()).fact if scored else None,
         )
     return dict(made)
 

@@ -25,8 +25,10 @@ from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
+from tasks.microdata.coded_frame import read_coded
+from tasks.microdata.parts import in_pieces
 from tasks.microdata.prepared import load
-from tasks.microdata.read import read_data, table_files
+from tasks.microdata.read import table_files
 from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
@@ -62,9 +64,9 @@ class Workbench:
         return self.loaded.resolve(self.request.dataset.path, "dataset.path")
 
     def frame(self) -> pd.DataFrame:
-        """The microdata as text."""
-        if self.is_large:
-            return read_data(self.loaded)
+        """The microdata as text or categories (``read_coded``)."""
+        if self.is_large and not in_pieces(self.data_path, self.request):
+            return read_coded(self.loaded)
         return self._kept_frame
 
     @cached_property
@@ -84,7 +86,7 @@ class Workbench:
 
     @cached_property
     def _kept_frame(self) -> pd.DataFrame:
-        return read_data(self.loaded)
+        return read_coded(self.loaded)
 
     def prepared(self, stored: Artifact) -> Prepared:
         """The coded microdata and population."""
