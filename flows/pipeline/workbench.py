@@ -35,8 +35,9 @@ from tasks.request.model import ReleaseRequest
 
 Made = TypeVar("Made")
 _LARGEST_KEPT_BYTES = 128 * 2**20
-"""Microdata up to this size stay in memory between stages, and all candidates with them; larger files are read anew by
-each stage that needs them, only the last candidate is kept, and one copy is written and checked at a time."""
+"""Microdata up to this size, and all that are read as categories, stay in memory between stages; of larger files only
+the last candidate is kept, and one copy is written and checked at a time."""
+_LARGEST_SCORED_BYTES = 64 * 2**20
 _LARGEST_FREED_BYTES = 16 * 2**20
 _CANDIDATE = "candidate "
 
@@ -83,6 +84,11 @@ class Workbench:
     def is_large(self) -> bool:
         """Whether the data are so large that what takes most memory is done for one recipient at a time."""
         return self.bytes > _LARGEST_KEPT_BYTES
+
+    @property
+    def scores_alone(self) -> bool:
+        """Whether the data are so large that one recipient's combined score is made at a time: it takes most memory."""
+        return self.bytes > _LARGEST_SCORED_BYTES
 
     @cached_property
     def _kept_frame(self) -> pd.DataFrame:

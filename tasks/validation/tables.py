@@ -208,7 +208,7 @@ class ColumnTables:
 
 
 def _flagged(mask: npt.NDArray[np.bool_]) -> pd.Series:
-    return pd.Series(mask.astype(np.int64))
+    return pd.Series(mask.astype(np.int8))
 
 
 def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np.float64]:
