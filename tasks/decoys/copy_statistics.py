@@ -50,7 +50,7 @@ def statistics_of_copy(
     released = outbound_columns(frame, request, masked)
     originals = dict(zip(masked.names, masked.original.T, strict=True))
     collected = {name: originals.get(name, column) for name, column in released.values.items()}
-    whole = len(rows) == len(frame)  # the same records, in an order that says nothing
+    whole = len(rows) == len(frame) and not masked.names  # the same values, in an order that says nothing
     after = dict(released.values) if whole else at_rows(released.values, rows)
     if decoys:
         after = appended(after, released.read(decoys))
