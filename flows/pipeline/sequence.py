@@ -244,7 +244,9 @@ def _write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> 
     if runner.call(stages.JUDGE, run, judged, recipient):
         step(f"writing and re-scoring the file for {recipient}")
         try:
-            found["written"] = runner.call(stages.WRITE, run, {**_copy(found), "decoys": found["decoys"]}, recipient)
+            combined = found["findings"].get("combined")
+            inputs = {**_copy(found), "decoys": found["decoys"], "combined": combined}
+            found["written"] = runner.call(stages.WRITE, run, inputs, recipient)
         except StageCrashed:
             raise
         except StageFailed as failure:

@@ -23,7 +23,7 @@ from flows.pipeline.workbench import Workbench
 from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.combined.assessment import score_collected as collected_score
-from tasks.assessments.registry import ASSESSMENTS
+from tasks.assessments.registry import ASSESSMENTS, COMBINED
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageFailed
@@ -166,7 +166,9 @@ def _system_generators() -> Randomness:
 def assess(bench: Workbench, inputs: Inputs, recipient: str | None) -> Artifact:
     """One assessment of one copy."""
     assessment = next(one for one in ASSESSMENTS if one.id == inputs["assessment"])
-    found = assessment.assess(bench.candidate(str(recipient), inputs))
+    alone = assessment is COMBINED and bench.scores_alone
+    with held(bench.run.path / "scoring.lock", wait_seconds=inf) if alone else nullcontext():
+        found = assessment.assess(bench.candidate(str(recipient), inputs))
     return _stored(bench, f"{assessment.id}-{recipient}.json", partial(save_finding, found))
 
 
@@ -188,10 +190,16 @@ def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, 
 
     candidate = bench.candidate(str(recipient), inputs)
     decoys = load_figure(checked(inputs["decoys"]), DecoyFact) if inputs["decoys"] else None
-    run = bench.run
+    run, scored = bench.run, inputs["combined"]
     with held(run.path / "writing.lock", wait_seconds=inf) if bench.is_large else nullcontext():
         made = write_release(
-            candidate, bench.loaded, decoys, release_id=run.release_id, key_file=run.key, folder=run.path
+            candidate,
+            bench.loaded,
+            decoys,
+            release_id=run.release_id,
+            key_file=run.key,
+            folder=run.path,
+            assessed=load_finding(checked(scored), COMBINED).fact if scored else None,
         )
     return dict(made)
 

@@ -25,16 +25,19 @@ from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
+from tasks.microdata.coded_frame import read_coded
+from tasks.microdata.parts import in_pieces
 from tasks.microdata.prepared import load
-from tasks.microdata.read import read_data, table_files
+from tasks.microdata.read import table_files
 from tasks.redaction.recall import redacted
 from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
 
 Made = TypeVar("Made")
 _LARGEST_KEPT_BYTES = 128 * 2**20
-"""Microdata up to this size stay in memory between stages, and all candidates with them; larger files are read anew by
-each stage that needs them, only the last candidate is kept, and one copy is written and checked at a time."""
+"""Microdata up to this size, and all that are read as categories, stay in memory between stages; of larger files only
+the last candidate is kept, and one copy is written and checked at a time."""
+_LARGEST_SCORED_BYTES = 64 * 2**20
 _LARGEST_FREED_BYTES = 16 * 2**20
 _CANDIDATE = "candidate "
 
@@ -62,9 +65,9 @@ class Workbench:
         return self.loaded.resolve(self.request.dataset.path, "dataset.path")
 
     def frame(self) -> pd.DataFrame:
-        """The microdata as text."""
-        if self.is_large:
-            return read_data(self.loaded)
+        """The microdata as text or categories (``read_coded``)."""
+        if self.is_large and not in_pieces(self.data_path, self.request):
+            return read_coded(self.loaded)
         return self._kept_frame
 
     @cached_property
@@ -82,9 +85,14 @@ class Workbench:
         """Whether the data are so large that what takes most memory is done for one recipient at a time."""
         return self.bytes > _LARGEST_KEPT_BYTES
 
+    @property
+    def scores_alone(self) -> bool:
+        """Whether the data are so large that one recipient's combined score is made at a time: it takes most memory."""
+        return self.bytes > _LARGEST_SCORED_BYTES
+
     @cached_property
     def _kept_frame(self) -> pd.DataFrame:
-        return read_data(self.loaded)
+        return read_coded(self.loaded)
 
     def prepared(self, stored: Artifact) -> Prepared:
         """The coded microdata and population."""

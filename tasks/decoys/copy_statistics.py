@@ -30,6 +30,9 @@ _COLLINEAR = 1e-12
 """Share of its variance that a predictor has of its own at least; less is a rounding error."""
 _BLOCK_RECORDS = 2**18
 
+_SPREAD = 4
+"""Numbers for each record up to which codes are counted in an array; more are hashed."""
+
 _Measure = Callable[[Column, Column], float | None]
 
 
@@ -47,7 +50,8 @@ def statistics_of_copy(
     released = outbound_columns(frame, request, masked)
     originals = dict(zip(masked.names, masked.original.T, strict=True))
     collected = {name: originals.get(name, column) for name, column in released.values.items()}
-    after = at_rows(released.values, rows)
+    whole = len(rows) == len(frame) and not masked.names  # the same values, in an order that says nothing
+    after = dict(released.values) if whole else at_rows(released.values, rows)
     if decoys:
         after = appended(after, released.read(decoys))
     return statistics_fact(collected, after, request.policy.utility.target)
@@ -106,7 +110,12 @@ def counted_codes(codes: Column) -> pd.Series:
     >>> counted_codes(np.array([3, 0, 3])).to_dict()
     {0: 1, 3: 2}
     """
-    return pd.Series(codes).value_counts(sort=False).sort_index()
+    least = int(codes.min(initial=0))
+    if not len(codes) or int(codes.max()) - least > _SPREAD * len(codes):
+        return pd.Series(codes).value_counts(sort=False).sort_index()
+    counts = np.bincount(codes.astype(np.int64) - least)
+    found = np.flatnonzero(counts)
+    return pd.Series(counts[found], index=found + least)
 
 
 def _correlation(first: Column, second: Column) -> float | None:
@@ -126,7 +135,9 @@ def _cramers_v(first: Column, second: Column) -> float | None:
 def _largest_difference(names: Sequence[str], before: Columns, after: Columns, measure: _Measure) -> float | None:
     changes = []
     for one, other in combinations(names, 2):
-        first, second = measure(before[one], before[other]), measure(after[one], after[other])
+        first = measure(before[one], before[other])
+        same = before[one] is after[one] and before[other] is after[other]
+        second = first if same else measure(after[one], after[other])
         if first is not None and second is not None:
             changes.append(abs(second - first))
     return max(changes, default=None)
@@ -156,7 +167,8 @@ def _regression(before: Columns, after: Columns, target: str) -> dict[str, float
     predictors = [one for name, column in before.items() if name != target for one in _predictors(name, column)]
     last = _Predictor(target, code, float(known[0].mean()), float(known[0].std()))
     n, first = _products([*predictors, last], before)
-    _, second = _products([*predictors, last], after)
+    same = all(column is after[name] for name, column in before.items())
+    _, second = (n, first) if same else _products([*predictors, last], after)
     own = _independent(first[:-1, :-1])
     freedom = n - len(own) - 1
     if len(own) == 0 or freedom < 1:

@@ -26,16 +26,18 @@ from tasks.delivery.listed_groups import ListedRows, is_whole, listed_rows
 from tasks.delivery.parquet_file import is_parquet, rewritten, types_in
 from tasks.delivery.pseudonym_columns import pseudonym_column
 from tasks.delivery.released_file import (
+    by_appearance,
+    coded_columns,
     decoys_as_sealed,
     is_marked,
     read_cells,
-    read_columns,
     read_numbers,
     released_rows,
 )
 from tasks.delivery.tables import Keys, delivered_columns, keys_in, reference_faults, table_files
-from tasks.microdata.hierarchy import MISSING
+from tasks.microdata.coded_frame import coded_texts
 from tasks.microdata.tables import RowTables
+from tasks.microdata.withheld import Factorized
 from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.validation.patterns import TEXT_PATTERNS
 from tasks.validation.readings import readable
@@ -43,6 +45,8 @@ from tasks.validation.suite import scanned
 from tasks.validation.values import matches
 
 Flags = NDArray[np.bool_]
+_NOWHERE = -2
+"""Place of a text that the file does not have."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +95,9 @@ class LastCheck:
             yield "other columns than recorded"
             return
         known = (stated.rows or stated).rows_out if tables is None else len(self._rows)
-        if not len(self._found) == len(self._rows) == known:
-            yield f"{len(self._found)} rows"
+        found = max((len(codes) for codes, _ in self._found.values()), default=0)
+        if not found == len(self._rows) == known:
+            yield f"{found} rows"
             return
         if tables is not None:
             yield from self._faults_of(tables)
@@ -137,8 +142,8 @@ class LastCheck:
             yield "rows within rows that do not leave"
 
     @cached_property
-    def _found(self) -> pa.Table:
-        return read_columns(self.content, self.copy.request.delivered)
+    def _found(self) -> dict[str, Factorized]:
+        return coded_columns(self.content, self.copy.request.delivered)
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
@@ -155,39 +160,48 @@ class LastCheck:
         if name in copy.request.pseudonyms:
             of_decoys = [decoy.get(name) for decoy in self.decoys]
             expected = pseudonym_column(copy.rows_as_text[name], self._rows, of_decoys, self.pseudonyms[name])
-            return _equal(self._as_written(name, expected), self._found[name].combine_chunks())
-        found = self._found[name].combine_chunks().filter(pa.array(self._real))
+            return self._equals(name, expected.dictionary_encode(), slice(None))
         if name in copy.masked.names:
             numbers, events = read_numbers(self.content, [name])[self._real, 0], copy.prepared.events
             records = places if events is None else events.of_row[places]
             masked = copy.masked.masked[records, copy.masked.names.index(name)]
             same: Flags = (numbers == masked) | (np.isnan(numbers) & np.isnan(masked))
             return same
-        values = copy.released_text(name)
-        collected = pa.array(values.array.take(places), type=pa.large_string())
+        cells = coded_texts(copy.released_text(name))
+        collected = pa.DictionaryArray.from_arrays(cells.indices.take(pa.array(places)), cells.dictionary)
         if name in copy.request.quasi_identifiers:
-            return self._generalizes(name, collected, found)
-        return _equal(self._as_written(name, collected), found)
+            return self._generalizes(name, collected)
+        return self._equals(name, collected, self._real)
+
+    def _equals(self, name: str, expected: pa.DictionaryArray, rows: Flags | slice) -> Flags:
+        """Whether some cells of a column are those expected as they are written, two missing ones too."""
+        found, texts = self._found[name]
+        numbers, used = by_appearance(expected.indices.fill_null(-1).to_numpy())
+        written = self._as_written(name, expected.dictionary.take(pa.array(used)))
+        place = pc.index_in(written, value_set=pa.array(texts, type=pa.large_string()))
+        places = np.append(np.where(pc.is_null(written), -1, place.fill_null(_NOWHERE)), -1)
+        same: Flags = places[numbers] == found[rows]
+        return same
 
     def _as_written(self, name: str, texts: pa.Array) -> pa.Array:
         if is_parquet(self.content):
             return rewritten(texts, types_in(self.content)[name])
         return harmless(texts) if is_marked(name, self.copy.request) else texts
 
-    def _generalizes(self, name: str, collected: pa.Array, found: pa.Array) -> Flags:
+    def _generalizes(self, name: str, collected: pa.DictionaryArray) -> Flags:
         """Whether each cell is the one recorded for its record, and a group that holds the record's value."""
         copy, axis = self.copy, self.copy.request.quasi_identifiers.index(name)
         cells = copy.generalization.cells[copy.prepared.tuple_of_row[self._rows[self._real]], axis]
-        labels = self._as_written(name, pa.array(copy.index.axis_labels[axis], type=pa.large_string()))
+        labels = pa.array(copy.index.axis_labels[axis], type=pa.large_string())
         tree, extra = copy.index.hierarchies[axis], copy.index.safe_harbor[axis]
-        values, of_row = _distinct(collected if tree.missing_leaf < 0 else collected.fill_null(MISSING))
-        leaf = tree.encode(values.to_numpy(zero_copy_only=False))
+        leaf = np.append(tree.encode(collected.dictionary.to_numpy(zero_copy_only=False)), tree.missing_leaf)
+        of_row = collected.indices.fill_null(-1).to_numpy()
         groups = np.column_stack([tree.finest[tree.positions], extra.positions])[leaf]
         groups[leaf < 0] = -1
         held = np.zeros(len(cells), dtype=np.bool_)
         for level in groups.T:
             held |= level[of_row] == cells
-        same: Flags = _equal(labels.take(pa.array(cells)), found) & held
+        same: Flags = self._equals(name, pa.DictionaryArray.from_arrays(pa.array(cells), labels), self._real) & held
         return same
 
     @cached_property
@@ -207,21 +221,8 @@ class LastCheck:
         """Whether a cell of a column, or a group that is listed with it, looks like an identifier."""
         request, is_quasi = self.copy.request, name in self.copy.request.quasi_identifiers
         texts = {label for row in self._listed[name] for label in row} if is_quasi else None
-        distinct = pd.Series(pc.unique(self._found[name]).to_pandas() if texts is None else sorted(texts), dtype="str")
+        distinct = pd.Series(self._found[name][1] if texts is None else sorted(texts), dtype="str")
         patterns = scanned(request, request.attributes[name], labels=is_quasi)
         if set(patterns.values()) & set(TEXT_PATTERNS.values()):
             distinct = readable(distinct)
         return any(matches(distinct, regex).any() for regex in patterns.values())
-
-
-def _distinct(column: pa.Array) -> tuple[pa.Array, NDArray[np.intp]]:
-    """Distinct texts, and which of them each row has."""
-    encoded = column.dictionary_encode()
-    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
-
-
-def _equal(one: pa.Array, other: pa.Array) -> Flags:
-    """Whether texts are equal, two missing ones too."""
-    missing = pc.and_(pc.is_null(one), pc.is_null(other))
-    same: Flags = pc.or_(pc.fill_null(pc.equal(one, other), False), missing).to_numpy(zero_copy_only=False)
-    return same

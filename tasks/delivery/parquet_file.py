@@ -9,7 +9,7 @@ Text that looks like a formula is left alone. A program that opens Parquet reads
 in CSV, which does not mark text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -23,6 +23,8 @@ from tasks.request.model import ReleaseRequest, SensitivityWeights, ValueType
 Source: TypeAlias = Path | pa.Buffer
 """A released file, on disk or in memory."""
 
+ROWS_A_GROUP = 1024 * 1024
+"""Rows of a row group, and of a part that is written at a time."""
 _MAGIC = b"PAR1"
 _DIGITS_OF_A_DOUBLE = 15
 """A decimal number of as many significant digits is held exactly enough to be written back."""
@@ -43,23 +45,28 @@ def typed(released: pa.Table, request: ReleaseRequest) -> pa.Table:
         attribute = request.attributes[name]
         kind = None if name in request.quasi_identifiers else _TYPES.get(attribute.delivered_type)
         weighed = (attribute.sensitivity or SensitivityWeights()).values
-        whole = _held(released[name].combine_chunks(), kind, tuple(weighed))
-        columns[name] = released[name].cast(pa.string()) if whole is None else whole
+        column = released[name].combine_chunks()
+        cells = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        values = None if kind is None else _held(cells, kind, tuple(weighed))
+        own = cells.dictionary.cast(pa.string()) if values is None else values
+        columns[name] = pa.DictionaryArray.from_arrays(cells.indices, own)
     return pa.table(columns)
 
 
-def _held(column: pa.Array, kind: pa.DataType | None, weighed: Sequence[str]) -> pa.Array | None:
-    """The column in a type, if that holds its values, and keeps apart those that are, or have weights of their own."""
-    if kind is None:
-        return None
-    distinct = pc.unique(pa.concat_arrays([column.drop_null(), pa.array(weighed, type=column.type)]))
+def _held(cells: pa.DictionaryArray, kind: pa.DataType, weighed: Sequence[str]) -> pa.Array | None:
+    """The values of a column in a type that holds them, and keeps apart those that are, or have weights of their own.
+
+    Values that no cell has are missing.
+    """
+    texts, used = cells.dictionary, pc.unique(cells.indices).drop_null()
+    distinct = pc.unique(pa.concat_arrays([texts.take(used).drop_null(), pa.array(weighed, type=texts.type)]))
     try:
         values = converted(distinct, kind)
     except pa.ArrowException:
-        return _held(column, kind, ()) if weighed else None
+        return _held(cells, kind, ()) if weighed else None
     if len(pc.unique(values)) < len(distinct) or not _are_exact(distinct, values):
         return None
-    return converted(column, kind)
+    return values.take(pc.index_in(texts, value_set=distinct))
 
 
 def _are_exact(texts: pa.Array, values: pa.Array) -> bool:
@@ -80,10 +87,25 @@ def converted(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     return pc.add(values, pa.scalar(0, type=kind))  # there is one zero
 
 
+def written_schema(released: pa.Table) -> pa.Schema:
+    """Types in which the cells of a table are written, whose columns may be dictionaries."""
+    types = (field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in released.schema)
+    return pa.schema(list(zip(released.column_names, types, strict=True)))
+
+
+def written_out(released: pa.Table) -> Iterator[pa.Table]:
+    """A table in parts of successive rows, one at least, dictionaries written out: each takes little memory."""
+    schema = written_schema(released)
+    for start in range(0, max(released.num_rows, 1), ROWS_A_GROUP):
+        yield released.slice(start, ROWS_A_GROUP).cast(schema).combine_chunks()
+
+
 def write_parquet(released: pa.Table, target: IO[bytes]) -> None:
-    """Write a table: the same bytes for the same rows, by one version of the library."""
-    plain = released.replace_schema_metadata(None)
-    pq.write_table(plain, target, compression="snappy", store_schema=False, write_statistics=True, version="2.6")
+    """Write a table, a row group at a time: the same bytes for the same rows, by one version of the library."""
+    schema, terms = written_schema(released), {"compression": "snappy", "store_schema": False, "version": "2.6"}
+    with pq.ParquetWriter(target, schema, write_statistics=True, **terms) as writer:
+        for part in written_out(released):
+            writer.write_table(part, row_group_size=ROWS_A_GROUP)
 
 
 def is_parquet(source: Source) -> bool:
@@ -97,6 +119,15 @@ def read_parquet_text(source: Source, names: Sequence[str]) -> pa.Table:
     """Some columns of a Parquet file, each value as the text that stands for it. Raises ArrowException or OSError."""
     found = pq.read_table(_opened(source), columns=list(dict.fromkeys(names)), partitioning=None)
     return pa.table({name: pc.cast(found[name], pa.large_string()) for name in names})
+
+
+def read_parquet_coded(source: Source, name: str) -> pa.ChunkedArray:
+    """A column of a Parquet file, each value once as the text that stands for it. Raises ArrowException or OSError."""
+    found = pq.read_table(_opened(source), columns=[name], partitioning=None, read_dictionary=[name])[name]
+    chunks = [one if pa.types.is_dictionary(one.type) else one.dictionary_encode() for one in found.chunks]
+    texts = [pc.cast(one.dictionary, pa.large_string()) for one in chunks]
+    coded = [pa.DictionaryArray.from_arrays(one.indices, own) for one, own in zip(chunks, texts, strict=True)]
+    return pa.chunked_array(coded, type=pa.dictionary(pa.int32(), pa.large_string()))
 
 
 def types_in(source: Source) -> dict[str, pa.DataType]:

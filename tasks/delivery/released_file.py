@@ -21,10 +21,22 @@ from numpy.typing import NDArray
 from tasks.candidate.candidate import Candidate
 from tasks.core.errors import StageFailed
 from tasks.delivery.formula_marks import as_collected, harmless, marked
-from tasks.delivery.parquet_file import Source, is_parquet, read_parquet_text, spelling, typed, write_parquet
+from tasks.delivery.parquet_file import (
+    Source,
+    is_parquet,
+    read_parquet_coded,
+    read_parquet_text,
+    spelling,
+    typed,
+    write_parquet,
+    written_out,
+    written_schema,
+)
 from tasks.delivery.pseudonym_columns import pseudonym_column
 from tasks.microdata.coded import Events
+from tasks.microdata.coded_frame import coded_texts
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.withheld import Factorized
 from tasks.pseudonyms.pseudonyms import Pseudonyms
 from tasks.request.model import DeliveryFormat, ReleaseRequest, ValueType
 
@@ -85,12 +97,11 @@ def delivered_table(
     """The delivered columns of a candidate's released rows, generalized, and of decoys, all in one order.
 
     Every order of all rows is equally likely, whichever are decoys and whosever they are. For CSV all columns are text,
-    and some cells marked.
+    and some cells marked. Columns are dictionaries, each value once and a small number for each cell.
     """
     request, frame, masked = candidate.request, candidate.rows_as_text, candidate.masked
     every = released_rows(candidate.leaves, seed, len(decoys))
     rows, events = every[every >= 0], candidate.prepared.events
-    order = pa.array(np.argsort(np.argsort(every < 0, kind="stable")))  # among the real rows, and then the decoys
     tuples = candidate.prepared.tuple_of_row[rows]
     records = rows if events is None else events.of_row[rows]
     axis_of = {name: axis for axis, name in enumerate(request.quasi_identifiers)}
@@ -100,15 +111,20 @@ def delivered_table(
             columns[name] = pseudonym_column(frame[name], every, [decoy[name] for decoy in decoys], pseudonyms[name])
             continue
         if name in axis_of:
-            labels = pa.array(candidate.index.axis_labels[axis_of[name]])
-            column = labels.take(pa.array(candidate.generalization.cells[tuples, axis_of[name]]))
+            levels = pa.array(candidate.index.axis_labels[axis_of[name]], type=pa.large_string())
+            codes = candidate.generalization.cells[tuples, axis_of[name]]
         else:
             is_masked = name in masked.names
             texts, places = (masked.text(name), records) if is_masked else (candidate.released_text(name), rows)
-            column = pa.array(texts.array.take(places), type=pa.large_string())
+            cells = coded_texts(texts)
+            levels, codes = cells.dictionary, cells.indices.fill_null(-1).to_numpy()[places]
         own = pa.array([decoy[name] for decoy in decoys], type=pa.large_string())
-        whole = pa.concat_arrays([column.cast(pa.large_string()), own]).take(order)
-        columns[name] = harmless(whole) if form is DeliveryFormat.CSV and is_marked(name, request) else whole
+        values = pa.concat_arrays([levels, own])
+        whole = np.empty(len(every), dtype=np.min_scalar_type(-max(len(values), 1)))
+        whole[every >= 0], whole[every < 0] = codes, np.arange(len(levels), len(values))
+        if form is DeliveryFormat.CSV and is_marked(name, request):
+            values = harmless(values)
+        columns[name] = pa.DictionaryArray.from_arrays(pa.array(whole, mask=whole < 0), values)
     released = pa.table(columns)
     if form is DeliveryFormat.PARQUET:
         return typed(released, request)
@@ -126,7 +142,10 @@ def write_released(released: pa.Table, stream: IO[bytes] | pa.NativeFile, form: 
         if form is DeliveryFormat.PARQUET:
             write_parquet(released, stream)
         else:
-            pacsv.write_csv(released, stream, pacsv.WriteOptions(quoting_style="needed"))
+            options = pacsv.WriteOptions(quoting_style="needed")
+            with pacsv.CSVWriter(stream, written_schema(released), write_options=options) as writer:
+                for part in written_out(released):
+                    writer.write_table(part)
     except pa.ArrowException as error:
         raise StageFailed(
             "the released file cannot be written",
@@ -143,15 +162,15 @@ def read_cells(path: Source, names: Sequence[str], axis_labels: Sequence[Sequenc
     `axis_labels` are the labels of each position of each axis. StageFailed says that the file cannot be read, or a
     label is none of these.
     """
-    released, (recovered, _) = read_columns(path, names), as_read(path)
-    cells = np.empty((released.num_rows, len(names)), dtype=np.int32)
+    released, (recovered, _) = coded_columns(path, names), as_read(path)
+    columns = []
     for axis, name in enumerate(names):
-        codes, labels = pd.factorize(released[name].to_pandas())
+        codes, labels = released[name]
         positions = positions_of(map(recovered, labels), axis_labels[axis])
         if (positions < 0).any():
             raise _not_as_written(path, f"unknown labels in column {name}")
-        cells[:, axis] = positions[codes]
-    return cells
+        columns.append(positions[codes])
+    return np.column_stack(columns)
 
 
 def positions_of(labels: Iterable[str], axis: Sequence[str]) -> Codes:
@@ -165,9 +184,51 @@ def read_numbers(source: Source, names: Sequence[str]) -> NDArray[np.float64]:
 
     StageFailed says that the file cannot be read.
     """
-    released = read_columns(source, names)
-    columns = [pd.to_numeric(pd.Series(released[name].to_pandas()), errors="coerce") for name in names]
-    return np.column_stack([column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns])
+    columns = []
+    for codes, texts in coded_columns(source, names).values():
+        numbers = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        columns.append(np.append(numbers, np.nan)[codes])
+    return np.column_stack(columns)
+
+
+def coded_columns(path: Source, names: Sequence[str]) -> dict[str, Factorized]:
+    """Some columns of a released file: number of each cell, −1 where missing, and the texts in order of appearance.
+
+    StageFailed says that the file cannot be read.
+    """
+    if not names:  # Arrow takes no name for every name
+        return {}
+    try:
+        if is_parquet(path):
+            return {name: _numbered(read_parquet_coded(path, name)) for name in names}
+    except (pa.ArrowException, OSError) as error:
+        raise _not_as_written(path, type(error).__name__) from None
+    released = read_columns(path, names)
+    return {name: _numbered(released[name].dictionary_encode()) for name in names}
+
+
+def _numbered(column: pa.ChunkedArray) -> Factorized:
+    """A column of dictionaries of text, numbered by first appearance."""
+    if column.num_chunks == 0:
+        return np.empty(0, dtype=np.int64), pd.Index([], dtype="str")
+    texts = pa.concat_arrays([chunk.dictionary for chunk in column.chunks]).dictionary_encode()
+    ends = np.cumsum([len(chunk.dictionary) for chunk in column.chunks])[:-1]
+    places = np.split(texts.indices.fill_null(-1).to_numpy(), ends)
+    own = zip(column.chunks, places, strict=True)
+    codes = np.concatenate([np.append(place, -1)[chunk.indices.fill_null(-1).to_numpy()] for chunk, place in own])
+    found, used = by_appearance(codes)
+    return found, pd.Index(texts.dictionary.take(pa.array(used)).to_pandas())
+
+
+def by_appearance(codes: NDArray[np.signedinteger]) -> tuple[NDArray[np.int64], NDArray[np.signedinteger]]:
+    """Codes numbered anew in order of appearance, −1 for a missing value, and the code that each number had."""
+    numbers, used = pd.factorize(codes)
+    missing = np.flatnonzero(used < 0)
+    if not len(missing):
+        return numbers, used
+    place = np.arange(len(used))
+    place[missing], place[missing[0] + 1 :] = -1, place[missing[0] + 1 :] - 1
+    return place[numbers], np.delete(used, missing)
 
 
 def read_columns(path: Source, names: Sequence[str]) -> pa.Table:

@@ -17,7 +17,7 @@ from tasks.assessments.assessment import save_figure
 from tasks.assessments.attribute.assessment import ValueCounts, judged_columns
 from tasks.assessments.combined.assessment import ScoreTable, score_figure, scored_names, scores
 from tasks.assessments.combined.expected import expected_names, expected_of_rows
-from tasks.assessments.combined.facts import ScoreFigure
+from tasks.assessments.combined.facts import CombinedFact, ScoreFigure
 from tasks.assessments.combined.known_sets import Floats
 from tasks.assessments.dates.assessment import found_by, found_fact, histories_of
 from tasks.assessments.dates.facts import FoundFact
@@ -44,11 +44,12 @@ from tasks.delivery.pseudonym_columns import keep_crosswalk, pseudonyms_of_copy
 from tasks.delivery.released_file import (
     alike_within_persons,
     as_read,
+    by_appearance,
+    coded_columns,
     decoys_as_sealed,
     delivered_table,
     first_of_persons,
     read_cells,
-    read_columns,
     read_numbers,
     released_rows,
     write_released,
@@ -61,11 +62,13 @@ from tasks.microdata.coded import (
     CodedColumn,
     Prepared,
     certain_columns,
-    code_column,
+    coded_rows,
     group_sensitivities,
     knowable_columns,
     known_probabilities,
     sensitivities,
+    value_weights,
+    weighed_column,
 )
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
@@ -83,6 +86,7 @@ def write_release(
     release_id: str,
     key_file: Path,
     folder: Path,
+    assessed: CombinedFact | None = None,
 ) -> Written:
     """Write a candidate into the private folder of the run, and score the file from its bytes.
 
@@ -90,8 +94,8 @@ def write_release(
     that is sealed with the workspace's own key, from which it can be assessed again. So is one of several tables, of
     which a file for each is made. Pseudonyms take the place of
     identifiers, and the crosswalk between them is sealed in the workspace's vault. The row order follows from release
-    id and key, or from what is sealed of decoys; `decoys` are what the record says of them. StageFailed says that the
-    file cannot be written or read back.
+    id and key, or from what is sealed of decoys; `decoys` are what the record says of them, `assessed` is the combined
+    risk of the candidate. StageFailed says that the file cannot be written or read back.
     """
     request, recipient = candidate.request, candidate.recipient
     own, seed = decoys_and_order(key_file, release_id, recipient.id, decoys)
@@ -115,7 +119,7 @@ def write_release(
     rows = released_rows(candidate.leaves, seed, len(own))
     figures = None
     if decoys_as_sealed(clear, own, rows >= 0, request):
-        figures = figures_of_file(clear, candidate, rows)
+        figures = figures_of_file(clear, candidate, rows, assessed)
     records = first_of_persons(rows, candidate.prepared.events)
     tables = list(_written_tables(clear, candidate, rows, folder)) if isinstance(clear, pa.Buffer) else []
     ciphertext = ""
@@ -203,6 +207,28 @@ def score_again(
     chances = known_probabilities(request)
     table = ScoreTable(tuple(names), codes, tuple(chances[name] for name in names), weights)
     return score_figure(scores(table, request.policy.combined), request.policy.combined)
+
+
+def is_scored_alike(path: Source, candidate: Candidate, records: NDArray[np.intp]) -> bool:
+    """Whether the real rows of a file are the released records, their values told apart and weighed as assessed.
+
+    Combined score and, in the same cells, expected disclosure are those of the candidate then: they depend on nothing
+    else. `records` has the record of each row, −1 for others. StageFailed says that the file cannot be read.
+    """
+    request, real, rows = candidate.request, records >= 0, candidate.rows
+    if not np.array_equal(np.sort(records[real]), rows):
+        return False
+    prepared, place = candidate.as_masked, np.searchsorted(rows, records[real])
+    for name in dict.fromkeys((*scored_names(request, prepared), *expected_names(candidate))):
+        given = coded_rows(request, prepared, candidate.generalization.cells, rows, [name])
+        weights = [value_weights(request, prepared, [name], given, lightest=least)[0] for least in (False, True)]
+        found, ((most,), (least,)) = _coded_again(path, request, candidate.prepared, [name], real)
+        pairs = pd.unique(given[place, 0].astype(np.int64) * len(most) + found[:, 0])
+        first, second = np.divmod(pairs, len(most))
+        apart = len(np.unique(first)) == len(np.unique(second)) == len(pairs)
+        if not apart or any((one[first] != own[second]).any() for one, own in zip(weights, (most, least), strict=True)):
+            return False
+    return True
 
 
 def _coded_again(
@@ -299,9 +325,9 @@ def days_of_column(path: Source, name: str, request: ReleaseRequest) -> Days:
 
     StageFailed says that the file cannot be read, or a cell is no such day.
     """
-    codes, levels = pd.factorize(read_columns(path, [name])[name].to_pandas())
+    codes, levels = coded_columns(path, [name])[name]
     try:
-        days = written_days(levels, relative=request.attributes[name].delivered_type is ValueType.INTEGER)
+        days = written_days(levels.tolist(), relative=request.attributes[name].delivered_type is ValueType.INTEGER)
     except ValueError:
         raise StageFailed(
             "the released file is not what was written",
@@ -324,31 +350,33 @@ def columns_of_file(
 
     ``of_groups`` has the weights of groups of quasi-identifiers.
     """
-    if not names:  # Arrow takes no name for every name
+    if not names:
         return {}
-    released = read_columns(path, names)
-    if real is not None:
-        released = released.filter(pa.array(real))
     recovered, spelled = as_read(path)
     weights = {**sensitivities(request), **of_groups}
     columns = {}
     for name in names:
-        text = pd.Series(pd.Categorical(released[name].to_pandas()))
-        text = text.cat.rename_categories(recovered)
+        codes, texts = coded_columns(path, [name])[name]
+        codes, used = by_appearance(codes if real is None else codes[real])
         given = weights.get(name)
         if given is not None:
             given = given.model_copy(
                 update={"values": {spelled(name, value): weight for value, weight in given.values.items()}}
             )
-        columns[name] = code_column(text, given, request.attributes[name].delivered_type)
+        levels = pd.Index([recovered(text) for text in texts[used]])
+        columns[name] = weighed_column(codes, levels, given, request.attributes[name].delivered_type)
     return columns
 
 
-def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) -> dict[str, float] | None:
+def figures_of_file(
+    path: Source, candidate: Candidate, rows: NDArray[np.intp], assessed: CombinedFact | None = None
+) -> dict[str, float] | None:
     """Figures of the real rows of a released file, from its bytes; None where the method releases no such cell.
 
     `rows` has the position in the microdata of each row, −1 for a decoy. Of persons with several rows, which must be
-    alike in what is of the person, one is taken. StageFailed says that the file cannot be read.
+    alike in what is of the person, one is taken. `assessed` is the combined risk of the candidate, which a file has
+    that tells its records apart as the candidate does; any other is scored. StageFailed says that the file cannot be
+    read.
     """
     if not alike_within_persons(path, rows, candidate):
         return None
@@ -368,16 +396,20 @@ def figures_of_file(path: Source, candidate: Candidate, rows: NDArray[np.intp]) 
     listed = None if made.listed is None else made.listed[of_cell]
     sizes = class_sizes(numbers, counts)
     expected = made.cells[candidate.prepared.tuple_of_record[rows[real]]]
+    alike = assessed is not None and np.array_equal(cells[real], expected) and is_scored_alike(path, candidate, rows)
+    judged = assessed if alike else None
     classes = disclosed_again(path, request, cell_numbers(cells[real], index.axis_sizes), real)
     return flat_figures(
         risk_view(sizes, people, counts, policy.risk_threshold, policy.small_cell),
         transparent_risk(people, effective, counts, candidate.payoffs),
         beliefs(profile, groups(index, effective, listed, counts, profile.prior)),
-        score_again(path, request, candidate.prepared, real),
+        score_again(path, request, candidate.prepared, real) if judged is None else judged.residual,
         rows_as_attacked(path, cells, expected, candidate.masked, rows),
         singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
         disclosed=int(classes.disclosed.sum()),
         events=events_again(path, candidate, classes.classes, file_rows, rows),
         dates=dates_again(path, candidate, classes.classes, file_rows, rows),
-        expected=expected_again(path, candidate, real, np.minimum(sizes / np.maximum(effective, 1), 1.0)[of_row]),
+        expected=expected_again(path, candidate, real, np.minimum(sizes / np.maximum(effective, 1), 1.0)[of_row])
+        if judged is None or judged.expected is None
+        else judged.expected,
     )

@@ -30,8 +30,10 @@ def machine_memory() -> int:
     return memory
 
 
-def read_parquet(path: Path, names: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> pa.Table:
-    """Columns of row groups of a file, all of them by default.
+def read_parquet(
+    path: Path, names: Sequence[str] | None = None, groups: Sequence[int] | None = None, *, coded: bool = False
+) -> pa.Table:
+    """Columns of row groups of a file, all of them by default; `coded` texts stay as dictionaries.
 
     Raises
     ------
@@ -42,6 +44,11 @@ def read_parquet(path: Path, names: Sequence[str] | None = None, groups: Sequenc
         file = pq.ParquetFile(path)
         chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
         repeated = _repeated_texts(path, file, chosen, names)
+        if coded:
+            texts = [field.name for field in file.schema_arrow if field.type in _TEXTS]
+            return pq.ParquetFile(path, read_dictionary=texts).read_row_groups(
+                chosen, columns=None if names is None else list(names)
+            )
         table = pq.ParquetFile(path, read_dictionary=repeated).read_row_groups(
             chosen, columns=None if names is None else list(names)
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tasks.core.errors import DataError, StageFailed
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.parquet import CELL_BYTES, check_size, read_parquet, unreadable_parquet
-from tasks.microdata.read import check_columns, no_records, text_frame
+from tasks.microdata.read import check_columns, is_parquet, no_records, text_frame
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.request.model import ReleaseRequest
 
@@ -102,6 +102,16 @@ class Piece:
 
     groups: tuple[int, ...]
     rows: int
+
+
+def is_plain_parquet(path: Path, request: ReleaseRequest) -> bool:
+    """Whether a dataset is Parquet whose cells are as they are read."""
+    return is_parquet(path) and request.dataset.format is None and request.dataset.is_plain
+
+
+def in_pieces(path: Path, request: ReleaseRequest) -> bool:
+    """Whether a dataset is read a piece at a time: such Parquet with one row a person."""
+    return request.dataset.person is None and is_plain_parquet(path, request)
 
 
 def pieces(path: Path, request: ReleaseRequest, rows: int = ROWS_A_PIECE) -> tuple[Piece, ...]:

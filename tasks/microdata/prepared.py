@@ -30,10 +30,19 @@ from tasks.microdata.fit import check_room
 from tasks.microdata.hierarchy import Codes, Hierarchy
 from tasks.microdata.missing_values import people_beside_missing, with_missing_leaves
 from tasks.microdata.part_table import PartTable, with_values_apart
-from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_column, joined_records, pieces, read_piece
+from tasks.microdata.parts import (
+    FilePart,
+    PartCoder,
+    code_part,
+    is_plain_parquet,
+    joined_column,
+    joined_records,
+    pieces,
+    read_piece,
+)
 from tasks.microdata.persons import Persons, persons_of, records_of
 from tasks.microdata.presence import Domains, Presence, Table, presences
-from tasks.microdata.read import is_parquet, read_data, read_domains, read_microdata, read_population
+from tasks.microdata.read import read_data, read_domains, read_microdata, read_population
 from tasks.microdata.tables import RowTables, own_rows, row_tables
 from tasks.microdata.tuples import Tuples, distinct_tuples, encode
 from tasks.microdata.withheld import Factorized, withheld_columns
@@ -217,7 +226,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
         If the records are to be counted elsewhere, and cannot be.
     """
     request, missing = loaded.request, loaded.request.dataset.missing
-    whole = not is_parquet(path) or request.dataset.format is not None or not request.dataset.is_plain
+    whole = not is_plain_parquet(path, request)
     if whole or request.dataset.person is not None:
         if counting.dask is not None:
             raise DataError(

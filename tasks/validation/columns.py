@@ -141,11 +141,16 @@ class FileColumns:
     def _read(self, column: str) -> Floats:
         encoded = encode(self.frame[column])
         if self.request.attributes[column].type is ValueType.DATE or not len(encoded.values):
-            return np.full(len(self.frame), np.nan)
+            return self._nothing
         numbers = read_numbers(encoded.values, ValueType.NUMBER).to_numpy(dtype=np.float64)
         if np.mean(~np.isnan(numbers)) < _READABLE:
-            numbers = np.full(len(numbers), np.nan)
+            return self._nothing
         return np.append(numbers, np.nan)[encoded.codes]
+
+    @cached_property
+    def _nothing(self) -> Floats:
+        """The numbers of all columns without any."""
+        return np.full(len(self.frame), np.nan)
 
     def _spread(self, column: str, of_values: Flags) -> Flags:
         return encode(self.frame[column]).on_records(of_values)

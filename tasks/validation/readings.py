@@ -19,6 +19,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tasks.microdata.coded_frame import coded_texts
+
 _LAYERS = 3
 _HIDDEN = (
     r"[\x{00AD}\x{034F}\x{061C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180E}\x{200B}-\x{200F}\x{202A}-\x{202E}"
@@ -75,7 +77,9 @@ def found(texts: pa.Array, expression: str) -> npt.NDArray[np.bool_]:
 
 
 def arrow(values: pd.Series) -> pa.Array:
-    """A string column as one Arrow array."""
+    """A column of strings or categories as one Arrow array of text."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return coded_texts(values).dictionary_decode()
     array = pa.array(values, type=pa.large_string(), from_pandas=True)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 

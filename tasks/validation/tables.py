@@ -43,7 +43,7 @@ from tasks.request.model import PatternName, ReleaseRequest, Role, ValueType
 from tasks.validation.columns import FileColumns
 from tasks.validation.date_order import DateOrder
 from tasks.validation.names import names
-from tasks.validation.readings import arrow, readable
+from tasks.validation.readings import arrow, found, readable
 from tasks.validation.repeated import IdentifierWords, identifier_words, repeated
 from tasks.validation.suite import CheckedTable
 from tasks.validation.values import EncodedColumn, encode, read_ages, read_days, read_numbers
@@ -78,12 +78,12 @@ class FileTables:
 
     @cached_property
     def _of_tables(self) -> "dict[str | None, FileTables]":
-        found = {}
+        tables = {}
         for table in (None, *self.request.tables):
             rows = own_rows(self.frame, self.request, self.request.attributes_in(table)[0])
             frame = self.frame.iloc[rows].reset_index(drop=True)
-            found[table] = FileTables(frame, self.request, self.covered[rows], self, rows)
-        return found
+            tables[table] = FileTables(frame, self.request, self.covered[rows], self, rows)
+        return tables
 
     @cached_property
     def columns(self) -> FileColumns:
@@ -111,6 +111,11 @@ class FileTables:
         roles = Role.DIRECT, Role.PSEUDONYM
         columns = [self.frame[name] for name, one in self.request.attributes.items() if one.role in roles]
         return [one for one in columns if one.nunique() > min(_CATEGORIES, self.people / _OF_EACH)]
+
+    @cached_property
+    def sought_names(self) -> "list[SoughtNames]":
+        """The direct identifiers as they are looked for in other columns."""
+        return [SoughtNames.of(one) for one in self.identifiers]
 
     @cached_property
     def identifier_words(self) -> IdentifierWords:
@@ -160,7 +165,7 @@ class ColumnTables:
             "covered": lambda: self._covered,
             "differs": lambda: self._differs,
             "copied": lambda: pd.Series(copied(self._cells, self.file.identifiers)),
-            "named": lambda: pd.Series(named(self._cells, self.file.identifiers) | self._repeated),
+            "named": lambda: pd.Series(named(self._cells, self.file.sought_names) | self._repeated),
             "dated": lambda: _flagged(columns.dated(self.column)),
             "located": lambda: _flagged(columns.located(self.column)),
             "aged": lambda: _flagged(columns.aged(self.column)),
@@ -186,10 +191,10 @@ class ColumnTables:
 
     @property
     def _differs(self) -> pd.Series:
-        found = np.zeros(len(self.file.frame), dtype=np.bool_)
+        differs = np.zeros(len(self.file.frame), dtype=np.bool_)
         if self.file.persons is not None:
-            found[differing_rows(self._cells, self.file.persons)] = True
-        return _flagged(found)
+            differs[differing_rows(self._cells, self.file.persons)] = True
+        return _flagged(differs)
 
     @property
     def _cells(self) -> pd.Series:
@@ -208,7 +213,7 @@ class ColumnTables:
 
 
 def _flagged(mask: npt.NDArray[np.bool_]) -> pd.Series:
-    return pd.Series(mask.astype(np.int64))
+    return pd.Series(mask.astype(np.int8))
 
 
 def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np.float64]:
@@ -223,25 +228,42 @@ def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[n
     return np.where(present, equal.astype(np.float64), np.nan)
 
 
-def named(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np.int64]:
-    """Per record, 1 where its cell contains one of its direct identifiers as words of their own, in any case; else 0.
+@dataclass(frozen=True)
+class SoughtNames:
+    """A direct identifier of each record as it is looked for in other cells."""
 
-    Only distinctive identifiers are looked for: of 3 characters or more with a letter in them, or of 7 or more; short
-    numbers coincide with other numbers by chance.
-    """
-    found = np.zeros(len(column), dtype=np.int64)
-    cells = pc.utf8_lower(arrow(column))
-    for identifier in identifiers:
+    names: pa.Array
+    """In small letters."""
+    distinctive: npt.NDArray[np.bool_]
+    """Of 3 characters or more with a letter in them, or of 7 or more: short numbers coincide by chance."""
+    digits: npt.NDArray[np.bool_]
+    """Whether it has a digit, and so stands in cells with one alone."""
+
+    @classmethod
+    def of(cls, identifier: pd.Series) -> "SoughtNames":
+        """The identifiers of a column."""
         names = pc.utf8_lower(pc.utf8_trim_whitespace(arrow(identifier)))
-        distinctive = pc.and_(
-            pc.match_substring_regex(names, _DISTINCTIVE), pc.greater_equal(pc.utf8_length(names), _LEAST_DISTINCTIVE)
-        )
-        fits = pc.greater_equal(pc.utf8_length(cells), pc.utf8_length(names))
-        rows = np.flatnonzero(_mask(pc.and_(distinctive, fits)))
+        long = pc.greater_equal(pc.utf8_length(names), _LEAST_DISTINCTIVE)
+        distinctive = _mask(pc.and_(pc.match_substring_regex(names, _DISTINCTIVE), long))
+        return cls(names, distinctive, found(names, "[0-9]"))
+
+
+def named(column: pd.Series, identifiers: Sequence[SoughtNames]) -> npt.NDArray[np.int64]:
+    """Per record, 1 where its cell has one of its distinctive identifiers as separate words, in any case; else 0."""
+    marked = np.zeros(len(column), dtype=np.int64)
+    if not identifiers:
+        return marked
+    encoded = encode(column)
+    with_digits = encoded.on_records(found(arrow(encoded.values), "[0-9]"))
+    cells = pc.utf8_lower(arrow(column))
+    for sought in identifiers:
+        names = sought.names
+        fits = _mask(pc.greater_equal(pc.utf8_length(cells), pc.utf8_length(names)))
+        rows = np.flatnonzero(sought.distinctive & fits & (with_digits | ~sought.digits))
         pairs = zip(rows.tolist(), cells.take(rows).to_pylist(), names.take(rows).to_pylist(), strict=True)
         hits = [row for row, cell, name in pairs if name in cell and _stands_alone(name, cell)]
-        found[hits] = 1
-    return found
+        marked[hits] = 1
+    return marked
 
 
 def _stands_alone(name: str, cell: str) -> bool:

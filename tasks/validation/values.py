@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tasks.microdata.coded_frame import factorized
 from tasks.request.model import ValueType
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, WHOLE_NUMBER
 from tasks.validation.readings import arrow, found
@@ -40,7 +41,7 @@ def encode(column: pd.Series) -> EncodedColumn:
     >>> list(encoded.values), encoded.codes.tolist()
     (['b', 'a'], [0, -1, 1, 0])
     """
-    codes, values = pd.factorize(column.array)
+    codes, values = factorized(column)
     return EncodedColumn(pd.Series(values), codes)
 
 

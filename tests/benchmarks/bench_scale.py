@@ -19,7 +19,10 @@ _ROOT = Path(__file__).parents[2]
 _WORK = _ROOT / "build" / "bench" / "scale"
 _LARGEST_GATE = 7
 _LARGEST = 8
-_RECIPIENTS = ("state-university",)
+_ONE = ("state-university",)
+_ALL = ("state-university", "data-broker", "insurer")
+_ALL_FROM = 6
+"""Power of ten from which three recipients are measured too."""
 
 
 def run() -> Benchmark:
@@ -31,8 +34,11 @@ def run() -> Benchmark:
     for power in range(5, largest + 1):
         records = 10**power
         if power <= _LARGEST_GATE:
-            request = _made(f"gate-{records}", lambda folder, n=records: example(folder, n, _RECIPIENTS))
-            rows += _rows(f"{records:,} × 15 through the gate", _measured("gate", request))
+            for number, recipients in enumerate((_ONE, _ALL) if power >= _ALL_FROM else (_ONE,)):
+                name = f"gate-{records}" + "-all" * number
+                request = _made(name, lambda folder, n=records, who=recipients: example(folder, n, who))
+                whom = f"{len(recipients)} recipients" if number else "one recipient"
+                rows += _rows(f"{records:,} × 15 through the gate, {whom}", _measured("gate", request))
         request = _made(f"count-{records}", lambda folder, n=records: quasi_identifiers(folder, n))
         found = _measured("count", request)
         rows += _rows(f"{records:,} × 5 quasi-identifiers counted and scored", found)

@@ -1,6 +1,7 @@
 """One measurement of scale in a process of its own: ``python -m tests.benchmarks.scale_measured gate|count REQUEST``.
 
-Prints JSON: for each step its seconds, seconds of processor time, and the most memory the process had held by its end.
+Prints JSON: for each step its seconds, seconds of processor time, and the most memory held by its end: by this process
+and all that it has started, shared memory counted once. Steps that run at the same time end with the first of them.
 """
 
 import json
@@ -15,21 +16,22 @@ from typing import Any
 
 import numpy as np
 
-_MEBIBYTE = 1024
+from tests.benchmarks.process_tree import ProcessTree, watched
 
 
 class Stopwatch:
     """Steps, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: ProcessTree) -> None:
         self.steps: list[dict[str, Any]] = []
-        self._began = time.perf_counter(), time.process_time()
+        self._tree = tree
+        self._began = time.perf_counter(), tree.processor()
 
     def lap(self, name: str) -> None:
         """End a step that began where the last one ended."""
-        now = time.perf_counter(), time.process_time()
+        now = time.perf_counter(), self._tree.processor()
         wall, processor = (round(new - old, 2) for new, old in zip(now, self._began, strict=True))
-        self.steps.append({"step": name, "wall": wall, "processor": processor, "peak_mib": peak_mib()})
+        self.steps.append({"step": name, "wall": wall, "processor": processor, "peak_mib": self._tree.peak_mib})
         print(self.steps[-1], file=sys.stderr, flush=True)
         self._began = now
 
@@ -44,18 +46,12 @@ class Stopwatch:
         }
 
 
-def peak_mib() -> int:
-    """Most memory that this process has held at once, in MiB."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // _MEBIBYTE
-
-
-def gate(request: Path) -> dict[str, Any]:
+def gate(request: Path, tree: ProcessTree) -> dict[str, Any]:
     """A release, from an empty workspace to the published bundle."""
     from flows.gate import run_release
     from flows.progress import listening
 
-    watch, name = Stopwatch(), ["reading the request"]
+    watch, name = Stopwatch(tree), ["reading the request"]
 
     def show(following: str) -> None:
         watch.lap(name[0])
@@ -68,7 +64,7 @@ def gate(request: Path) -> dict[str, Any]:
     return watch.document(verdicts=verdicts)
 
 
-def count(request: Path) -> dict[str, Any]:
+def count(request: Path, tree: ProcessTree) -> dict[str, Any]:
     """A file's quasi-identifiers counted, generalized by the first recipient's method, and scored."""
     from tasks.assessments.identity.outcome import risk_view
     from tasks.assessments.identity.score import residual_risk
@@ -82,7 +78,7 @@ def count(request: Path) -> dict[str, Any]:
     from tasks.request.load import load_request
     from tests.reference.counted_tuples import count_tuples
 
-    watch, loaded = Stopwatch(), load_request(request)
+    watch, loaded = Stopwatch(tree), load_request(request)
     asked, path = loaded.request, loaded.resolve(loaded.request.dataset.path, "dataset.path")
     with _folder(request) as folder:
         domain = read_people(loaded, lambda name: read_piece(path, (0,), [name], ())[name])
@@ -127,4 +123,5 @@ def _folder(request: Path) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"gate": gate, "count": count}[sys.argv[1]](Path(sys.argv[2]))))
+    with watched() as processes:
+        print(json.dumps({"gate": gate, "count": count}[sys.argv[1]](Path(sys.argv[2]), processes)))

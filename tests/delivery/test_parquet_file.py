@@ -21,8 +21,9 @@ from tasks.assessments.combined.assessment import combine, score_collected
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.core.errors import StageFailed, WorkspaceError
 from tasks.core.guard import guarded
-from tasks.delivery.parquet_file import is_parquet, typed
+from tasks.delivery.parquet_file import is_parquet, typed, written_out
 from tasks.delivery.released_file import (
+    coded_columns,
     decoys_as_sealed,
     delivered_table,
     read_cells,
@@ -72,7 +73,7 @@ class Written:
 
     def table(self, form: DeliveryFormat) -> pa.Table:
         one = self.made
-        return delivered_table(one.candidate, SEED, form, self.decoys)
+        return pa.concat_tables(written_out(delivered_table(one.candidate, SEED, form, self.decoys)))
 
     def write(self, form: DeliveryFormat = PARQUET) -> Path:
         path = self.folder / f"released.{form.value}"
@@ -240,7 +241,8 @@ def test_a_column_is_text_where_its_type_would_lose_something(
     tmp_path: Path, kind: str, texts: list[str | None], expected: str
 ) -> None:
     request: ReleaseRequest = declared(tmp_path, whole={"role": "insensitive", "type": kind}).request
-    column = typed(pa.table({"whole": pa.array(texts, pa.large_string())}), request)["whole"]
+    made_typed = typed(pa.table({"whole": pa.array(texts, pa.large_string())}), request)
+    column = pa.concat_tables(written_out(made_typed))["whole"]
     assert str(column.type) == expected
     if expected == "string":
         assert column.to_pylist() == texts
@@ -326,3 +328,25 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path: Path) -> None:
             write_to(table, tmp_path / "data.parquet", PARQUET)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("form", [PARQUET, CSV])
+@given(rows_a_group=st.integers(1, 12))
+@settings(max_examples=examples(12, 4), deadline=None)
+def test_a_file_written_in_parts_holds_the_cells_that_are_written_at_once(
+    tmp_path_factory: pytest.TempPathFactory, rows_a_group: int, form: DeliveryFormat
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    written = Written(declared(folder), folder, DECOYS)
+    names = written.made.request.outbound
+    at_once = read_columns(written.write(form), names)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tasks.delivery.parquet_file.ROWS_A_GROUP", rows_a_group)
+        path = written.write(form)
+    if form is PARQUET:
+        assert pq.ParquetFile(path).num_row_groups == -(-9 // rows_a_group)
+    assert read_columns(path, names).equals(at_once)
+    for name, (codes, texts) in coded_columns(path, names).items():
+        assert [None if code < 0 else texts[code] for code in codes] == at_once[name].to_pylist()
+        assert list(dict.fromkeys(codes[codes >= 0].tolist())) == list(range(len(texts))), "numbered by appearance"
+    assert decoys_as_sealed(path, DECOYS, written.rows >= 0, written.made.request)

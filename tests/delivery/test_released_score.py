@@ -17,7 +17,7 @@ from tasks.assessments.combined.assessment import combine, score_collected
 from tasks.assessments.combined.expected import expected_disclosure
 from tasks.assessments.combined.facts import ScoreFigure
 from tasks.assessments.identity.score import residual_risk
-from tasks.assessments.registry import ATTRIBUTE, SINGLING_OUT
+from tasks.assessments.registry import ATTRIBUTE, COMBINED, SINGLING_OUT
 from tasks.assessments.sequential.assessment import external_fact, plan
 from tasks.assessments.singling_out.facts import SinglingOutFact
 from tasks.candidate.candidate import Candidate
@@ -30,7 +30,7 @@ from tasks.delivery.released_file import (
     read_columns,
     released_rows,
 )
-from tasks.delivery.write import figures_of_file, score_again
+from tasks.delivery.write import figures_of_file, is_scored_alike, score_again
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -188,6 +188,30 @@ def test_every_figure_is_compared(tmp_path: Path, changes: tuple[Change, ...]) -
     assert again["combined.records"] == again["rows as attacked"] == rows
     assert 0 < again["rows singled out"] == release.counted["singled_out"]
     assert 0 < again["expected disclosure"] == pytest.approx(release.counted["expected"], rel=1e-12)
+
+
+@pytest.mark.parametrize("changes", [(), (changed("policy", "generalization", "minimum_class_size", to=3),)])
+def test_a_file_with_the_records_as_assessed_has_their_score_and_any_other_is_scored(
+    tmp_path: Path, changes: tuple[Change, ...]
+) -> None:
+    method = changed("policy", "generalization", "method", to="safe-harbor")
+    weights = changed("attributes", "diagnosis", "sensitivity", to={"values": {"a": 0.5}, "default": 0.7})
+    release = released(tmp_path, ["a", None, "=1", "b"] * 4, ["x", "-5", "", None] * 4, method, weights, *changes)
+    assessed, candidate = COMBINED.assess(release.candidate).fact, release.candidate
+    told = assessed.model_copy(update={"residual": assessed.residual.model_copy(update={"maximum": 77.0})})
+    rows = released_rows(release.kept[release.prepared.tuple_of_record], SEED)
+    content, scored = release.path.read_text(), release.measured
+    by_assessment = figures_of_file(release.path, candidate, rows, assessed)
+    assert by_assessment == pytest.approx(scored, rel=1e-12)
+    assert figures_of_file(release.path, candidate, rows, told) == pytest.approx(scored | {"combined.maximum": 77.0})
+    for old, new in (('"a","x"', '"b","x"'), ('"a","x"', '"c","x"'), ('"b",', ",")):
+        assert old in content
+        release.path.write_text(content.replace(old, new, 1))
+        assert not is_scored_alike(release.path, candidate, rows), (old, new)
+        assert figures_of_file(release.path, candidate, rows, told) == pytest.approx(release.measured), (old, new)
+    release.path.write_text(content)
+    assert is_scored_alike(release.path, candidate, rows)
+    assert not is_scored_alike(release.path, candidate, np.where(rows == rows.max(), -1, rows)), "a record less"
 
 
 def test_a_register_is_counted_again(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ PLACES = (
     "tasks.assessments.combined.assessment.combine",
     "tasks.assessments.linkage.assessment.attack",
     "tasks.assessments.utility.assessment.generalization_loss",
-    "tasks.delivery.write.score_again",
+    "tasks.delivery.write.figures_of_file",
     "tasks.delivery.pseudonym_columns.pseudonyms_of",
     "tasks.delivery.write.keep_crosswalk",
     "flows.publishing.seal",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.request.model import ValueType
-from tasks.validation.tables import copied, named
+from tasks.validation.tables import SoughtNames, copied, named
 from tasks.validation.values import encode, read_ages, read_days, read_numbers
 from tests.support.examples import examples
 
@@ -94,8 +94,10 @@ def test_a_copy_is_told_record_by_record(text):
     ],
 )
 def test_an_identifier_in_text_is_found_where_it_stands_alone_and_is_distinctive(text, cell, identifier, found):
-    assert named(text([cell]), [text([identifier])]).tolist() == [int(found)]
+    assert named(text([cell]), [SoughtNames.of(text([identifier]))]).tolist() == [int(found)]
 
 
 def test_only_the_records_own_identifier_counts(text):
-    assert named(text(["asked for Miller", "asked for Miller"]), [text(["Baker", "Miller"])]).tolist() == [0, 1]
+    assert named(
+        text(["asked for Miller", "asked for Miller"]), [SoughtNames.of(text(["Baker", "Miller"]))]
+    ).tolist() == [0, 1]

@@ -161,8 +161,8 @@ def _solved(problem: "_Problem", factor: float) -> MeanContributions:
     knowable = sorted(set().union(*problem.weights))
     hidden = {place: own for place, own in problem.sensitive.items() if place not in knowable}
     ambiguous = {place: own for place, own in problem.sensitive.items() if place in knowable}
-    columns = {place: table[:, place].astype(np.int32) for place in knowable}
-    widths = {place: int(column.max()) + 1 for place, column in columns.items()}
+    widths = {place: int(table[:, place].max()) + 1 for place in knowable}
+    columns = {place: table[:, place].astype(np.min_scalar_type(-width)) for place, width in widths.items()}
     secrets = {place: own[columns[place]] for place, own in ambiguous.items()}
     if hidden:
         secrets[_NEVER_KNOWN] = sum((own[table[:, place]] for place, own in hidden.items()), np.zeros(len(table)))

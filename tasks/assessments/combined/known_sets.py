@@ -171,15 +171,15 @@ class Tuples:
         groups, distinct = _numbered(self.groups, self.n_groups)
         return replace(self, groups=groups, n_groups=len(distinct))
 
-    def several(self, alone: NDArray[np.bool_]) -> tuple["Tuples", NDArray[np.intp]]:
-        """Tuples that are not alone in their group, and their places."""
+    def several(self, alone: NDArray[np.bool_], places: Collection[int]) -> tuple["Tuples", NDArray[np.intp]]:
+        """Tuples that are not alone in their group, with the columns of some attributes, and their places."""
         left = np.flatnonzero(~alone)
         share = alone / self.counts
         return Tuples(
             self.counts[left],
             self.groups[left],
             self.n_groups,
-            {place: column[left] for place, column in self.columns.items()},
+            {place: self.columns[place][left] for place in places},
             self.widths,
             {place: secret[left] for place, secret in self.secrets.items()},
             {place: self.alone[place] + product(secret, share) for place, secret in self.secrets.items()},
@@ -247,13 +247,17 @@ class KnownSetTree:
             inner, alone = tuples.numbered(sizes), matching == tuples.counts
             left: NDArray[np.intp] | slice = slice(None)
             if np.count_nonzero(alone) > (1 - _WORTH) * len(alone):
-                inner, left = inner.several(alone)
+                inner, left = inner.several(alone, self._reachable(known))
                 chances *= alone
                 for place in found:
                     found[place] += self._below[known][place] * chances
             for place, more in self._found_below(inner, self._children[known]).items():
                 found[place][left] += more
         return found
+
+    def _reachable(self, known: KnownSet) -> set[int]:
+        """Attributes that sets below one know besides."""
+        return set[int]().union(*(self._reach[child] for child in self._children[known]))
 
     def _found_below(self, tuples: Tuples, children: Sequence[KnownSet]) -> dict[int, Floats]:
         folded, number = tuples.folded(set().union(*(self._reach[child] for child in children)))

@@ -111,7 +111,7 @@ def both_versions(
             axis = request.quasi_identifiers.index(name)
             codes[name] = candidate.prepared.data.codes[tuples, axis], candidate.generalization.cells[tuples, axis]
         else:
-            text = candidate.frame[name].iloc[rows]
+            text = candidate.frame[name].iloc[rows].astype("str")
             if request.attributes[name].type in (ValueType.INTEGER, ValueType.NUMBER):
                 values = pd.to_numeric(text, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
                 if np.isfinite(values).all():
