@@ -77,6 +77,10 @@ class Schedules:
                 self._tried[name] = now
                 yield name, due
 
+    def try_again(self, name: Schedule) -> None:
+        """Name a missed schedule again at once, since nothing could follow it yet."""
+        self._tried.pop(name, None)
+
     @contextmanager
     def following(self, name: Schedule, scheduled: datetime) -> Iterator[bool]:
         """Follow a schedule in the block; yields False if a later or concurrent run does, or did, the same."""

@@ -26,7 +26,7 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class Studio:
-    """Projects, and what reads, measures, checks and runs them; what few pages use is imported with the first of them."""
+    """Projects, and what reads, measures, checks and runs them; all but runs is imported when it is first used."""
 
     desk: Desk
     runs: Runs
