@@ -230,7 +230,8 @@ def walk(one: Walk) -> None:
     assert status == 422
     _queue(one, names)
     blocked, clinic, registry = _decisions(one, names)
-    _reviews(one, clinic, registry)
+    _reviews(one, clinic)
+    _returned(one, registry)
     _officer(one, blocked, one.decided(names["released"]))
     _library_and_evidence(one)
     assert one.complaints == []
@@ -277,8 +278,8 @@ def _decisions(one: Walk, names: dict[str, str]) -> tuple[str, str, str]:
     return blocked, clinic, registry
 
 
-def _reviews(one: Walk, clinic: str, registry: str) -> None:
-    """Votes with a signature and a second factor, amid a sign-out; one release is rejected, returned and approved."""
+def _reviews(one: Walk, clinic: str) -> None:
+    """Votes with a signature and a second factor, amid a sign-out."""
     first = one.at("okafor", "/account/second-factor")
     shown = re.search(r"[A-Z2-7]{4}( [A-Z2-7]{4}){7}", first.inner_text("main"))
     assert shown is not None
@@ -306,6 +307,10 @@ def _reviews(one: Walk, clinic: str, registry: str) -> None:
     second = one.votes("brandt", clinic, "approve", "The purpose is covered by the agreement.")
     second.click("text=Cast the vote")
     one.says(second, "Released")
+
+
+def _returned(one: Walk, registry: str) -> None:
+    """A release is commented on, rejected, put before its reviewers again, and approved."""
     one.writes("brandt", f"{registry}/comment", "Is the registry's agreement renewed yearly?", "Write the comment")
     second = one.votes("brandt", registry, "reject", "The purpose is not stated precisely enough.")
     second.click("text=Cast the vote")
