@@ -1,4 +1,4 @@
-"""The service at rest: seconds from its start to the first healthy answer, and what all its processes use while idle."""
+"""The service at rest: seconds from its start to the first healthy answer, and what its processes use while idle."""
 
 import os
 import shutil

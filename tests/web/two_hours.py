@@ -360,6 +360,7 @@ def _library_and_evidence(one: Walk) -> None:
     officer.click("main a >> text=standard >> nth=0")
     officer.click("text=compare >> nth=0")
     one.show(officer, "differences", "#differences")
+    officer.click("main summary >> text=End")
     officer.fill("input[name=password]", PASSWORD)
     officer.click("text=End the enrolment")
     one.says(officer, "ended")
