@@ -222,7 +222,6 @@ def walk(one: Walk) -> None:
         "clinic": one.submits("Visits for the study of waiting times", recipients=[recipient("clinic")]),
         "registry": one.submits("Visits for the disease registry", recipients=[recipient("registry")]),
         "altered": one.submits("Visits of the last quarter", dataset={"path": "late.csv"}),
-        "failed": one.submits("Visits by month", recipients=[recipient("institute")]),
         "cancelled": one.submits("Visits for a pilot", recipients=[recipient("pilot")]),
     }
     late.write_bytes(b"altered after the request\n")
@@ -262,9 +261,6 @@ def _queue(one: Walk, names: dict[str, str]) -> None:
 
 def _decisions(one: Walk, names: dict[str, str]) -> tuple[str, str, str]:
     """Verdicts of the gate, as those see them who asked and who vote; the addresses of three releases."""
-    for run in one.serving.wait(lambda: one.serving.run_of(names["failed"]), "its run"):
-        kill(run)
-    one.serving.wait_for(names["failed"], "failed")
     one.decided(names["released"])
     blocked = one.decided(names["broker"])
     clinic, registry = (one.decided(names[name], "awaiting review") for name in ("clinic", "registry"))
@@ -275,6 +271,10 @@ def _decisions(one: Walk, names: dict[str, str]) -> tuple[str, str, str]:
     requester.goto(blocked)
     one.show(requester, "blocked")
     one.show(requester, "gates", "#gates")
+    failed = one.submits("Visits by month", recipients=[recipient("institute")])
+    for run in one.serving.wait(lambda: one.serving.run_of(failed), "its run"):
+        kill(run)
+    one.serving.wait_for(failed, "failed")
     return blocked, clinic, registry
 
 
@@ -362,7 +362,7 @@ def _library_and_evidence(one: Walk) -> None:
     one.show(officer, "differences", "#differences")
     officer.click("main summary >> text=End")
     officer.fill("input[name=password]", PASSWORD)
-    officer.click("text=End the enrolment")
+    officer.click("main button >> text=End the enrolment")
     one.says(officer, "ended")
     officer.goto("/people")
     one.show(officer, "accounts")
