@@ -56,18 +56,21 @@ _IDLE_SERVICES = (
     "TRIGGERS",
 )
 _SERVER_LOGGERS = ("prefect.server", "uvicorn", "docket", "sqlalchemy", "aiosqlite")
-_NO_AUTHORITY = "no_authority.pem"
+NO_AUTHORITY = FLOWS / "no_authority.pem"
 """A certificate whose key was never kept: connections within this machine need none of the 140 authorities of the web,
 which take 50 milliseconds to read for each of five clients."""
 _ASKED_FIRST = ("/events", "/flows", "/flow_runs", "/admin", "/csrf-token")
-_BRIEF = {
-    "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
+QUICK_START = {
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    # A library of the server's wraps all its functions in checks of types as it is imported, which takes 0.1 seconds.
+    "PY_KEY_VALUE_DISABLE_BEARTYPE": "true",
+}
+"""Settings of every server of our own."""
+_BRIEF = QUICK_START | {
+    "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
     # Stages are recorded many at a time, and at the end, in place of three transactions each.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT__SERVER_EPHEMERAL": "1",
-    # A library of the server's wraps all its functions in checks of types as it is imported, which takes 0.1 seconds.
-    "PY_KEY_VALUE_DISABLE_BEARTYPE": "true",
 }
 """Settings of a server that runs for one command."""
 
@@ -108,8 +111,8 @@ def prefect_server(home: Path, results: Path | None = None) -> Iterator[Embedded
         api_url = f"http://127.0.0.1:{listening.getsockname()[1]}/api"
         password = new_password()
         settings = client_settings(home, api_url, results) | server_settings(home, password, _IDLE_SERVICES) | _BRIEF
-        settings |= {"PREFECT_API_AUTH_STRING": password, "PREFECT_API_SSL_CERT_FILE": str(FLOWS / _NO_AUTHORITY)}
-        if _is_migrated(home):
+        settings |= {"PREFECT_API_AUTH_STRING": password, "PREFECT_API_SSL_CERT_FILE": str(NO_AUTHORITY)}
+        if is_migrated(home):
             settings |= {"PREFECT_SERVER_DATABASE_MIGRATE_ON_START": "false"}
         stack.enter_context(environment_of(settings))
         stack.enter_context(_prefect_settings())
@@ -361,7 +364,7 @@ def start_from_template(home: Path) -> None:
             copy.unlink(missing_ok=True)
 
 
-def _is_migrated(home: Path) -> bool:
+def is_migrated(home: Path) -> bool:
     """Whether a home's database has all migrations of this Prefect, so that nothing has to look for them."""
     revisions = []
     for database in (template_database(), home / "prefect.db"):

@@ -11,12 +11,16 @@ import signal
 import socket
 import sys
 import threading
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _PR_SET_PDEATHSIG = 1
+_CHECKS = timedelta(seconds=1)
+"""Between two looks for chores of Prefect's, none of which is urgent; four looks a second take 1 % of a core."""
 _OWN_CONTENT = "; ".join(
     [
         "default-src 'self'",
@@ -82,7 +86,11 @@ def main(descriptor: int, parent: int) -> None:
     end_with_parent(parent)
     gc.set_threshold(50_000, 20, 50)  # else an eighth of the time to start goes into the collector
     import uvicorn  # noqa: PLC0415 - these take seconds, and the parent may die meanwhile
+    from docket import Worker  # noqa: PLC0415
+    from prefect.server.api import background_workers  # noqa: PLC0415
     from prefect.server.api.server import create_app  # noqa: PLC0415
+
+    vars(background_workers)["Worker"] = partial(Worker, minimum_check_interval=_CHECKS, scheduling_resolution=_CHECKS)
 
     listening = socket.socket(fileno=descriptor)
     uvicorn.Server(uvicorn.Config(confined(create_app()), log_level="warning", lifespan="on")).run(sockets=[listening])

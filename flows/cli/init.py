@@ -18,11 +18,12 @@ from flows.drafting import relative
 from reports.document import Block
 from tasks.core.errors import DataError, ParameterError
 from tasks.core.guard import guarded
-from tasks.draft.draft import REQUEST_FILE, Source, check_absent, write_draft
+from tasks.draft.draft import Source, check_absent, write_draft
 from tasks.draft.file_form import take_in_all
 from tasks.draft.folder import ProfiledFolder
 from tasks.draft.roles import Suggestion
 from tasks.microdata.read import read_text
+from tasks.request.document import REQUEST_FILE
 from tasks.request.file_form import FileForm
 
 

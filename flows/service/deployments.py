@@ -37,26 +37,22 @@ from prefect.states import Completed
 from prefect.types.entrypoint import EntrypointType
 
 from flows.actor import utc_now
-from flows.audit import run_audit
 from flows.engine import discard_foreign_results, is_healthy
-from flows.gate import Engine
-from flows.pipeline.run import Take
-from flows.pipeline.workers import working
 from flows.server_process import end_with
 from flows.service.config import Service, of_environment
-from flows.service.intake import Arrival, Received, read_document, receive
 from flows.service.logs import LogLine, log
-from flows.service.outages import PREFECT
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.schedules import AUDITS, Schedule, Schedules, terms_of
-from flows.service.worker import decide, expire_all
 from tasks.core.errors import Outage, WorkspaceError
 from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
 from tasks.core.secret_variables import secrets_taken
 
 if TYPE_CHECKING:
+    from flows.gate import Engine
+    from flows.pipeline.run import Take
     from flows.reassessing_copy import TodaysFiles
+    from flows.service.intake import Arrival, Received
 
 RUNNER = "RELEASEGATE_RUNNER"
 """Environment variable with the process id of the runner; runs end with it."""
@@ -145,6 +141,8 @@ def _dated(what: str, form: str = "%Y-%m-%d") -> Callable[[], str]:
 @flow(name="release-request", persist_result=False, retries=0)
 def release_request(request: str) -> RunState[None]:
     """Take an accepted request to its verdict, or to its reviewers."""
+    from flows.service.worker import decide  # noqa: PLC0415 - what runs alone import stays out of the runner
+
     # The claim is held until the outcome is written, which shows that the run is alive.
     with _run() as service, guarded("service"), service.queue.claimed(request, wait_seconds=_LONGEST_WAIT) as claimed:
         entry = service.queue.get(request)
@@ -158,6 +156,8 @@ def release_request(request: str) -> RunState[None]:
 @flow(name="receive-request", flow_run_name="request by event · {request}", persist_result=False, retries=0)
 def receive_request(request: str) -> RunState[None]:
     """Take in a request that an event names by its path below one of the service's roots."""
+    from flows.service.intake import Arrival, read_document  # noqa: PLC0415
+
     with _run() as service, guarded("service"):
         path = _below_roots(service, request)
         if path is None:
@@ -200,6 +200,8 @@ def expire() -> RunState[None]:
     with _following(Schedule.EXPIRE) as service:
         if service is None:
             return Completed(message=_FOLLOWED)
+        from flows.service.worker import expire_all  # noqa: PLC0415
+
         opened, failed = expire_all(service.workspace)
         name = "Failed" if failed else "Completed"
         return Completed(message=f"{opened} releases checked, {failed} not as recorded", name=name)
@@ -208,6 +210,8 @@ def expire() -> RunState[None]:
 @flow(name="audit", flow_run_name=_dated("audit of the month before"), persist_result=False, retries=0)
 def audit() -> RunState[None]:
     """Audit the month before the one in which this run was due, and months before it whose audits were missed."""
+    from flows.audit import run_audit  # noqa: PLC0415
+
     with _following(Schedule.AUDIT) as service:
         months = [] if service is None else Schedules(service).months(min(_scheduled(), utc_now()).date())
         if service is None or not months:
@@ -252,11 +256,13 @@ def _show_verdicts(service: Service, entry: QueuedRequest) -> None:
     create_markdown_artifact(table, key=f"verdicts-{name[:12]}", description=f"Verdicts of release {name[:12]}")
 
 
-def receive_with_retries(service: Service, arrival: Arrival) -> Received:
+def receive_with_retries(service: Service, arrival: "Arrival") -> "Received":
     """Take in a request that nobody submits again; retry while the queue is full, something is locked, or in an outage.
 
     An outage is waited for as long as the settings say.
     """
+    from flows.service.intake import receive  # noqa: PLC0415
+
     until = time.monotonic() + service.settings.limits.outage_hours * 3600
     pauses = iter(_PAUSES)
     while True:
@@ -304,12 +310,13 @@ def _logged() -> Iterator[None]:
         of_program.removeHandler(handler)
 
 
-def _engine(service: Service) -> Engine:
+def _engine(service: Service) -> "Engine":
     """The engine of a release within a run: the server runs already, and results lie with the release's other files."""
 
     @contextmanager
-    def engine(_home: Path, results: Path) -> Iterator[Take]:
+    def engine(_home: Path, results: Path) -> Iterator["Take"]:
         from flows.pipeline.orchestrated import take_with  # noqa: PLC0415
+        from flows.pipeline.workers import working  # noqa: PLC0415
 
         discard_foreign_results(results)
         slot = partial(concurrency, service.solver_limit, occupy=1, strict=True, lease_duration=_LEASE_SECONDS)
@@ -329,6 +336,8 @@ def _outage_of_prefect() -> Iterator[None]:
         url = os.environ.get("PREFECT_API_URL")
         if url is None or is_healthy(url, os.environ):
             raise
+        from flows.service.outages import PREFECT  # noqa: PLC0415
+
         raise Outage(
             "the Prefect server does not answer",
             server=PREFECT,

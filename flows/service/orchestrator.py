@@ -14,9 +14,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from flows.engine import (
+    NO_AUTHORITY,
+    QUICK_START,
     bound_socket,
     client_settings,
     is_healthy,
+    is_migrated,
     new_password,
     server_settings,
     spawn,
@@ -38,7 +41,7 @@ _EXTERNAL_SERVER_VARIABLES = (
     "PREFECT_API_TLS_INSECURE_SKIP_VERIFY",
     "PREFECT_API_SSL_CERT_FILE",
 )
-_UNUSED_SERVICES = ("CANCELLATION_CLEANUP", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS")
+_UNUSED_SERVICES = ("CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS")
 """Prefect services that would poll every few seconds for objects the service does not have: workers, expiring pauses,
 subflows of cancelled runs; and for late runs, which they only rename."""
 
@@ -106,16 +109,19 @@ class Orchestrator:
             self._spawn("runner", "runner.log", "service/runner.py")
         self.is_ready = True
 
+    def start_server(self) -> None:
+        """Start the service's own server, if it has one; on Linux it ends with the thread that calls this."""
+        if self._socket is not None:
+            start_from_template(self._service.home)
+            self._spawn("Prefect server", "server.log", "server_process.py", self._socket.fileno())
+
     def check(self) -> bool:
-        """Start the service's own server, at the first call; whether it has answered, now or lately.
+        """Whether the server has answered, now or lately.
 
         While an external server does not answer, the runner may end; it is started again afterwards.
         Raises OrchestratorEnded if a child has ended otherwise, or the service's own server has not answered for five
         minutes.
         """
-        if self._socket is not None and not self._children:
-            start_from_template(self._service.home)
-            self._spawn("Prefect server", "server.log", "server_process.py", self._socket.fileno())
         for name, process in list(self._children.items()):
             if process.poll() is not None:
                 if self._is_outage():
@@ -190,7 +196,10 @@ class Orchestrator:
             own = {name: self._environment[name] for name in _EXTERNAL_SERVER_VARIABLES if name in self._environment}
             url = str(external_server).rstrip("/")
         else:
-            own = {"PREFECT_API_AUTH_STRING": self._environment.get("PREFECT_API_AUTH_STRING") or new_password()}
+            own = {
+                "PREFECT_API_AUTH_STRING": self._environment.get("PREFECT_API_AUTH_STRING") or new_password(),
+                "PREFECT_API_SSL_CERT_FILE": str(NO_AUTHORITY),
+            }
             url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/api"
         settings = client_settings(home, url, home / "results")
         for_runs = {"PREFECT_RUNNER_AUTO_INSTALL_DEPENDENCIES": "false", "PREFECT_LOGGING_TO_API_ENABLED": "true"}
@@ -199,14 +208,19 @@ class Orchestrator:
     def server_settings(self) -> dict[str, str]:
         """Further variables of the service's own server."""
         password, url = self.settings["PREFECT_API_AUTH_STRING"], "PREFECT_SERVER_DATABASE_CONNECTION_URL"
-        settings = server_settings(self._service.home, password, _UNUSED_SERVICES)
+        settings = server_settings(self._service.home, password, _UNUSED_SERVICES) | QUICK_START
+        if url in self._environment:
+            settings[url] = self._environment[url]
+        elif is_migrated(self._service.home):
+            settings["PREFECT_SERVER_DATABASE_MIGRATE_ON_START"] = "false"
         return settings | {
-            url: self._environment.get(url) or settings[url],
             "PREFECT_SERVER_UI_ENABLED": "true" if self._service.settings.orchestrator.ui else "false",
             "PREFECT_UI_API_URL": self.api_url,
             # Leases outlive the server, so that slots held by dead runs are known after a restart.
             "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
             "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+            # Deployments change at the start alone, and the first of their runs is due hours later.
+            "PREFECT_SERVER_SERVICES_SCHEDULER_RECENT_DEPLOYMENTS_LOOP_SECONDS": "60",
         }
 
 

@@ -290,11 +290,14 @@ class Reconciler:
     def _make_up(self, client: SyncPrefectClient) -> None:
         """Run schedules once that came due and were not followed."""
         for name, due in self._schedules.missed():
-            with suppress(ObjectNotFound):  # the deployments are not registered yet
+            try:
                 deployment = client.read_deployment_by_name(f"{name}/{self._service.name}")
-                key = f"{self._service.name} missed {name} {due:%Y-%m-%dT%H:%M} {self._clock():%Y-%m-%dT%H}"
-                run = client.create_flow_run_from_deployment(deployment.id, idempotency_key=key)
-                log("a schedule was missed and is made up", schedule=name.value, due=due, run=str(run.id))
+            except ObjectNotFound:  # the runner has yet to register the deployments, as after a loss of the database
+                self._schedules.try_again(name)
+                continue
+            key = f"{self._service.name} missed {name} {due:%Y-%m-%dT%H:%M} {self._clock():%Y-%m-%dT%H}"
+            run = client.create_flow_run_from_deployment(deployment.id, idempotency_key=key)
+            log("a schedule was missed and is made up", schedule=name.value, due=due, run=str(run.id))
 
     def _is_of_queue(self, run: FlowRun) -> bool:
         return str(run.idempotency_key).startswith(f"{self._service.name}:")

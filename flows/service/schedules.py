@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 from flows.actor import Clock, utc_now
-from flows.audit import month_before
 from flows.service.config import Service
 from tasks.core.files import write_whole
 from tasks.service.settings import ServiceSettings
@@ -77,6 +77,10 @@ class Schedules:
                 self._tried[name] = now
                 yield name, due
 
+    def try_again(self, name: Schedule) -> None:
+        """Name a missed schedule again at once, since nothing could follow it yet."""
+        self._tried.pop(name, None)
+
     @contextmanager
     def following(self, name: Schedule, scheduled: datetime) -> Iterator[bool]:
         """Follow a schedule in the block; yields False if a later or concurrent run does, or did, the same."""
@@ -91,6 +95,8 @@ class Schedules:
 
     def months(self, due: date) -> list[tuple[date, date]]:
         """First and last days of the months before a day that are to be audited, the oldest first."""
+        from flows.audit import month_before  # noqa: PLC0415 - imports what only audits need
+
         first, last = month_before(due)
         audited = _day(self._read().get(_AUDITED)) or self._last_written()
         found = [(first, last)] if audited is None or audited < last else []
@@ -124,6 +130,7 @@ class Schedules:
                 write_whole(self._service.workspace.private / _NOTE, json.dumps(found, indent=1).encode())
 
 
+@lru_cache(maxsize=8)  # asked every few seconds, and each answer makes the server's models read all time zones
 def next_due(cron: str, timezone: str, after: datetime) -> datetime | None:
     """The first time of a cron schedule after a time; None if it never comes."""
     from prefect.server.schemas.schedules import CronSchedule  # noqa: PLC0415 - imports the server

@@ -49,6 +49,7 @@ def serve(
         service.queue.prepare()
         orchestrator = Orchestrator(service, environment, external, pool)
         with environment_of(orchestrator.settings):
+            orchestrator.start_server()  # it takes as long to start as the imports
             from flows.service.threads import Threads  # noqa: PLC0415 - Prefect's settings, read on import, exist now
 
             Threads(service, orchestrator, has_runner=pool is None).run(listening)

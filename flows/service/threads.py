@@ -60,7 +60,7 @@ class Threads:
             settings=service.settings.page,
             routers=[requests_router(service), status],
             outages=partial(waiting, service),
-            writing=Writing(Studio.of(Desk(service.workspace, roots=service.roots), QueuedRuns(service))),
+            writing=Writing(Studio(Desk(service.workspace, roots=service.roots), QueuedRuns(service))),
             queue=ServedQueue(QueuedRequests(service), job_terms(service)),
         )
         self._server = http_server(app)

@@ -20,8 +20,6 @@ from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.manifest import printable
 from tasks.ledger.entry import Event
-from tasks.microdata.counting import check_cluster
-from tasks.microdata.read import is_parquet
 from tasks.request.load import load_request
 
 _NO_LONGER_WAITING: dict[str, object] = {"waits_for": "", "waiting_since": None}
@@ -198,6 +196,9 @@ def _cluster(service: Service, entry: QueuedRequest) -> str | None:
     address = service.settings.counting.dask
     if address is None:
         return None
+    from tasks.microdata.counting import check_cluster  # noqa: PLC0415 - imports pandas, which the service does without
+    from tasks.microdata.read import is_parquet  # noqa: PLC0415
+
     roots = [Path(root) for root in entry.roots]
     document = service.queue.document(entry.request_sha256)
     loaded = load_request(document, roots, PolicyShelf(service.workspace.root))

@@ -18,7 +18,7 @@ from flows.policies import PolicyShelf
 from flows.studio.project import Project
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput
-from tasks.draft.draft import REQUEST_FILE
+from tasks.request.document import REQUEST_FILE
 
 _NAME = re.compile(r"[0-9a-f]{12}")
 GIVEN = "given"

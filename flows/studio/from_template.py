@@ -8,9 +8,8 @@ from flows.library_texts import SUFFIXES, read_text
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput
 from tasks.core.files import write_new
-from tasks.draft.draft import REQUEST_FILE
 from tasks.ledger.enrolment import Directory, EnrolledText
-from tasks.request.document import Location, read_document
+from tasks.request.document import REQUEST_FILE, Location, read_document
 from tasks.request.edit import edited
 
 

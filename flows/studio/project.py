@@ -9,20 +9,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.actor import utc_now
 from flows.locking import alone
 from flows.policies import PolicyShelf
 from tasks.core.errors import BadInput, ReleasegateError, RequestError, RequestProblem, WorkspaceError
 from tasks.core.files import write_new
-from tasks.microdata.build import arx_bytes
-from tasks.microdata.hierarchy import Hierarchy
 from tasks.request.document import MAXIMUM_BYTES, Location, NotYaml, read_document
 from tasks.request.edit import edited, rewrite
 from tasks.request.form import value_at
 from tasks.request.load import REQUEST, LoadedRequest, request_of_bytes
 from tasks.request.reading import read_bytes
+
+if TYPE_CHECKING:
+    from tasks.microdata.hierarchy import Hierarchy
 
 _UNSTATED = "unstated"
 _BLANKS = (
@@ -133,7 +134,7 @@ class Project:
         except ReleasegateError:
             return None
 
-    def change(self, changes: Mapping[Location, Any], tables: Mapping[str, Hierarchy] | None = None) -> None:
+    def change(self, changes: Mapping[Location, Any], tables: "Mapping[str, Hierarchy] | None" = None) -> None:
         """Change values of the document, and write hierarchies that they name beside it.
 
         `changes` are as of ``edited``. A hierarchy never replaces a file: where one of its name has other bytes, it
@@ -166,8 +167,10 @@ class Project:
                 )
             rewrite(self.path, content.decode())
 
-    def _written(self, name: str, table: Hierarchy) -> str:
+    def _written(self, name: str, table: "Hierarchy") -> str:
         """Name of the file that has a hierarchy, written where there is none yet."""
+        from tasks.microdata.build import arx_bytes  # noqa: PLC0415 - imports pandas, which the service does without
+
         content = arx_bytes(table)
         stem, number = Path(name).stem, 1
         while True:

@@ -1,14 +1,17 @@
 """All that the pages for requesting rest on, for one workspace."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
-from flows.studio.checking import Checks
-from flows.studio.columns import ColumnReader
 from flows.studio.desk import Desk
 from flows.studio.project import Project
-from flows.studio.quick import Quick
 from flows.studio.runs import RunState
+
+if TYPE_CHECKING:
+    from flows.studio.checking import Checks
+    from flows.studio.columns import ColumnReader
+    from flows.studio.quick import Quick
 
 
 class Runs(Protocol):
@@ -23,15 +26,28 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class Studio:
-    """Projects, and what reads, measures, checks and runs them."""
+    """Projects, and what reads, measures, checks and runs them; all but runs is imported when it is first used."""
 
     desk: Desk
     runs: Runs
-    checks: Checks
-    columns: ColumnReader
-    quick: Quick
 
-    @classmethod
-    def of(cls, desk: Desk, runs: Runs) -> "Studio":
-        """The studio of a workspace, with nothing read yet."""
-        return cls(desk, runs, Checks(desk.workspace.root), ColumnReader(), Quick())
+    @cached_property
+    def checks(self) -> "Checks":
+        """Checks of data."""
+        from flows.studio.checking import Checks  # noqa: PLC0415
+
+        return Checks(self.desk.workspace.root)
+
+    @cached_property
+    def columns(self) -> "ColumnReader":
+        """Columns of files as read."""
+        from flows.studio.columns import ColumnReader  # noqa: PLC0415
+
+        return ColumnReader()
+
+    @cached_property
+    def quick(self) -> "Quick":
+        """Quick figures."""
+        from flows.studio.quick import Quick  # noqa: PLC0415
+
+        return Quick()

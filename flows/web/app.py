@@ -17,6 +17,8 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Res
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.base import RequestResponseEndpoint
+from starlette.routing import BaseRoute, Match
+from starlette.types import Scope
 
 from flows.accounts import Accounts
 from flows.actor import Clock, utc_now
@@ -34,8 +36,6 @@ from flows.web import (
     people_pages,
     provider_pages,
     releases,
-    studio,
-    studio_levels,
 )
 from flows.web.account_pages import SET_UP
 from flows.web.evidence import ReleaseIndex
@@ -156,9 +156,11 @@ def create_app(
         own += [account_pages.router, people_pages.router, library_pages.router]
     if writing is not None:
         app.state.studio = writing.studio
-        own += [studio.router, studio_levels.router, *([] if writing.door is None else [door.router])]
+        own += [] if writing.door is None else [door.router]
     for router in (*own, *routers):
         app.include_router(router)
+    if writing is not None:
+        app.router.routes.append(_PagesForRequesting(app))
     needed = (authentication.SignInNeeded, authentication.SecondFactorNeeded)
     for kind in (*needed, Refused, ReleasegateError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _answer)
@@ -183,6 +185,22 @@ def create_app(
         return answer
 
     return app
+
+
+class _PagesForRequesting(BaseRoute):
+    """Adds the pages for requesting behind itself when one is asked for: their imports take seconds, and 70 MB."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app: FastAPI | None = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if self._app is not None and scope["path"].startswith("/requests"):
+            from flows.web import studio, studio_levels  # noqa: PLC0415
+
+            app, self._app = self._app, None
+            for router in (studio.router, studio_levels.router):
+                app.include_router(router)
+        return Match.NONE, {}
 
 
 _own = APIRouter()

@@ -29,7 +29,7 @@ def local_app(workspace: Path, given: Path | None = None, roots: tuple[Path, ...
     place = open_workspace(workspace)
     keep_uploads_in(place)
     door = Door(LOGIN)
-    studio = Studio.of(Desk(place, given, roots), LocalRuns(place))
+    studio = Studio(Desk(place, given, roots), LocalRuns(place))
     threading.Thread(target=_import_early, daemon=True).start()
     writing = Writing(studio, OnePerson(place), door)
     return create_app(place.root, settings=_SETTINGS, writing=writing), door.token

@@ -28,7 +28,7 @@ from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload
 from tasks.audit.history import texts
 from tasks.core.errors import BadInput, ReleasegateError
-from tasks.draft.draft import REQUEST_FILE
+from tasks.request.document import REQUEST_FILE
 from tasks.request.model import Role
 
 router = APIRouter()

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-import pandas as pd
-
 from tasks.audit.cases import AuditCase
 from tasks.audit.history import History, Period, ReleaseEntries, text
 from tasks.audit.report import RequestRow
@@ -42,8 +40,10 @@ def made_in(rows: Sequence[RequestRow], period: Period) -> dict[str, int]:
 
 def intervals(period: Period) -> tuple[Period, ...]:
     """The period in days, weeks from Monday, months or years, whichever leaves few enough to compare."""
+    from pandas import period_range  # noqa: PLC0415 - the service imports this module, and does without pandas
+
     days = (period.last - period.first).days + 1
-    parts = pd.period_range(period.first, period.last, freq=next(freq for freq, most in _PARTS if days <= most))
+    parts = period_range(period.first, period.last, freq=next(freq for freq, most in _PARTS if days <= most))
     return tuple(
         Period(max(part.start_time.date(), period.first), min(part.end_time.date(), period.last)) for part in parts
     )

@@ -15,7 +15,6 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
-import pyarrow as pa
 from cryptography.fernet import Fernet, InvalidToken
 
 from tasks.core.errors import TamperingFound
@@ -42,11 +41,13 @@ def seal_folder(folder: Path, target: Path, key: bytes) -> None:
 
 def seal_members(members: Mapping[str, bytes | memoryview], target: Path, key: bytes) -> None:
     """Encrypt some files that are in memory alone; otherwise as ``seal_folder``."""
+    from pyarrow import BufferReader  # noqa: PLC0415 - who only opens what was sealed needs it not
+
     with _sealing(target, key) as archive:
         for name, content in sorted(members.items()):
             member = tarfile.TarInfo(name)
             member.size = len(content)
-            archive.addfile(member, cast("IO[bytes]", pa.BufferReader(content)))  # the content is not copied
+            archive.addfile(member, cast("IO[bytes]", BufferReader(content)))  # the content is not copied
 
 
 def open_folder(source: Path, folder: Path, key: bytes) -> None:

@@ -24,13 +24,13 @@ from tasks.microdata.build import write_arx
 from tasks.microdata.hierarchy import Hierarchy
 from tasks.microdata.level_sizes import LevelSize
 from tasks.microdata.read import no_records
+from tasks.request.document import REQUEST_FILE
 from tasks.request.file_form import FileForm
 from tasks.request.load import REQUEST
 from tasks.request.model import Role, SafeHarborRule
 from tasks.validation.patterns import DATE_AND_TIME, NUMBER, TEXT_PATTERNS
 from tasks.validation.values import EncodedColumn, encode, matches
 
-REQUEST_FILE = "request.yaml"
 LONGEST_NAME = 120
 """Characters of a column's name, past which it is taken for a cell of data."""
 

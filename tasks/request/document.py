@@ -21,6 +21,8 @@ from ruamel.yaml.tag import Tag
 Location = tuple[str | int, ...]
 Position = tuple[int, int]
 
+REQUEST_FILE = "request.yaml"
+"""Name of a request in its folder."""
 MAXIMUM_BYTES = 1_000_000
 _MAXIMUM_NODES = 100_000
 _MAXIMUM_DEPTH = 32

@@ -264,7 +264,7 @@ class TestRealServers:
                     time.sleep(0.05)
 
             with monkeypatch.context() as patch, brief_reports():
-                patch.setattr("flows.service.worker.check_cluster", lambda _: None)
+                patch.setattr("tasks.microdata.counting.check_cluster", lambda _: None)
                 patch.setattr("flows.gate.step", dying)
                 entry = decide(service, entry, engine, clock=clock)
         assert (entry.state, entry.lost, entry.waits_for) == (RequestState.ACCEPTED, 0, DASK)

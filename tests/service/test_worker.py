@@ -200,12 +200,14 @@ def test_what_an_event_asks_for_is_taken_in_later_where_that_cannot_be_now(
 
     tries: list[float] = []
     monkeypatch.setattr("time.sleep", tries.append)
-    monkeypatch.setattr(deployments, "receive", lambda *_, **__: raising(WorkspaceError("the queue is full")))
+    monkeypatch.setattr("flows.service.intake.receive", lambda *_, **__: raising(WorkspaceError("the queue is full")))
     arrival = Arrival(world.request.read_bytes(), "event", "request", (world.folder,), "event-1")
     with pytest.raises(WorkspaceError, match="full"):
         deployments.receive_with_retries(service, arrival)
     assert (len(tries), sum(tries)) == (4, 380.0)
-    monkeypatch.setattr(deployments, "receive", lambda *a, **b: receive(*a, **b) if len(tries) > 5 else raising(error))
+    monkeypatch.setattr(
+        "flows.service.intake.receive", lambda *a, **b: receive(*a, **b) if len(tries) > 5 else raising(error)
+    )
     error = WorkspaceError("the ledger is locked")
     assert deployments.receive_with_retries(service, arrival).entry.state is RequestState.ACCEPTED
     assert len(tries) == 6
@@ -240,7 +242,7 @@ def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypat
     pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
     entry = receive(service, arrival, clock=lambda: NOW).entry
-    monkeypatch.setattr("flows.service.worker.check_cluster", lambda _: None)
+    monkeypatch.setattr("tasks.microdata.counting.check_cluster", lambda _: None)
     monkeypatch.setattr("flows.service.worker.run_release", gate)
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))
     assert after.reason["what"] == f"counted at {ADDRESS}"

@@ -335,7 +335,7 @@ def test_every_page_keeps_to_the_policy_of_the_page(studio: StudioVisitor, place
 
 def test_a_page_of_a_service_is_for_requesters_and_their_own_requests(pages: Pages) -> None:
     place = open_workspace(pages.workspace.root)
-    writing = Writing(Studio.of(Desk(place), LocalRuns(place)))
+    writing = Writing(Studio(Desk(place), LocalRuns(place)))
     app = create_app(place.root, clock=pages.time, writing=writing)
     requester, reviewer = Visitor(app), Visitor(app)
     requester.sign_in("ruiz")
@@ -357,7 +357,7 @@ def test_a_page_of_a_service_is_for_requesters_and_their_own_requests(pages: Pag
 
 def test_a_request_begins_with_a_template_and_hierarchies_of_the_library(pages: Pages) -> None:
     place = open_workspace(pages.workspace.root)
-    app = create_app(place.root, clock=pages.time, writing=Writing(Studio.of(Desk(place), LocalRuns(place))))
+    app = create_app(place.root, clock=pages.time, writing=Writing(Studio(Desk(place), LocalRuns(place))))
     requester = Visitor(app)
     requester.sign_in("ruiz")
     shown = requester.get("/requests").text
