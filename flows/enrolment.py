@@ -5,7 +5,6 @@ the workspace makes it, and the ledger records it as the first, with their login
 """
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -23,6 +22,7 @@ from tasks.core.canonical import digest
 from tasks.core.errors import BadInput
 from tasks.core.opening import read_unchanged
 from tasks.core.people import PERSON_ID, WorkflowRole, person_key
+from tasks.core.plain_name import plain_name
 from tasks.ledger.enrolment import (
     Directory,
     EndedEnrolment,
@@ -292,8 +292,7 @@ def _name_of(person_id: str) -> str:
 
 def _id_of(name: str, taken: Collection[str]) -> str:
     """The id that a name makes: its letters without accents, and a number where it is taken."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
-    stem = re.sub(r"[^a-z0-9]+", ".", plain).strip(".")[:50] or "person"
+    stem = plain_name(name, ".")[:50] or "person"
     return stem if stem not in taken else f"{stem}.{len(taken) + 1}"
 
 

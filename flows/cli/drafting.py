@@ -16,6 +16,7 @@ from flows.cli.levels import shown_levels
 from flows.cli.output import table
 from reports.terminal import show
 from tasks.core.errors import ReleasegateError
+from tasks.core.plain_name import plain_name
 from tasks.draft.document import Given
 from tasks.draft.draft import Draft, Source, shared_columns
 from tasks.draft.folder import ProfiledFolder
@@ -331,6 +332,6 @@ def _default(one: Question, answers: Mapping[Location, Answer]) -> str:
         return str(answers.get(("title",), LEFT))
     if one.place[0] == "recipients" and one.place[2:] == ("id",):
         name = str(answers.get((*one.place[:2], "organisation"), LEFT))
-        short = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
+        short = plain_name(name)[:40].strip("-")
         return LEFT if short in _ids(answers) else short
     return LEFT

@@ -17,7 +17,7 @@ from tasks.core.shipped import shipped
 from tasks.draft.hierarchies import DraftedHierarchy
 from tasks.draft.lines import folded
 from tasks.draft.questions import Answer, Answers, Question, words_of
-from tasks.draft.roles import COUNTED, IN_NAME, LACKING, Suggestion, percent
+from tasks.draft.roles import COUNTED, IN_NAME, LACKING, UNCLEAR, Suggestion, percent
 from tasks.draft.separation import MAXIMUM_RECORDS, Separation
 from tasks.draft.structure import Place
 from tasks.request.document import Location
@@ -29,7 +29,7 @@ _SETS_SHOWN = (2, 3)
 _UNQUOTED = re.compile(r"(?!(?:true|false|null|yes|no|on|off)\Z)[a-z_][a-z0-9_./-]*", re.IGNORECASE)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUOTED, _PLAIN = re.compile(r'"([^"\\]*)"'), re.compile(f"{_UNQUOTED.pattern}|{_DAY.pattern}", re.IGNORECASE)
-_IN_SHORT = {COUNTED: "counted", LACKING: "not counted"}
+_IN_SHORT = {COUNTED: "counted", LACKING: "not counted", UNCLEAR: "unclear"}
 _KNOWN = "known_probability"
 _ASKED = "“?”: 0 if nobody outside can know it, 1 if somebody can"
 
@@ -92,6 +92,16 @@ class _Blanks:
         """A term that the request needs: with its answer, or with the hint, or else that of its question."""
         answer = self.answer(place, hint)
         return f"{place[-1]}: " + (f"# fill in: {hint or words_of(place).hint}" if answer is None else _written(answer))
+
+    def group(self, *place: str | int, terms: Sequence[str], note: str) -> str:
+        """A mapping of a recipient's terms with a note: in one line where all that it needs is answered."""
+        needed = {one for one in terms if not words_of((*place, one)).optional}
+        given = {one for one in terms if (*place, one) in self.answers}
+        written = (self.blank(*place, one) if one in needed else self.optional(*place, one).rstrip() for one in terms)
+        lines = list(filter(None, written))
+        if needed <= given:
+            return f"{place[-1]}: {{{', '.join(lines)}}}" + f" # {note}" * (needed == given)
+        return "\n      ".join((f"{place[-1]}: # {note}", *lines))
 
     def optional(self, *place: str | int, indent: int = 0) -> str:
         """A line of a term that the request may do without, with the indentation of the next; empty unanswered."""
@@ -156,6 +166,7 @@ def compose(
         "gates": Policy(id="default", version="1").gates,
         "blank": blanks.blank,
         "optional": blanks.optional,
+        "group": blanks.group,
     }
     head, columns = (environment.get_template(f"{name}.yaml") for name in ("request", "columns"))
     text = head.render(terms)
@@ -185,7 +196,11 @@ def _line(
     `twins` are quasi-identifiers that distinguish the same records; `place` is that of the column in the request;
     `of_row` says whether “of: row” is to be stated.
     """
-    column, reasons = one.profile, [_IN_SHORT.get(reason, reason.removesuffix(IN_NAME)) for reason in one.reasons]
+    column = one.profile
+    reasons = [
+        _IN_SHORT.get(reason, reason.removesuffix(IN_NAME)).removeprefix(f"{column.name} ").removeprefix("is ")
+        for reason in one.reasons
+    ]
     terms = {"role": one.role.value}
     kind = (hierarchy or column).type
     if kind is not ValueType.TEXT:
@@ -208,7 +223,7 @@ def _line(
         terms["hierarchy"] = _source(hierarchy.source)
         reasons += [hierarchy.note] if hierarchy.note else []
     if twins:
-        reasons.append(f"it tells the same records apart as {', '.join(map(printable, twins))}")
+        reasons.append(f"same groups as {', '.join(map(printable, twins))}")
     reasons.append(f"{column.distinct:,} value{'s' * (column.distinct != 1)}")
     if column.missing:
         reasons.append(f"{percent(column.missing / column.records)} missing")

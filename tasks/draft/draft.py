@@ -1,7 +1,6 @@
 """From a table to a drafted request: profile, suggest, build hierarchies, compose."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.core.errors import DataError, PopulationError, WorkspaceError
+from tasks.core.plain_name import plain_name
 from tasks.draft.document import NO_FURTHER, NOTHING_GIVEN, DraftedTables, Given, compose
 from tasks.draft.file_form import MISSING_MARKS
 from tasks.draft.hierarchies import DraftedHierarchy, draft_hierarchy
@@ -269,7 +269,7 @@ def hierarchies_of(
         listed = population is not None and name in population.columns
         if population is not None and listed:
             domain = {str(value): 0 for value in population[name].dropna().unique() if value != ""} | domain
-        stem = "hierarchy-" + (re.sub(r"[^a-z0-9]+", "-", name.lower())[:64].strip("-") or "column")
+        stem = "hierarchy-" + (plain_name(name)[:64].strip("-") or "column")
         candidates = [f"{stem}.csv", *(f"{stem}-{number}.csv" for number in range(2, len(files) + 3))]
         file_name = next(candidate for candidate in candidates if candidate not in files)
         made = draft_hierarchy(suggestion, domain, file_name)

@@ -5,7 +5,8 @@ person's, cannot be read from them. Only a hierarchy that goes to a file of its 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -30,10 +31,12 @@ _WIDEST_DOMAIN = 1_000_000
 _FEWEST_FOR_INTERVALS = 10
 """Different whole numbers below which they are taken for codes, of which neighbours need not be alike."""
 _RARE, _POOL = 0.01, "other"
+_ZIP3 = 3
 _ZIP_KEPT = {5: (4, 3, 2, 1), 10: (5, 4, 3, 2, 1)}
 _LONGEST_POSTCODE = 10
 _DAY_LENGTH = 10
-_DRAFTED_PERIODS = (DatePeriod.MONTH, DatePeriod.QUARTER, DatePeriod.YEAR)
+_A_LIFE = 20
+"""Years from which dates are taken to span lives, so that years are grouped too."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,10 @@ def draft_hierarchy(suggestion: Suggestion, domain: Mapping[str, int], file_name
     if suggestion.theme is Theme.ZIP and len(lengths) == 1 and 1 < min(lengths) <= _LONGEST_POSTCODE:
         (length,) = lengths
         us = length in _ZIP_KEPT
-        source = HierarchySource(
-            prefixes=PrefixLevels(keep=_ZIP_KEPT[length] if us else tuple(range(length - 1, 0, -1)))
-        )
+        keep = _telling(domain, _ZIP_KEPT[length], _ZIP3) if us else _telling(domain, range(1, length))
+        source = HierarchySource(prefixes=PrefixLevels(keep=keep))
         return DraftedHierarchy(source, ValueType.TEXT, SafeHarborRule.ZIP if us else SafeHarborRule.NONE)
-    if column.type is ValueType.DATE and (dates := date_levels(list(domain))) is not None:
+    if column.type is ValueType.DATE and (dates := date_levels(domain)) is not None:
         return DraftedHierarchy(HierarchySource(dates=dates), ValueType.DATE)
     codes = len(domain) < _FEWEST_FOR_INTERVALS and suggestion.theme not in (Theme.AGE, Theme.DATE)
     whole = column.type is ValueType.INTEGER and not codes
@@ -112,20 +114,48 @@ def _of_codes(name: str, groups: GroupLevels, domain: Iterable[str], file_name: 
     return DraftedHierarchy(source, ValueType.TEXT, table=from_groups(name, completed), note=note)
 
 
-def date_levels(domain: Sequence[str]) -> DateLevels | None:
-    """Periods over the decades that days lie in, None where some value is no day.
+def _telling(domain: Iterable[str], lengths: Iterable[int], always: int = 0) -> tuple[int, ...]:
+    """Prefixes that group codes otherwise than the values, the next shorter prefix and the top do; one always stays.
 
-    >>> levels = date_levels(["1987-03-02", "2024-12-31"])
-    >>> str(levels.minimum), str(levels.maximum), [period.value for period in levels.levels]
-    ('1980-01-01', '2029-12-31', ['month', 'quarter', 'year'])
+    >>> _telling(["79098", "79110", "77652"], (4, 3, 2, 1), 3), _telling(["LE1 2", "LE1 7", "NG1 4"], range(1, 5))
+    ((3, 2), (1,))
     """
+    values = set(domain)
+    groups = {length: len({value[:length] for value in values}) for length in lengths}
+    kept, above = list[int](), 1
+    for length in sorted(lengths):
+        if length == always or above < groups[length] < len(values):
+            kept.insert(0, length)
+            above = groups[length]
+    return tuple(kept)
+
+
+def date_levels(domain: Mapping[str, int]) -> DateLevels | None:
+    """Periods over the years that days lie in, None where some value is no day.
+
+    ``domain`` has the records with each value. A first or last year that fewer records have than the smallest class of
+    the default gates has is rounded outward to its decade.
+
+    >>> levels = date_levels({"1987-03-02": 1, "2024-12-31": 40})
+    >>> str(levels.minimum), str(levels.maximum), [period.value for period in levels.levels]
+    ('1980-01-01', '2024-12-31', ['month', 'year', 'five-years', 'decade'])
+    """
+    years = Counter[int]()
     try:
-        days = [datetime.strptime(value, "%Y-%m-%d").date() for value in domain if len(value) == _DAY_LENGTH]
-        first, last = min(days).year // 10 * 10, max(days).year // 10 * 10 + 9
-        levels = DateLevels(minimum=date(first, 1, 1), maximum=date(last, 12, 31), levels=_DRAFTED_PERIODS)
+        for value, records in domain.items():
+            if len(value) != _DAY_LENGTH:
+                return None
+            years[datetime.strptime(value, "%Y-%m-%d").year] += records
+        first, last, least = min(years), max(years), records_for(DEFAULT_GATES[0].threshold)
+        long, many = last - first >= _A_LIFE, first < last
+        periods = (DatePeriod.MONTH, DatePeriod.YEAR, DatePeriod.FIVE_YEARS, DatePeriod.DECADE)
+        return DateLevels(
+            minimum=date(first if years[first] >= least else first // 10 * 10, 1, 1),
+            maximum=date(last if years[last] >= least else last // 10 * 10 + 9, 12, 31),
+            levels=periods if long else (DatePeriod.MONTH, DatePeriod.QUARTER, *[DatePeriod.YEAR] * many),
+        )
     except ValueError:
         return None
-    return levels if len(days) == len(domain) else None
 
 
 def interval_levels(low: int, high: int) -> IntervalLevels | None:

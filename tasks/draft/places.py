@@ -8,6 +8,7 @@ import pandas as pd
 from tasks.assessments.columns.facts import ColumnFinding, Sign
 from tasks.assessments.columns.places import ColumnTable, places
 from tasks.draft.roles import OCCUR_ONCE, Suggestion
+from tasks.draft.stated import STATED
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.presence import presences
 from tasks.microdata.withheld import NEARLY_UNIQUE, with_date_parts, without_gaps
@@ -43,7 +44,10 @@ def with_places(
         replace(
             one,
             role=Role.UNREVIEWED,
-            reasons=(*one.reasons, *_in_words(found[one.profile.name], one.reasons)),
+            reasons=(
+                *(reason for reason in one.reasons if reason != STATED),
+                *_in_words(found[one.profile.name], one.reasons),
+            ),
         )
         if found.get(one.profile.name)
         else one

@@ -134,6 +134,7 @@ NO_VALUE = "it holds no value"
 IN_NAME = " in its name"
 COUNTED = "the population table has it"
 LACKING = "the population table lacks it"
+UNCLEAR = "neither name nor values say what it is"
 OCCUR_ONCE = "most values occur once: round or withhold it"
 
 _MOSTLY = 0.95
@@ -214,6 +215,7 @@ HINTS: Mapping[Theme, frozenset[str]] = {
         "mental psychiatric menopause menopausal menostat pregnancy pregnant disability outcome income salary wage "
         "wages pay earnings capital debt loan credit tax benefit vote party political union sexual "
         "orientation crime arrest conviction grade score followup futime survival diagnose erkrankung krankheit "
+        "hauptdiagnose nebendiagnose kosten gewicht "
         "medikament behandlung einkommen gehalt diagnostic maladie traitement revenu salaire diagnóstico "
         "enfermedad tratamiento "
         "ingresos"
@@ -321,9 +323,11 @@ def _unsure(column: ColumnProfile) -> tuple[Role, list[str]]:
         return Role.DIRECT, ["free text", "or role: text, redacted"]
     if column.can_name_records:
         return Role.DIRECT, ["each record has a value of its own"]
+    if column.distinct_ratio >= NEARLY_A_NAME and column.type is ValueType.NUMBER:
+        return Role.UNREVIEWED, [OCCUR_ONCE]
     if column.distinct_ratio >= NEARLY_A_NAME:
         return Role.DIRECT, ["most records have a value of their own"]
-    return Role.UNREVIEWED, ["neither name nor values say what it is"]
+    return Role.UNREVIEWED, [UNCLEAR]
 
 
 def percent(share: float) -> str:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from tasks.core.errors import HierarchyError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
+from tasks.microdata.tuples import check_cells
 from tasks.request.load import LoadedRequest
 from tasks.request.model import DateLevels, DatePeriod, GroupLevels, HierarchySource, IntervalLevels, PrefixLevels
 
@@ -44,8 +45,8 @@ def from_intervals(name: str, levels: IntervalLevels, *, levels_may_cross: bool 
 def from_dates(name: str, levels: DateLevels, *, levels_may_cross: bool = False) -> Hierarchy:
     """Days from minimum to maximum, YYYY-MM-DD, grouped by periods of the calendar.
 
-    Labels read ``2024-W53`` and ``ISO 2024`` for weeks and years of ISO 8601, ``2024-12``, ``2024-Q4`` and ``2024``. A
-    period that reaches beyond the domain has the days that are in it.
+    Labels read ``2024-W53`` and ``ISO 2024`` for weeks and years of ISO 8601, ``2024-12``, ``2024-Q4``, ``2024``,
+    ``2020-2024`` and ``2020-2029``. A period that reaches beyond the domain has the days that are in it.
     """
     days = (levels.minimum + timedelta(days=day) for day in range((levels.maximum - levels.minimum).days + 1))
     columns = list(zip(*(_periods(day, levels.levels) for day in days), strict=True))
@@ -64,8 +65,16 @@ def _periods(day: date, periods: Sequence[DatePeriod]) -> tuple[str, ...]:
         DatePeriod.QUARTER: f"{written[:4]}-Q{(day.month + 2) // 3}",
         DatePeriod.ISO_YEAR: f"ISO {week_year:04d}",
         DatePeriod.YEAR: written[:4],
+        DatePeriod.FIVE_YEARS: _years(day, 5),
+        DatePeriod.DECADE: _years(day, 10),
     }
     return (written, *(labels[period] for period in periods))
+
+
+def _years(day: date, many: int) -> str:
+    """The first and the last of the years that a day is grouped with."""
+    first = day.year // many * many
+    return f"{first:04d}-{first + many - 1:04d}"
 
 
 def from_prefixes(name: str, levels: PrefixLevels, domain: Iterable[str]) -> Hierarchy:
@@ -147,6 +156,8 @@ def build_hierarchies(
     ------
     HierarchyError, WorkspaceError
         If a hierarchy is no tree and may not be another, or its file cannot be read.
+    BadInput
+        If their groups have more combinations than can be numbered.
     """
     hierarchies = {}
     for name in loaded.request.quasi_identifiers:
@@ -158,6 +169,7 @@ def build_hierarchies(
             hierarchies[name] = read_arx(name, path, levels_may_cross=source.levels_may_cross)
         else:
             hierarchies[name] = written_out(name, source, population)
+    check_cells(hierarchies)
     return hierarchies
 
 

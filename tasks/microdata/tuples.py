@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -54,14 +55,32 @@ def radix_strides(sizes: Sequence[int]) -> Counts:
         strides[axis] = strides[axis + 1] * int(sizes[axis + 1])
     combinations = int(strides[0]) * int(sizes[0])
     if combinations >= _KEY_LIMIT:
-        raise BadInput(
-            "the quasi-identifiers have more combinations than can be numbered",
-            where=f"{len(sizes)} quasi-identifiers",
-            expected="the product of their hierarchies' groups below 2^62",
-            got=f"about 2^{combinations.bit_length() - 1}",
-            fix="use fewer quasi-identifiers or coarser domains",
-        )
+        fix = "use fewer quasi-identifiers or coarser domains"
+        raise _too_many(combinations, f"{len(sizes)} quasi-identifiers", fix)
     return strides.astype(np.int64)
+
+
+def check_cells(hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Refuse (BadInput) quasi-identifiers whose cells, over all levels, are more than a 64-bit number can name."""
+    cells = prod(hierarchy.axis_length for hierarchy in hierarchies.values())
+    if cells >= _KEY_LIMIT:
+        widest = sorted(hierarchies, key=lambda name: hierarchies[name].n_leaves, reverse=True)[:3]
+        named = ", ".join(f"{name} ({hierarchies[name].n_leaves:,} values)" for name in widest)
+        raise _too_many(
+            cells,
+            f"hierarchies of {len(hierarchies)} quasi-identifiers",
+            f"give one of them a role that is withheld, or those with most values a narrower domain: {named}",
+        )
+
+
+def _too_many(combinations: int, where: str, fix: str) -> BadInput:
+    return BadInput(
+        "the quasi-identifiers have more combinations than can be numbered",
+        where=where,
+        expected="the product of their hierarchies' groups below 2^62",
+        got=f"about 2^{combinations.bit_length() - 1}",
+        fix=fix,
+    )
 
 
 def leaf_keys(codes: Codes, hierarchies: Sequence[Hierarchy]) -> Counts:

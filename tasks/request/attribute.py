@@ -110,6 +110,8 @@ class DatePeriod(StrEnum):
     QUARTER = "quarter"
     ISO_YEAR = "iso-year"
     YEAR = "year"
+    FIVE_YEARS = "five-years"
+    DECADE = "decade"
 
 
 _OF_WEEKS = frozenset({DatePeriod.ISO_WEEK, DatePeriod.ISO_YEAR})
@@ -147,7 +149,7 @@ class DateLevels(RequestPart):
             lambda one: sorted(one.levels, key=list(DatePeriod).index) != list(one.levels),
             "levels",
             got=lambda one: listed([period.value for period in one.levels]),
-            fix="choose levels such as month, quarter, year, or iso-week, iso-year",
+            fix="choose levels such as month, year, decade, or iso-week, iso-year",
         ),
     )
 

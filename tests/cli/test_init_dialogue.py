@@ -2,14 +2,16 @@
 
 import csv
 import re
+from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import sklearn.datasets
 
 from tasks.request.load import load_request
-from tasks.request.model import PopulationBasis, Role
+from tasks.request.model import DateLevels, DatePeriod, HierarchySource, PopulationBasis, PrefixLevels, Role
 from tests.support.terminal import CTRL_C, CTRL_D, Session, in_terminal
 from tests.support.world import releasegate
 
@@ -283,3 +285,67 @@ def test_tables_of_a_folder_ask_what_is_known_of_their_rows(tmp_path: Path) -> N
     assert request.attributes["labs.diagnosis"].known_probability == 0
     checked = releasegate("check", folder / "request.yaml")
     assert checked.returncode == 0, checked.stderr
+
+
+LIFE = (DatePeriod.MONTH, DatePeriod.YEAR, DatePeriod.FIVE_YEARS, DatePeriod.DECADE)
+YEAR = (DatePeriod.MONTH, DatePeriod.QUARTER)
+DISEASES = ("E11.9", "I10", "I50.1", "J18.9", "K80.2", "S72.0")
+
+
+def discharges(folder: Path, rows: int = 600) -> Path:
+    """24 columns of hospital stays as a system in Germany exports them: days, decimal commas, thousands, umlauts."""
+    draws = np.random.default_rng(11)
+    born = pd.Timestamp("1935-01-01") + pd.to_timedelta(draws.integers(0, 25_000, rows), unit="D")
+    came = pd.Timestamp("2024-01-01") + pd.to_timedelta(draws.integers(0, 330, rows), unit="D")
+    went = came + pd.to_timedelta(draws.integers(1, 30, rows), unit="D")
+    place = draws.integers(0, 4, rows)
+    words = {
+        "Geschlecht": ["männlich", "weiblich"],
+        "Familienstand": ["ledig", "verheiratet", "verwitwet"],
+        "Staatsangehörigkeit": ["deutsch", "türkisch", "polnisch"],
+        "Beruf": ["Angestellte", "Rentner", "Beamte"],
+        "Konfession": ["evangelisch", "katholisch", "keine"],
+    }
+    frame = pd.DataFrame({"Fallnummer": [f"F{row:05}" for row in draws.permutation(rows)]})
+    frame["Nachname"] = draws.choice(["Müller", "Weiß", "Köhler"], rows)
+    for name, days in {"Geburtsdatum": born, "Aufnahmedatum": came, "Entlassungsdatum": went}.items():
+        frame[name] = days.strftime("%d.%m.%Y")
+    for name, choices in words.items():
+        frame[name] = draws.choice(choices, rows)
+    frame["PLZ"] = np.array(["79098", "79312", "78462", "77652"])[place]
+    frame["Ort"] = np.array(["Freiburg", "Emmendingen", "Konstanz", "Offenburg"])[place]
+    frame["Größe_cm"] = draws.integers(150, 195, rows)
+    frame["Gewicht_kg"] = [f"{value:.1f}".replace(".", ",") for value in draws.normal(78, 12, rows)]
+    frame["Kosten_EUR"] = [f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in draws.gamma(2, 3e3, rows)]
+    for name in ("Hauptdiagnose", "Nebendiagnose"):
+        frame[name] = draws.choice(DISEASES, rows)
+    for number in range(1, 8):
+        frame[f"Merkmal_{number}"] = draws.choice(["a", "b", "c"], rows)
+    path = folder / "entlassungen.csv"
+    frame.to_csv(path, sep=";", index=False, encoding="latin-1")
+    return path
+
+
+@pytest.mark.slow
+def test_a_german_file_goes_to_a_decision_by_answers_alone(tmp_path: Path) -> None:
+    """24 columns, no edit: at most 60 lines, levels that fit the days, and a verdict with both documents."""
+    discharges(tmp_path)
+    # Columns without a role are insensitive; weight and costs are nearly unique and not excused: withheld.
+    answers = ["1", "1", "4", "", "", "", *TERMS, *STAKES, "Alle Fälle", "", "Klinik", "n", "n"]
+    session = in_terminal(["init", "entlassungen.csv"], answers, tmp_path)
+    assert session.code == 0, session.shown
+    text = (tmp_path / "request.yaml").read_text("utf-8")
+    assert len(text.splitlines()) <= 60, text
+    request = load_request(tmp_path / "request.yaml").request
+    assert len(request.attributes) == 24
+    assert (request.dataset.encoding, request.dataset.delimiter) == ("cp1252", ";")
+    assert (request.dataset.decimal, request.dataset.thousands) == (",", ".")
+    born, came, code = (request.attributes[name].hierarchy for name in ("Geburtsdatum", "Aufnahmedatum", "PLZ"))
+    assert born == HierarchySource(dates=DateLevels(minimum=date(1930, 1, 1), maximum=date(2009, 12, 31), levels=LIFE))
+    assert came == HierarchySource(dates=DateLevels(minimum=date(2024, 1, 1), maximum=date(2024, 12, 31), levels=YEAR))
+    assert code == HierarchySource(prefixes=PrefixLevels(keep=(3, 2)))
+    assert request.attributes["Kosten_EUR"].role is Role.UNREVIEWED
+    run = releasegate("release", tmp_path / "request.yaml", "--enrol", "--workspace", tmp_path / "workspace")
+    assert run.returncode in (0, 3, 4), run.stderr
+    assert len([*tmp_path.rglob("uni-a.pdf")]) == 1
+    assert len([*tmp_path.rglob("report-uni-a.pdf")]) == 1

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError
 from tasks.microdata.hierarchy import Hierarchy, hierarchy_from_rows
-from tasks.microdata.tuples import distinct_tuples, encode, leaf_keys, radix_strides
+from tasks.microdata.tuples import check_cells, distinct_tuples, encode, leaf_keys, radix_strides
 from tests.support.examples import examples
 from tests.support.silence import CANARY, assert_silent
 
@@ -133,3 +133,13 @@ def test_many_quasi_identifiers_are_refused_before_anything_overflows() -> None:
     wide = [flat(f"q{number}", [str(value) for value in range(1000)]) for number in range(7)]
     with pytest.raises(BadInput, match="more combinations"):
         distinct_tuples(np.zeros((1, 7), dtype=np.int32), wide)
+
+
+def test_cells_of_all_levels_are_bounded_before_anything_is_counted() -> None:
+    """1,000 values and the top: 1001^6 < 2^62 < 1001^7. The widest are named, with what to do."""
+    wide = {f"q{number}": flat(f"q{number}", [str(value) for value in range(1000)]) for number in range(7)}
+    check_cells(dict(list(wide.items())[:6]))
+    with pytest.raises(BadInput, match="more combinations than can be numbered") as caught:
+        check_cells(wide)
+    assert caught.value.got == "about 2^69"
+    assert caught.value.fix.endswith("a narrower domain: q0 (1,000 values), q1 (1,000 values), q2 (1,000 values)")
