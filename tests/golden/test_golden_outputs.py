@@ -36,7 +36,10 @@ UNUSED: Mapping[str, str] = {
     **{f"DateTerms.{term}": _FLOWS for term in ("age", "days", "event", "event=birth", "event=death")},
     **{f"DateTerms.{term}": _FLOWS for term in ("relative_to", "shift", "shift=person")},
     **{f"DateLevels.{term}": _FLOWS for term in ("levels", "maximum", "minimum")},
-    **{f"DatePeriod={period}": _FLOWS for period in ("iso-week", "iso-year", "month", "quarter", "year")},
+    **{
+        f"DatePeriod={period}": _FLOWS
+        for period in ("iso-week", "iso-year", "month", "quarter", "year", "five-years", "decade")
+    },
     **{f"Measure=dates.{name}_share": _FLOWS for name in ("alone", "linked", "offset", "pattern")},
     **{
         f"{term}": _FLOWS
