@@ -293,7 +293,7 @@ YEAR = (DatePeriod.MONTH, DatePeriod.QUARTER)
 DISEASES = ("E11.9", "I10", "I50.1", "J18.9", "K80.2", "S72.0")
 
 
-def discharges(folder: Path, rows: int = 600) -> Path:
+def discharges(folder: Path, rows: int = 300) -> Path:
     """24 columns of hospital stays as a system in Germany exports them: days, decimal commas, thousands, umlauts."""
     draws = np.random.default_rng(11)
     born = pd.Timestamp("1935-01-01") + pd.to_timedelta(draws.integers(0, 25_000, rows), unit="D")
@@ -303,9 +303,6 @@ def discharges(folder: Path, rows: int = 600) -> Path:
     words = {
         "Geschlecht": ["männlich", "weiblich"],
         "Familienstand": ["ledig", "verheiratet", "verwitwet"],
-        "Staatsangehörigkeit": ["deutsch", "türkisch", "polnisch"],
-        "Beruf": ["Angestellte", "Rentner", "Beamte"],
-        "Konfession": ["evangelisch", "katholisch", "keine"],
     }
     frame = pd.DataFrame({"Fallnummer": [f"F{row:05}" for row in draws.permutation(rows)]})
     frame["Nachname"] = draws.choice(["Müller", "Weiß", "Köhler"], rows)
@@ -320,7 +317,7 @@ def discharges(folder: Path, rows: int = 600) -> Path:
     frame["Kosten_EUR"] = [f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in draws.gamma(2, 3e3, rows)]
     for name in ("Hauptdiagnose", "Nebendiagnose"):
         frame[name] = draws.choice(DISEASES, rows)
-    for number in range(1, 8):
+    for number in range(1, 11):
         frame[f"Merkmal_{number}"] = draws.choice(["a", "b", "c"], rows)
     path = folder / "entlassungen.csv"
     frame.to_csv(path, sep=";", index=False, encoding="latin-1")
