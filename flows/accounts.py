@@ -70,6 +70,18 @@ class ProviderIdentity(BaseModel):
     subject: str
 
 
+class BoundIdentity(ProviderIdentity):
+    """An identity of a provider and the person that it has signed in first, and signs in ever after."""
+
+    person: str
+    """Id of the enrolled person."""
+
+    @property
+    def name(self) -> str:
+        """Issuer and subject."""
+        return f"{self.issuer} {self.subject}"
+
+
 class Account(BaseModel):
     """A person who may sign in."""
 
@@ -101,6 +113,11 @@ class Account(BaseModel):
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     @property
+    def is_open(self) -> bool:
+        """Whether its holder may sign in: not where the identity provider gives them no role any more."""
+        return bool(self.duties)
+
+    @property
     def way_in(self) -> str:
         """Way in which its holder signs in."""
         if self.password is None:
@@ -115,6 +132,9 @@ class Accounts:
         self._workspace = workspace
         self._file = PrivateList(workspace.private, Account, "login", "accounts", "nobody can sign in")
         self._changing = self._file.changing
+        self._identities = PrivateList(
+            workspace.private, BoundIdentity, "name", "identities", "the identity provider signs nobody in"
+        )
 
     @cached_property
     def _decoy(self) -> str:
@@ -144,7 +164,7 @@ class Accounts:
                 HASHER.verify(kept or decoy, _normal(password))
         except (VerificationError, InvalidHashError):
             return None
-        if account is None or kept is None:
+        if account is None or kept is None or not account.is_open:
             return None
         if not HASHER.check_needs_rehash(kept):
             return account
@@ -227,20 +247,23 @@ class Accounts:
     ) -> Account:
         """The account of somebody whom an identity provider has signed in: made the first time, then updated.
 
-        Raises BadInput if the login is not valid, the identity has the account of another person, or login or person
-        has an account that is not of this identity: a provider takes no account over.
+        The identity, by issuer and subject, is bound to the person of its first sign-in for good, whatever login the
+        provider gives it later, and also once the account is removed.
+        Raises BadInput if the login is not valid, the identity is bound to another person, or login or person has an
+        account that is not of this identity: a provider takes no account over.
         """
         wanted, chosen = login.casefold(), frozenset(duties)
         check_holder(person, sorted(chosen - {Duty.REGULATOR}), "groups")
-        with self._changing() as accounts:
+        bound = BoundIdentity(**identity.model_dump(), person=person.id)
+        with self._changing() as accounts, self._identities.changing() as identities:
             known = next((one for one in accounts.values() if one.identity == identity), None)
-            if known is not None and known.person != person.id:
+            if (known or identities.get(bound.name, bound)).person != person.id:
                 raise BadInput(
                     "the identity provider names another person than before",
-                    where=known.login,
-                    expected="the person whose account this identity has",
+                    where=wanted,
+                    expected="the person whom this identity has signed in first",
                     got="a login of another person",
-                    fix=f"remove the account first, if this is right: releasegate account remove {known.login}",
+                    fix="give each person an identity of their own at the provider, and this one its login back",
                 )
             others = [
                 one for one in accounts.values() if one != known and (one.login == wanted or one.person == person.id)
@@ -256,6 +279,7 @@ class Accounts:
             _check_form(wanted, chosen)
             if known is not None:
                 del accounts[known.login]
+            identities[bound.name] = bound
             accounts[wanted] = Account(
                 login=wanted,
                 person=person.id,
@@ -267,12 +291,15 @@ class Accounts:
             )
         return accounts[wanted]
 
-    def forget(self, identity: ProviderIdentity) -> None:
-        """Remove the account of an identity, if there is one, which ends its sessions."""
-        if any(one.identity == identity for one in self.all()):
+    def suspend(self, identity: ProviderIdentity) -> None:
+        """Take all roles from the account of an identity, if there is one, which ends its sessions.
+
+        It stays, so that nobody else gets its login or person before an operator has removed it.
+        """
+        if any(one.identity == identity and one.duties for one in self.all()):
             with self._changing() as accounts:
-                for login in [one.login for one in accounts.values() if one.identity == identity]:
-                    del accounts[login]
+                for one in [one for one in accounts.values() if one.identity == identity]:
+                    accounts[one.login] = one.model_copy(update={"duties": frozenset()})
 
     def add(
         self,
@@ -330,9 +357,16 @@ class Accounts:
         return changed
 
     def remove(self, login: str) -> Account:
-        """Remove an account, which ends its sessions. Raises BadInput if there is no such account."""
-        with self._changing() as accounts:
-            return accounts.pop(_known(accounts, login).login)
+        """Remove an account, which ends its sessions. Raises BadInput if there is no such account.
+
+        An identity of a provider stays bound to its person, who may then sign in with another one too.
+        """
+        with self._changing() as accounts, self._identities.changing() as identities:
+            known = _known(accounts, login)
+            if known.identity is not None:  # of a version that did not bind it
+                bound = BoundIdentity(**known.identity.model_dump(), person=known.person)
+                identities[bound.name] = bound
+            return accounts.pop(known.login)
 
     def _hash(self, password: str) -> str:
         normal = _normal(password)

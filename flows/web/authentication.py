@@ -77,13 +77,13 @@ def _signed_in(request: Request) -> Visitor:
         account = site.accounts.find(session.login)
         # A session is that of the login which the proxy names now; without one, a password has begun it.
         belongs = session.login == login.casefold() if login is not None else not session.by_proxy
-        if account is not None and account.stamp == session.stamp and belongs:
+        if account is not None and account.is_open and account.stamp == session.stamp and belongs:
             return Visitor(account, session, site, request)
         site.sessions.end(token)
     if login is None:
         raise SignInNeeded
     account = site.accounts.find(login)
-    if account is None:
+    if account is None or not account.is_open:
         raise Refused(
             HTTPStatus.FORBIDDEN,
             "You have no account",
