@@ -3,12 +3,15 @@
 A page knows no queue: it works with whatever has these methods, or with none where no service runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
+
+from tasks.audit.history import text, texts
+from tasks.ledger.entry import Entry, Event
 
 
 class BoardState(StrEnum):
@@ -26,9 +29,13 @@ class BoardState(StrEnum):
 UNDER_WAY = frozenset({BoardState.QUEUED, BoardState.RUNNING, BoardState.CANCELLING})
 
 
+REASON = ("what", "where", "expected", "got", "fix", "problems")
+"""Parts of a refusal or failure, in the order in which they are told."""
+
+
 @dataclass(frozen=True)
 class BoardRecipient:
-    """A recipient that a request names."""
+    """A recipient that a request names; what is not known of it is empty."""
 
     id: str
     organisation: str
@@ -75,6 +82,41 @@ class BoardRequest:
     def is_under_way(self) -> bool:
         """Whether it may still come to a decision."""
         return self.state in UNDER_WAY
+
+
+def ended_undecided(entries: Iterable[Entry]) -> tuple[BoardRequest, ...]:
+    """Requests of a ledger that ended without a decision, each as its last attempt did, such as those of the command.
+
+    Those that a queue has ended are among its own.
+    """
+    ended = {Event.REFUSED: BoardState.REFUSED, Event.FAILED: BoardState.FAILED}
+    asked, found, decided = dict[str, Entry](), dict[str, BoardRequest](), set[str]()
+    for entry in entries:
+        name = entry.release_id or text(entry, "request_id") or entry.sha256
+        if entry.event is Event.DECIDED:
+            decided.add(name)
+        elif entry.event is Event.REQUESTED:
+            asked[name] = entry
+            found.pop(name, None)
+        elif entry.event in ended and "queued" not in entry.body:
+            about = asked.get(name, entry)
+            found[name] = BoardRequest(
+                id=name,
+                state=ended[entry.event],
+                title=text(about, "title") or "A request that could not be read",
+                requester=text(about, "requester_id") or text(about, "requested_by") or "",
+                handed_in_by=about.actor,
+                recipients=tuple(BoardRecipient(one, "", "", "") for one in texts(about, "recipients")),
+                accepted_at=about.at,
+                since=entry.at,
+                attempt=1,
+                not_before=None,
+                steps=(),
+                reason={part: said for part in REASON if (said := text(entry, part))},
+                document=None,
+                roots=(),
+            )
+    return tuple(one for name, one in found.items() if name not in decided)
 
 
 class RequestBoard(Protocol):

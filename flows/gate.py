@@ -161,6 +161,7 @@ def run_release(
     with guarded("release"), open_ledger(workspace, create=enrol, clock=clock) as ledger:
         with _recorded(ledger, clock), guarded("request"):
             loaded = load_request(request_path, roots, PolicyShelf(workspace.root))
+        with _recorded(ledger, clock, loaded), guarded("request"):
             inputs = read_inputs(loaded)
             of_inputs = release_id(loaded, inputs, code_fact())
             if enrol and Directory.of(ledger).is_empty:
@@ -178,7 +179,7 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     settle(call.workspace, call.ledger, call.release_id)
     repeated = call.workspace.bundle(call.release_id).exists()
     if not repeated:
-        with _recorded(call.ledger, call.clock, call.loaded):
+        with _recorded(call.ledger, call.clock, call.loaded, call.release_id):
             directory = Directory.of(call.ledger)
             check_enrolled(directory, call.loaded, call.inputs)
             people = involved(directory, call.loaded.request, actor())
@@ -380,8 +381,13 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
 
 
 @contextmanager
-def _recorded(ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None) -> Iterator[None]:
-    """Record an error of the block, which concerns no release yet, with whom it concerns once the request is read."""
+def _recorded(
+    ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None, name: str | None = None
+) -> Iterator[None]:
+    """Record an error of the block, which concerns no release yet, with whom it concerns once the request is read.
+
+    `name` is the release that would have come of it.
+    """
     try:
         yield
     except Outage:
@@ -394,6 +400,7 @@ def _recorded(ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None)
                 "title": printable(request.title),
                 "recipients": [one.id for one in request.recipients],
                 "requested_by": printable(request.requested_by),
+                **({} if name is None else {"request_id": name}),
             }
         _record_error(ledger, None, error, clock(), asked)
         raise

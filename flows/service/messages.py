@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from urllib.parse import quote
 
+from flows.board import REASON
 from tasks.audit.history import kept, text, texts
 from tasks.core.people import same_person
 from tasks.decision.bodies import KeptDecision
@@ -16,7 +17,6 @@ from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import NewsKind
 
-_REASON_PARTS = ("what", "where", "expected", "got", "fix", "problems")
 _LABELS = {"fix": "to do"}
 _AWAITED = frozenset({NewsKind.AWAITING_REVIEW, NewsKind.REVIEW_DUE})
 _IN_FORCE = frozenset({NewsKind.APPROVED, NewsKind.RELEASED, NewsKind.EXPIRING, NewsKind.REASSESSED})
@@ -125,7 +125,7 @@ def link(address: str | None, release_id: str | None, recipient: str | None) -> 
 
 def reason_lines(reason: dict[str, str] | Entry) -> Iterator[str]:
     """A refusal or failure in full, a line for each part."""
-    for part in _REASON_PARTS:
+    for part in REASON:
         said = text(reason, part) if isinstance(reason, Entry) else reason.get(part)
         if said:
             yield said if part in {"what", "problems"} else f"{_LABELS.get(part, part)}: {said}"

@@ -17,6 +17,7 @@ from typing import Never, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from flows.board import BoardRequest, ended_undecided
 from flows.ledger import has_ledger, open_ledger
 from flows.reviewing import answering
 from flows.signing import key_in_force
@@ -109,6 +110,12 @@ class ReleaseIndex:
         self._lock = threading.Lock()
         self._made_from: tuple[Head, date] | None = None
         self._found: tuple[IndexedRelease, ...] = ()
+        self._undecided: tuple[BoardRequest, ...] = ()
+
+    def undecided(self, today: date) -> tuple[BoardRequest, ...]:
+        """Every request that ended without a decision and in no queue, oldest first; errors as of `all`."""
+        self.all(today)
+        return self._undecided
 
     def all(self, today: date) -> tuple[IndexedRelease, ...]:
         """Every decided release by recipient, the newest decision first.
@@ -120,8 +127,10 @@ class ReleaseIndex:
         with self._lock, open_ledger(self._workspace) as ledger:
             now = (ledger.head(), today)
             if now != self._made_from:
-                cases = audit_cases(History(ledger.entries(), (), {}), today)
+                entries = ledger.entries()
+                cases = audit_cases(History(entries, (), {}), today)
                 self._found = tuple(IndexedRelease.of(case) for case in reversed(cases))
+                self._undecided = ended_undecided(entries)
                 self._made_from = now
             return self._found
 

@@ -2,9 +2,9 @@
 
 The provider's answer comes from another site, so that the cookie which binds it to the browser is sent across sites
 (SameSite=Lax); it is encrypted, lasts ten minutes, and signs nobody in by itself. The provider says who somebody is, an
-enrolment who that is here, once: issuer and subject stay bound to the person of their first sign-in. A login without an
-enrolled person, or groups without a role that the person is enrolled in, get no account, and the one that they had loses
-its roles, with every session.
+enrolment who that is here, once: issuer and subject stay bound to the person of their first sign-in. A login without
+an enrolled person, or groups without a role that the person is enrolled in, get no account, and the one that they had
+loses its roles, with every session.
 """
 
 import hmac

@@ -14,6 +14,7 @@ from flows.accounts import Accounts, Duty
 from flows.actor import acting_as
 from flows.board import BoardState
 from flows.enrolment import end_enrolment, enrol
+from flows.gate import run_release
 from flows.ledger import open_ledger
 from flows.pipeline.sequence import in_process
 from flows.service.board import QueuedRequests, job_terms
@@ -24,14 +25,14 @@ from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide, write
 from flows.web.app import ServedQueue, create_app
 from flows.web.job_process import tried
-from tasks.core.errors import BadInput, Outage, StageCrashed
+from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Event
 from tests.service.test_worker import failing
 from tests.support.enrolled import enrol_for
 from tests.support.pages import EARLIER, FIRST, OFFICER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
-from tests.support.world import NOW, World
+from tests.support.world import NOW, World, recipient
 
 REASON = "The agreement is being renewed."
 
@@ -340,6 +341,69 @@ def test_who_may_cancel_a_request(app: Any, pages: Pages, login: str, shown: boo
         assert visitor.post(f"{place}/cancel", own | {"reason": REASON}).status_code == 409, "a form counts once"
         assert visitor.post(f"{place}/retry", visitor.fields(place, 1)).headers["location"] == place
         assert "The request is in the queue again." in visitor.get(place).text
+
+
+def never(*_: Any) -> Any:
+    pytest.fail("the orchestrator was started for a request that is refused")
+
+
+def refused_at_the_command(pages: Pages, world: World, **options: Any) -> None:
+    with pytest.raises(ReleasegateError):
+        run_release(world.request, pages.workspace.root, engine=never, clock=pages.time, **options)
+
+
+def ended(visitor: Visitor) -> list[str]:
+    """Addresses of the requests that the board shows as refused."""
+    shown = visitor.get("/releases?show=refused").text
+    return re.findall(r'<th scope="row" role="rowheader"><a href="([^"]+)"', shown)
+
+
+def test_what_the_command_has_refused_is_on_the_board(pages: Pages, world: World) -> None:
+    """Without a queue; the same request again is the same line, and its decision takes the line away."""
+    world.ask(recipients=[recipient("university"), recipient("clinic")])
+    for _ in range(2):
+        refused_at_the_command(pages, world)
+    visitor = pages.visitor("okafor")
+    (place,) = ended(visitor)
+    assert "Visits" in visitor.get("/releases?show=refused&q=clinic").text
+    page = visitor.get(place).text
+    for told in ("Visits", "for university", "for clinic", "The policy is not enrolled", "a.steward"):
+        assert told.casefold() in page.casefold(), told
+    assert "Submit it again" not in page
+    assert "Dry run" not in page
+    assert pages.visitor("ruiz").get(place).status_code == 404, "it is another requester's"
+    name = place.rsplit("/", 1)[1]
+    with open_ledger(pages.workspace) as ledger:
+        asked = {"title": "Visits", "requested_by": "A. Steward"}
+        ledger.append(Event.REQUESTED, release_id=name, recipient=None, actor="cli", body=asked, at=pages.time())
+    assert ended(visitor) == []
+
+
+def test_a_request_whose_files_are_missing_is_on_the_board_by_its_title(pages: Pages, world: World) -> None:
+    world.data.unlink()
+    refused_at_the_command(pages, world)
+    pages.time.passes(minutes=1)
+    world.request.write_text("title: [canary")
+    refused_at_the_command(pages, world)
+    visitor = pages.visitor("okafor")
+    shown = [visitor.get(place).text for place in ended(visitor)]
+    assert [re.findall(r'<h1 id="title">([^<]+)', page) for page in shown] == [
+        ["A request that could not be read"],
+        ["Visits"],
+    ]
+    assert "no such file" in shown[1]
+    assert "canary" not in shown[0] + visitor.get("/releases?show=refused").text
+
+
+def test_what_a_run_of_the_service_was_refused_is_one_line(app: Any, pages: Pages, world: World) -> None:
+    service = service_of(pages.workspace.root, (world.folder,))
+    (entry,) = service.queue.open_entries()
+    after = decide(service, entry, never, clock=pages.time)
+    assert after.state is RequestState.REFUSED
+    assert [one.body["request_id"] for one in pages.entries(event=Event.REFUSED)] == [entry.id]
+    visitor = visiting(app, "officer")
+    assert ended(visitor) == [f"/releases/queue/{entry.id}"]
+    assert "Submit it again" in visitor.get(f"/releases/queue/{entry.id}").text
 
 
 POLL = {"hx-request": "true", "hx-trigger": "request"}
