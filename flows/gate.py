@@ -34,7 +34,15 @@ from flows.pipeline.run import Run, RunTerms, Take
 from flows.policies import PolicyShelf
 from flows.progress import importing, step
 from flows.workspace import INPUTS, Workspace, open_workspace
-from tasks.core.errors import BadInput, Outage, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.errors import (
+    BadInput,
+    Outage,
+    ReleasegateError,
+    RequestCancelled,
+    StageFailed,
+    TamperingFound,
+    WorkspaceError,
+)
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
@@ -411,9 +419,12 @@ def _record_error(
 ) -> None:
     """Record a refusal or a failure; an error of the workspace itself may leave the ledger no room for it."""
     event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
-    body = kept_reason(error.reason()) | dict(asked or {})
+    body, by = (
+        kept_reason(error.reason()) | dict(asked or {}),
+        error.login if isinstance(error, RequestCancelled) else actor(),
+    )
     try:
-        ledger.append(event, release_id=name, recipient=None, actor=actor(), body=body, at=at)
+        ledger.append(event, release_id=name, recipient=None, actor=by, body=body, at=at)
     except WorkspaceError:
         if not isinstance(error, WorkspaceError):
             raise

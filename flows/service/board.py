@@ -12,6 +12,8 @@ from flows.service.config import Service
 from flows.service.intake import Arrival, is_decided, receive, record_end
 from flows.service.logs import log
 from flows.service.queue import QueuedRequest, RequestState
+from flows.service.steps import login_in
+from flows.service.worker import end_of
 from flows.web.jobs import JobTerms
 from tasks.core.errors import BadInput, ReleasegateError
 from tasks.core.people import login_of, other_hands
@@ -73,14 +75,7 @@ class QueuedRequests:
                 return BoardState.CANCELLING
             notes.wish(by, reason)
             cancelled = notes.wished()
-            changed = cancelled and self._queue.update(
-                entry,
-                state=RequestState.CANCELLED,
-                reason=cancelled.fields(),
-                ended_by=f"{_login_in(by)} (reviewer's page)",
-                finished_at=self._clock(),
-                not_before=None,
-            )
+            changed = cancelled and self._queue.update(entry, **end_of(cancelled, self._clock))
             notes.clear()
             if not changed:
                 raise _not_under_way(self._queue.get(name))
@@ -106,7 +101,7 @@ class QueuedRequests:
         if not document.is_file():
             raise _not_to_retry("a request whose document is kept", "one that was refused, whose document is not kept")
         roots = tuple(Path(root) for root in entry.roots)
-        asked = _submitted_again(entry.handed_in_by, _login_in(by))
+        asked = _submitted_again(entry.handed_in_by, login_in(by))
         arrival = Arrival(document.read_bytes(), entry.source, entry.name, roots, handed_in_by=asked)
         received = receive(self._service, arrival, clock=self._clock)
         log("a request was submitted again", request=received.entry.id, before=name, by=by)
@@ -158,11 +153,6 @@ class QueuedRequests:
             BoardRecipient(one.id, one.organisation, one.purpose, one.agreement.id) for one in request.recipients
         )
         return _Asked(request.title, request.requested_by, recipients)
-
-
-def _login_in(by: str) -> str:
-    """The login in “Name (login)”."""
-    return by.rpartition("(")[2].removesuffix(")")
 
 
 def _submitted_again(first: str, login: str) -> str:

@@ -114,7 +114,7 @@ class QueuedRequest(BaseModel):
     recorded: bool = False
     """Whether the ledger records the refusal or failure."""
     ended_by: str = ""
-    """Who has cancelled it, as the ledger names actors; empty where nobody has, or while it ran."""
+    """Who has cancelled it, as the ledger names actors; empty where nobody has."""
     finished_at: datetime | None = None
     seconds: float | None = None
     """Time of work, without waiting for reviewers."""

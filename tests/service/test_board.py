@@ -25,10 +25,11 @@ from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide, write
 from flows.web.app import ServedQueue, create_app
 from flows.web.job_process import tried
+from flows.web.ledger_pages import entry_view
 from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import Directory, EnrolledPerson
-from tasks.ledger.entry import Event
+from tasks.ledger.entry import Entry, Event
 from tests.service.test_worker import failing
 from tests.support.enrolled import enrol_for
 from tests.support.pages import EARLIER, FIRST, OFFICER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
@@ -54,10 +55,14 @@ def desk(service: Service) -> QueuedRequests:
     return QueuedRequests(service, clock=lambda: NOW)
 
 
-def failures(service: Service) -> list[dict[str, Any]]:
+def ledger_of(service: Service, event: Event) -> tuple[Entry, ...]:
     with open_ledger(service.workspace) as ledger:
         ledger.verify()
-        return [dict(one.body) for one in ledger.entries(event=Event.FAILED)]
+        return ledger.entries(event=event)
+
+
+def failures(service: Service) -> list[dict[str, Any]]:
+    return [dict(one.body) for one in ledger_of(service, Event.FAILED)]
 
 
 def test_a_waiting_request_is_shown_with_what_its_document_says(desk: QueuedRequests, entry: QueuedRequest) -> None:
@@ -106,7 +111,7 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
     seen: list[Any] = []
 
     def stopping(home: Path, results: Path) -> Any:
-        thread = threading.Thread(target=lambda: seen.append(desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)))
+        thread = threading.Thread(target=lambda: seen.append(desk.cancel(entry.id, "Paul Officer (officer)", REASON)))
         thread.start()
         thread.join()
         seen.append(desk.get(entry.id))
@@ -118,7 +123,10 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
     assert seen[1].state is BoardState.CANCELLING
     assert [step.text for step in seen[1].steps] == ["starting the orchestrator"]
     assert (after.state, after.release_id) == (RequestState.CANCELLED, None)
-    assert [body["what"] for body in failures(service)] == ["the request was cancelled"]
+    (failed,) = ledger_of(service, Event.FAILED)
+    told = entry_view(failed)
+    assert (told.title, told.text, told.written) == ("Cancelled", "The request was cancelled", REASON)
+    assert told.by == "by Paul Officer (officer), login officer (reviewer's page)"
     assert not list(service.workspace.releases.glob("*"))
     assert not list((service.workspace.private / "queue").glob("*.cancel"))
 
@@ -134,10 +142,11 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
 def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
     service: Service, desk: QueuedRequests, entry: QueuedRequest
 ) -> None:
-    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    service.queue.notes(entry.id).wish("A. Lead (lead)", REASON)
     after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
     assert after.state is RequestState.CANCELLED
     assert desk.all()[0].state is BoardState.CANCELLED
+    assert [one.actor for one in ledger_of(service, Event.FAILED)] == ["lead (reviewer's page)"]
 
 
 def test_a_wish_to_cancel_is_kept_until_the_end_is_written(
