@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tasks.audit.history import text, texts
+from tasks.core.people import login_of, other_hands
 from tasks.ledger.entry import Entry, Event
 
 
@@ -44,6 +45,19 @@ class BoardRecipient:
 
 
 @dataclass(frozen=True)
+class HandIn:
+    """A login or token that has handed a request in, and when it first did."""
+
+    by: str
+    at: datetime
+
+    @property
+    def logins(self) -> frozenset[str]:
+        """The login, and others that had a hand in it."""
+        return other_hands(self.by) | {login_of(self.by)}
+
+
+@dataclass(frozen=True)
 class BoardStep:
     """A stage of a run, and when it began."""
 
@@ -61,9 +75,9 @@ class BoardRequest:
     """Title of the request, as noted where its document was not kept; the document's name where none was noted."""
     requester: str
     """Id of the person who asks for it, as noted where the document was not kept; empty where nobody was noted."""
-    handed_in_by: str
+    hand_ins: tuple[HandIn, ...]
+    """Everybody who has handed it in, in order, the first at least."""
     recipients: tuple[BoardRecipient, ...]
-    accepted_at: datetime
     since: datetime
     """Time of the last change that is known."""
     attempt: int
@@ -77,6 +91,11 @@ class BoardRequest:
     """Its document; None where it was not kept."""
     roots: tuple[Path, ...]
     """Folders that it may name files in."""
+
+    @property
+    def handed_in_by(self) -> str:
+        """Who has handed it in first."""
+        return self.hand_ins[0].by
 
     @property
     def is_under_way(self) -> bool:
@@ -105,9 +124,8 @@ def ended_undecided(entries: Iterable[Entry]) -> tuple[BoardRequest, ...]:
                 state=ended[entry.event],
                 title=text(about, "title") or "A request that could not be read",
                 requester=text(about, "requester_id") or text(about, "requested_by") or "",
-                handed_in_by=about.actor,
+                hand_ins=(HandIn(about.actor, about.at),),
                 recipients=tuple(BoardRecipient(one, "", "", "") for one in texts(about, "recipients")),
-                accepted_at=about.at,
                 since=entry.at,
                 attempt=1,
                 not_before=None,
@@ -128,6 +146,10 @@ class RequestBoard(Protocol):
 
     def get(self, name: str) -> BoardRequest | None:
         """One of them by its id; None where there is none."""
+        ...
+
+    def hand_ins(self, name: str) -> Sequence[HandIn]:
+        """Everybody who has handed a request in, also one that was decided; nobody where there is none."""
         ...
 
     def cancel(self, name: str, by: str, reason: str) -> BoardState:

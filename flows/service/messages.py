@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from flows.board import REASON
 from tasks.audit.history import kept, text, texts
-from tasks.core.people import same_person
+from tasks.core.people import login_of, other_hands, same_person
 from tasks.decision.bodies import KeptDecision
 from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Entry, Event
@@ -35,6 +35,7 @@ _OF_OFFICERS = frozenset(
         NewsKind.TRACED,
     }
 )
+_ASKING = frozenset({Event.REQUESTED, Event.REFUSED, Event.FAILED})
 _OF_REQUESTERS = frozenset(NewsKind) - {NewsKind.TRACED, NewsKind.REVIEW_DUE}
 
 
@@ -50,6 +51,8 @@ class Subject:
     """Facts of the decision, where there is one."""
     voted: tuple[str, ...] = field(default=())
     """Reviewers who have voted in this round."""
+    hands: frozenset[str] = frozenset()
+    """Logins that have handed it in."""
 
     @classmethod
     def of(cls, entry: Entry, of_release: Sequence[Entry]) -> "Subject":
@@ -68,12 +71,19 @@ class Subject:
             requested_by=text(asked, "requested_by") or (facts.requested_by if facts else ""),
             requester_id=text(asked, "requester_id") or (facts.requester_id if facts else ""),
             kept=facts,
+            hands=frozenset(
+                login
+                for by in texts(asked, "handed_in_by") or ((asked.actor,) if asked.event in _ASKING else ())
+                for login in (login_of(by), *other_hands(by))
+            ),
         )
 
     def concerns(self, person: EnrolledPerson, kind: NewsKind) -> bool:
-        """Whether news of a kind concerns a person: as the requester, or as a reviewer or officer of the policy."""
+        """Whether news of a kind concerns a person: who asked for it or handed it in, a reviewer or an officer."""
         if self.requester_id == person.id or same_person(self.requested_by, person.name):
             return kind in _OF_REQUESTERS
+        if kind in _OF_REQUESTERS and not self.hands.isdisjoint(map(login_of, person.logins)):
+            return True
         reviewers, officers = (self.kept.reviewers, self.kept.officers) if self.kept else ((), ())
         if kind in _OF_OFFICERS and any(same_person(person.name, one) for one in officers):
             return True

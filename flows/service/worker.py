@@ -56,7 +56,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
             else:
                 check_inputs(service, entry)
                 usable = True
-                with acting_as(entry.handed_in_by), notes.followed(clock):
+                with acting_as(entry.actor), notes.followed(clock):
                     outcome = run_release(
                         service.queue.document(entry.request_sha256),
                         service.workspace.root,

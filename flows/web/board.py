@@ -161,7 +161,7 @@ def is_own(visitor: Visitor, one: BoardRequest) -> bool:
     """Whether a request is the visitor's: asked for or handed in by them."""
     account = visitor.account
     asked_for = bool(account.person) and account.person == one.requester
-    return asked_for or login_of(one.handed_in_by) == account.login
+    return asked_for or any(login_of(hand_in.by) == account.login for hand_in in one.hand_ins)
 
 
 def board_rows(visitor: Visitor) -> list[BoardRow]:

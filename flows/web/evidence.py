@@ -25,7 +25,7 @@ from flows.workspace import Workspace
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.people import WorkflowRole, may_be_same_person, same_person
+from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_hands, same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
@@ -78,6 +78,11 @@ class IndexedRelease:
     def is_by(self, name: str) -> bool:
         """Whether somebody is its requester."""
         return same_person(self.requested_by, name)
+
+    def was_handed_in_by(self, login: str) -> bool:
+        """Whether a login had a hand in its request."""
+        actor = self.case.kept.handed_in_by
+        return login in {login_of(actor), *other_hands(actor)}
 
     def mentions(self, sought: str) -> bool:
         """Whether its title, its id or a name holds a text, in any case of letters."""

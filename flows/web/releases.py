@@ -305,6 +305,7 @@ def show(release: CurrentRelease) -> Response:
         everywhere=query({"show": "all", "q": listed.recipient}),
         others=others,
         history=history,
+        hand_ins=() if visitor.site.requests is None else visitor.site.requests.hand_ins(listed.release_id),
         cast_from={reviewer: login for (_, _, reviewer), login in logins.items()},
         again=[one for one in history if one.entry.event is Event.REASSESSED][-1:],
         reassessments=[one for one in history if one.entry.event is Event.REASSESSED][::-1],

@@ -415,6 +415,24 @@ def test_what_a_run_of_the_service_was_refused_is_one_line(app: Any, pages: Page
     assert "Submit it again" in visitor.get(f"/releases/queue/{entry.id}").text
 
 
+def test_everybody_who_handed_a_request_in_sees_it(app: Any, pages: Pages, world: World) -> None:
+    Accounts(pages.workspace).add("other", holder("Bela Other", Duty.REQUESTER), [Duty.REQUESTER], PASSWORD)
+    visitor = visiting(app, "other")
+    place = queued(visiting(app, "ruiz"))
+    assert visitor.get(place).status_code == 404
+    service = service_of(pages.workspace.root, (world.folder,))
+    pages.time.passes(minutes=5)
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by="other (token)")
+    receive(service, arrival, clock=pages.time)
+    visitor = visiting(app, "other")
+    assert queued(visitor) == place
+    shown = " ".join(visitor.get(place).text.split())
+    assert re.search(r"ruiz \(token\), [^;<]*10:00[^;<]*; other \(token\), [^;<]*10:05", shown)
+    name = place.rsplit("/", 1)[1]
+    with open_ledger(pages.workspace) as ledger:
+        assert ledger.entries(release_id=name) == ()
+
+
 POLL = {"hx-request": "true", "hx-trigger": "request"}
 
 
