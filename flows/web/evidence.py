@@ -174,6 +174,8 @@ class Evidence:
     """The visitor's key, if one is in force."""
     is_officer: bool
     """Whether the visitor is an enrolled officer."""
+    logins: frozenset[str]
+    """All logins that the visitor has or had."""
 
     @property
     def last(self) -> str:
@@ -206,7 +208,8 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         record_sha256 = sealed[path]
         record = _parsed(DecisionRecord, bundle, path, record_sha256)
         stands = read_standing(ledger, record, record_sha256, now)
-        person = Directory.of(ledger).person(who)
+        directory = Directory.of(ledger)
+        person = directory.person(who)
         return Evidence(
             bundle,
             record,
@@ -217,6 +220,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
             answering(ledger, record, stands),
             key_in_force(ledger, who),
             person is not None and WorkflowRole.OFFICER in person.roles,
+            directory.logins_of(person),
         )
 
 

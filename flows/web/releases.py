@@ -89,7 +89,8 @@ class ShownRelease:
         try:
             reviewer_of(self.found.record, self.visitor.account.name, self.found.answering)
             account = self.visitor.account
-            check_apart(self.found.record, account.login, account.person, signed=self.found.key is not None)
+            signed, logins = self.found.key is not None, self.found.logins
+            check_apart(self.found.record, account.login, account.person, signed=signed, logins=logins)
         except BadInput as error:
             return sentence(error.what)
         return ""
