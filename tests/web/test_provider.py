@@ -227,6 +227,17 @@ def test_an_account_without_roles_is_not_signed_in_by_a_proxy_either(pages: Page
     assert "You have no account" in named.get("/releases").text
 
 
+def test_a_disabled_account_is_not_signed_in_by_the_provider(pages: Pages, provider: TestProvider) -> None:
+    enrolled(pages)
+    app = app_of(pages, provider)
+    first = signed_in(app)
+    Accounts(pages.workspace).disable("sand")
+    assert "The account is disabled." in refused(app)
+    Accounts(pages.workspace).enable("sand")
+    signed_in(app)
+    assert first.get("/account").status_code == 303, "a session from before stays ended"
+
+
 def test_answers_of_one_address_do_not_lock_out_others(pages: Pages, provider: TestProvider) -> None:
     app = app_of(pages, provider)
     app.state.site = replace(app.state.site, limits=RateLimits(address=Limiter(3, 900), everybody=Limiter(5, 60)))
