@@ -255,7 +255,7 @@ class Accounts:
     ) -> Account:
         """The account of somebody whom an identity provider has signed in: made the first time, then updated.
 
-        The identity, by issuer and subject, is bound to the person of its first sign-in for good, whatever login the
+        The identity, by issuer and subject, is bound to the person of its first sign-in permanently, whatever login the
         provider gives it later, and also once the account is removed.
         Raises BadInput if the login is not valid, the identity is bound to another person, or login or person has an
         account that is not of this identity: a provider takes no account over.

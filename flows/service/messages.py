@@ -1,7 +1,8 @@
 """Messages about news of the ledger, in words for the people whom they concern.
 
 A message has the title of the request, the verdict, the reason in full, the deadline and a link; of a trace only that
-it was made. It holds no data value: reasons are those that reports print, or what a person wrote for the ledger.
+it was made. One about a copy that would be blocked today says so in its first line. It holds no data value: reasons are
+those that reports print, or what a person wrote for the ledger.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,9 @@ from datetime import date
 from urllib.parse import quote
 
 from flows.board import REASON
+from tasks.audit.current import BLOCKED_TODAY
 from tasks.audit.history import kept, text, texts
+from tasks.audit.reassessments import WOULD_BE_BLOCKED
 from tasks.core.people import login_of, other_hands, same_person
 from tasks.decision.bodies import KeptDecision
 from tasks.ledger.enrolment import EnrolledPerson
@@ -115,12 +118,15 @@ def message(kind: NewsKind, entry: Entry, about: Subject, of_release: Sequence[E
         "Ledger": f"entry {entry.sequence}, {entry.at:%Y-%m-%d %H:%M} UTC",
     }
     body = "\n".join(f"{label}: {said}" for label, said in lines.items() if said)
+    if lines["Verdict"] == BLOCKED_TODAY:
+        body = f"{BLOCKED_TODAY.capitalize()}: {', '.join(head[1:])}\n{body}"
     return Message(f"releasegate: {' · '.join(head)}", body)
 
 
 def words(kind: NewsKind, entry: Entry) -> str:
     """The verdict in words: of a re-assessment what it came to, of other news its kind."""
-    return (kind is NewsKind.REASSESSED and text(entry, "verdict")) or kind.value
+    found = text(entry, "verdict") if kind is NewsKind.REASSESSED else None
+    return BLOCKED_TODAY if found == WOULD_BE_BLOCKED else found or kind.value
 
 
 def link(address: str | None, release_id: str | None, recipient: str | None) -> str | None:

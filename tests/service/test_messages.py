@@ -162,9 +162,15 @@ def test_a_trace_and_an_override_are_told_and_a_trace_not_what_it_found() -> Non
 def test_a_reassessment_says_first_what_it_came_to() -> None:
     body = {"verdict": "would be blocked", "before": "holds", "because": ["The population has shrunk."]}
     entry = Entry(7, NOW, Event.REASSESSED, RELEASE, "university", "gate", body, "", "")
-    said = message(NewsKind.REASSESSED, entry, Subject.of(entry, [entry]), [entry], None)
-    assert said.subject.startswith("releasegate: would be blocked")
+    about = Subject(title="Clinic visits", recipients=("university",))
+    said = message(NewsKind.REASSESSED, entry, about, [entry], None)
+    assert said.subject == "releasegate: would be blocked today · Clinic visits · university"
+    assert said.body.splitlines()[0] == "Would be blocked today: Clinic visits, university"
     assert "Reason: The population has shrunk." in said.body
+    fine = replace(entry, body=body | {"verdict": "holds", "before": "would be blocked"})
+    told = message(NewsKind.REASSESSED, fine, about, [fine], None)
+    assert told.subject == "releasegate: holds · Clinic visits · university"
+    assert told.body.startswith("Title: Clinic visits\n")
 
 
 def test_a_refusal_says_all_of_its_reason(world: World, hook: int, monkeypatch: pytest.MonkeyPatch) -> None:
