@@ -4,6 +4,7 @@ They are in one private file, with Argon2id hashes of passwords and sealed secre
 identity provider get their account at their first sign-in; it has no password.
 """
 
+import base64
 import hashlib
 import re
 import secrets
@@ -70,6 +71,18 @@ class ProviderIdentity(BaseModel):
     subject: str
 
 
+class BoundIdentity(ProviderIdentity):
+    """An identity of a provider and the person that it has signed in first, and signs in ever after."""
+
+    person: str
+    """Id of the enrolled person."""
+
+    @property
+    def name(self) -> str:
+        """Issuer and subject."""
+        return f"{self.issuer} {self.subject}"
+
+
 class Account(BaseModel):
     """A person who may sign in."""
 
@@ -87,6 +100,12 @@ class Account(BaseModel):
     second_factor: SecondFactor | None = None
     identity: ProviderIdentity | None = None
     """At the identity provider, where their first sign-in made the account."""
+    must_change: bool = False
+    """Whether its password was made by somebody else, and counts for choosing another one alone."""
+    disabled: bool = False
+    """Whether an officer has disabled it."""
+    disablings: int = 0
+    """Times that it was disabled, each of which ended its sessions."""
 
     @field_serializer("duties")
     def _sorted(self, duties: frozenset[Duty]) -> list[str]:
@@ -98,7 +117,13 @@ class Account(BaseModel):
         parts = [self.login, self.person, self.name, *sorted(self.duties), self.password or "", self.since.isoformat()]
         parts += [self.second_factor.sealed if self.second_factor else ""]
         parts += [self.identity.issuer, self.identity.subject] if self.identity else []
+        parts += [str(self.disablings)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its holder may sign in: not once it is disabled, or the identity provider gives them no role."""
+        return bool(self.duties) and not self.disabled
 
     @property
     def way_in(self) -> str:
@@ -115,6 +140,9 @@ class Accounts:
         self._workspace = workspace
         self._file = PrivateList(workspace.private, Account, "login", "accounts", "nobody can sign in")
         self._changing = self._file.changing
+        self._identities = PrivateList(
+            workspace.private, BoundIdentity, "name", "identities", "the identity provider signs nobody in"
+        )
 
     @cached_property
     def _decoy(self) -> str:
@@ -144,7 +172,7 @@ class Accounts:
                 HASHER.verify(kept or decoy, _normal(password))
         except (VerificationError, InvalidHashError):
             return None
-        if account is None or kept is None:
+        if account is None or kept is None or not account.is_open:
             return None
         if not HASHER.check_needs_rehash(kept):
             return account
@@ -227,20 +255,31 @@ class Accounts:
     ) -> Account:
         """The account of somebody whom an identity provider has signed in: made the first time, then updated.
 
-        Raises BadInput if the login is not valid, the identity has the account of another person, or login or person
-        has an account that is not of this identity: a provider takes no account over.
+        The identity, by issuer and subject, is bound to the person of its first sign-in permanently, whatever login the
+        provider gives it later, and also once the account is removed.
+        Raises BadInput if the login is not valid, the identity is bound to another person, or login or person has an
+        account that is not of this identity: a provider takes no account over.
         """
         wanted, chosen = login.casefold(), frozenset(duties)
         check_holder(person, sorted(chosen - {Duty.REGULATOR}), "groups")
-        with self._changing() as accounts:
+        bound = BoundIdentity(**identity.model_dump(), person=person.id)
+        with self._changing() as accounts, self._identities.changing() as identities:
             known = next((one for one in accounts.values() if one.identity == identity), None)
-            if known is not None and known.person != person.id:
+            if (known or identities.get(bound.name, bound)).person != person.id:
                 raise BadInput(
                     "the identity provider names another person than before",
-                    where=known.login,
-                    expected="the person whose account this identity has",
+                    where=wanted,
+                    expected="the person whom this identity has signed in first",
                     got="a login of another person",
-                    fix=f"remove the account first, if this is right: releasegate account remove {known.login}",
+                    fix="give each person an identity of their own at the provider, and this one its login back",
+                )
+            if known is not None and known.disabled:
+                raise BadInput(
+                    "the account is disabled",
+                    where=wanted,
+                    expected="an account in use",
+                    got="one that an officer has disabled",
+                    fix="ask an officer of the gate",
                 )
             others = [
                 one for one in accounts.values() if one != known and (one.login == wanted or one.person == person.id)
@@ -256,6 +295,7 @@ class Accounts:
             _check_form(wanted, chosen)
             if known is not None:
                 del accounts[known.login]
+            identities[bound.name] = bound
             accounts[wanted] = Account(
                 login=wanted,
                 person=person.id,
@@ -264,15 +304,19 @@ class Accounts:
                 password=None,
                 since=known.since if known is not None else clock(),
                 identity=identity,
+                disablings=known.disablings if known is not None else 0,
             )
         return accounts[wanted]
 
-    def forget(self, identity: ProviderIdentity) -> None:
-        """Remove the account of an identity, if there is one, which ends its sessions."""
-        if any(one.identity == identity for one in self.all()):
+    def suspend(self, identity: ProviderIdentity) -> None:
+        """Take all roles from the account of an identity, if there is one, which ends its sessions.
+
+        It stays, so that nobody else gets its login or person before an operator has removed it.
+        """
+        if any(one.identity == identity and one.duties for one in self.all()):
             with self._changing() as accounts:
-                for login in [one.login for one in accounts.values() if one.identity == identity]:
-                    del accounts[login]
+                for one in [one for one in accounts.values() if one.identity == identity]:
+                    accounts[one.login] = one.model_copy(update={"duties": frozenset()})
 
     def add(
         self,
@@ -281,11 +325,12 @@ class Accounts:
         duties: Iterable[Duty],
         password: str | None,
         *,
+        must_change: bool = False,
         clock: Clock = utc_now,
     ) -> Account:
         """Add an account of an enrolled person.
 
-        `password` is None if only a proxy signs them in.
+        `password` is None if only a proxy signs them in; `must_change` lets it count for choosing another one alone.
         Raises BadInput if a value is not valid, there is no role or one that is not the person's, or login or person
         have an account already.
         """
@@ -305,12 +350,18 @@ class Accounts:
                     fix="remove the first: releasegate account remove LOGIN",
                 )
             accounts[wanted] = Account(
-                login=wanted, person=person.id, name=person.name, duties=chosen, password=hashed, since=clock()
+                login=wanted,
+                person=person.id,
+                name=person.name,
+                duties=chosen,
+                password=hashed,
+                since=clock(),
+                must_change=must_change,
             )
         return accounts[wanted]
 
-    def set_password(self, login: str, password: str) -> Account:
-        """Change the password of an account, which ends its sessions.
+    def set_password(self, login: str, password: str, *, must_change: bool = False) -> Account:
+        """Change the password of an account, which ends its sessions; `must_change` as of `add`.
 
         Raises BadInput if there is no such account, an identity provider signs its holder in, or the password is not
         valid.
@@ -326,13 +377,45 @@ class Accounts:
                     got="one of the identity provider",
                     fix="change the password there",
                 )
-            accounts[known.login] = changed = known.model_copy(update={"password": hashed})
+            update = {"password": hashed, "must_change": must_change}
+            accounts[known.login] = changed = known.model_copy(update=update)
+        return changed
+
+    def disable(self, login: str) -> Account:
+        """Disable an account, which ends its sessions. BadInput if there is none, or no officer could sign in then."""
+        with self._changing() as accounts:
+            known = _known(accounts, login)
+            rest = [one for one in accounts.values() if one.login != known.login and one.is_open]
+            if not any(Duty.OFFICER in one.duties for one in rest):
+                raise BadInput(
+                    "no officer could sign in any more",
+                    where="LOGIN",
+                    expected="another account with the role officer that is in use",
+                    got="none",
+                    fix="make an account of another officer first",
+                )
+            update = {"disabled": True, "disablings": known.disablings + 1}
+            accounts[known.login] = changed = known.model_copy(update=update)
+        return changed
+
+    def enable(self, login: str) -> Account:
+        """Let the holder of a disabled account sign in again. BadInput if there is no such account."""
+        with self._changing() as accounts:
+            known = _known(accounts, login)
+            accounts[known.login] = changed = known.model_copy(update={"disabled": False})
         return changed
 
     def remove(self, login: str) -> Account:
-        """Remove an account, which ends its sessions. Raises BadInput if there is no such account."""
-        with self._changing() as accounts:
-            return accounts.pop(_known(accounts, login).login)
+        """Remove an account, which ends its sessions. Raises BadInput if there is no such account.
+
+        An identity of a provider stays bound to its person, who may then sign in with another one too.
+        """
+        with self._changing() as accounts, self._identities.changing() as identities:
+            known = _known(accounts, login)
+            if known.identity is not None:  # of a version that did not bind it
+                bound = BoundIdentity(**known.identity.model_dump(), person=known.person)
+                identities[bound.name] = bound
+            return accounts.pop(known.login)
 
     def _hash(self, password: str) -> str:
         normal = _normal(password)
@@ -361,6 +444,12 @@ def without_account(accounts: Sequence[Account], directory: Directory, names: It
         return person is not None and (person.id in held or any(same_person(person.name, one) for one in named))
 
     return tuple(name for name in names if not has_one(name))
+
+
+def one_time_password() -> str:
+    """A random password of 100 bits, in groups that can be read out."""
+    text = base64.b32encode(secrets.token_bytes(13)).decode().lower()[:20]
+    return "-".join(text[place : place + 5] for place in range(0, 20, 5))
 
 
 def _normal(password: str) -> str:

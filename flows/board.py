@@ -3,12 +3,16 @@
 A page knows no queue: it works with whatever has these methods, or with none where no service runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
+
+from tasks.audit.history import text, texts
+from tasks.core.people import login_of, other_hands
+from tasks.ledger.entry import Entry, Event
 
 
 class BoardState(StrEnum):
@@ -26,14 +30,31 @@ class BoardState(StrEnum):
 UNDER_WAY = frozenset({BoardState.QUEUED, BoardState.RUNNING, BoardState.CANCELLING})
 
 
+REASON = ("what", "where", "expected", "got", "fix", "problems")
+"""Parts of a refusal or failure, in the order in which they are told."""
+
+
 @dataclass(frozen=True)
 class BoardRecipient:
-    """A recipient that a request names."""
+    """A recipient that a request names; what is not known of it is empty."""
 
     id: str
     organisation: str
     purpose: str
     agreement: str
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A login or token that has handed a request in, and when it first did."""
+
+    by: str
+    at: datetime
+
+    @property
+    def logins(self) -> frozenset[str]:
+        """The login, and others that had a hand in it."""
+        return other_hands(self.by) | {login_of(self.by)}
 
 
 @dataclass(frozen=True)
@@ -54,9 +75,9 @@ class BoardRequest:
     """Title of the request, as noted where its document was not kept; the document's name where none was noted."""
     requester: str
     """Id of the person who asks for it, as noted where the document was not kept; empty where nobody was noted."""
-    handed_in_by: str
+    hand_ins: tuple[HandIn, ...]
+    """Everybody who has handed it in, in order, the first at least."""
     recipients: tuple[BoardRecipient, ...]
-    accepted_at: datetime
     since: datetime
     """Time of the last change that is known."""
     attempt: int
@@ -72,9 +93,48 @@ class BoardRequest:
     """Folders that it may name files in."""
 
     @property
+    def handed_in_by(self) -> str:
+        """Who has handed it in first."""
+        return self.hand_ins[0].by
+
+    @property
     def is_under_way(self) -> bool:
         """Whether it may still come to a decision."""
         return self.state in UNDER_WAY
+
+
+def ended_undecided(entries: Iterable[Entry]) -> tuple[BoardRequest, ...]:
+    """Requests of a ledger that ended without a decision, each as its last attempt did, such as those of the command.
+
+    Those that a queue has ended are among its own.
+    """
+    ended = {Event.REFUSED: BoardState.REFUSED, Event.FAILED: BoardState.FAILED}
+    asked, found, decided = dict[str, Entry](), dict[str, BoardRequest](), set[str]()
+    for entry in entries:
+        name = entry.release_id or text(entry, "request_id") or entry.sha256
+        if entry.event is Event.DECIDED:
+            decided.add(name)
+        elif entry.event is Event.REQUESTED:
+            asked[name] = entry
+            found.pop(name, None)
+        elif entry.event in ended and "queued" not in entry.body:
+            about = asked.get(name, entry)
+            found[name] = BoardRequest(
+                id=name,
+                state=ended[entry.event],
+                title=text(about, "title") or "A request that could not be read",
+                requester=text(about, "requester_id") or text(about, "requested_by") or "",
+                hand_ins=(HandIn(about.actor, about.at),),
+                recipients=tuple(BoardRecipient(one, "", "", "") for one in texts(about, "recipients")),
+                since=entry.at,
+                attempt=1,
+                not_before=None,
+                steps=(),
+                reason={part: said for part in REASON if (said := text(entry, part))},
+                document=None,
+                roots=(),
+            )
+    return tuple(one for name, one in found.items() if name not in decided)
 
 
 class RequestBoard(Protocol):
@@ -86,6 +146,10 @@ class RequestBoard(Protocol):
 
     def get(self, name: str) -> BoardRequest | None:
         """One of them by its id; None where there is none."""
+        ...
+
+    def hand_ins(self, name: str) -> Sequence[HandIn]:
+        """Everybody who has handed a request in, also one that was decided; nobody where there is none."""
         ...
 
     def cancel(self, name: str, by: str, reason: str) -> BoardState:

@@ -22,7 +22,7 @@ from tasks.core.people import WorkflowRole
 from tasks.core.seed import derive_seed
 from tasks.decision.changes import Author, Step, change, read_standing
 from tasks.decision.record import DecisionRecord, Verdict
-from tasks.decision.standing import Standing
+from tasks.decision.standing import Standing, check_apart
 from tasks.decision.states import State
 from tasks.decision.verdict import is_over, utc_day
 from tasks.delivery.additions import finish, since_publication
@@ -151,6 +151,15 @@ class ReleaseAction:
         signer = self.signer(release, person.name)
         if signer is None:
             check_own_login(directory, person, actor())
+        return person, signer
+
+    def authorized_apart(
+        self, release: OpenRelease, record: DecisionRecord, role: WorkflowRole
+    ) -> tuple[EnrolledPerson, Signer | None]:
+        """As `authorized`; BadInput for a person who had a hand in the request, at any login of theirs."""
+        person, signer = self.authorized(release, role)
+        logins = Directory.of(release.ledger).logins_of(person)
+        check_apart(record, actor(), person.id, signed=signer is not None, logins=logins)
         return person, signer
 
     def signer(self, release: OpenRelease, name: str) -> Signer | None:

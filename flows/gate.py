@@ -34,7 +34,15 @@ from flows.pipeline.run import Run, RunTerms, Take
 from flows.policies import PolicyShelf
 from flows.progress import importing, step
 from flows.workspace import INPUTS, Workspace, open_workspace
-from tasks.core.errors import BadInput, Outage, ReleasegateError, StageFailed, TamperingFound, WorkspaceError
+from tasks.core.errors import (
+    BadInput,
+    Outage,
+    ReleasegateError,
+    RequestCancelled,
+    StageFailed,
+    TamperingFound,
+    WorkspaceError,
+)
 from tasks.core.guard import disk_full, guarded
 from tasks.core.modes import owner_only
 from tasks.core.secret_variables import secrets_taken
@@ -161,6 +169,7 @@ def run_release(
     with guarded("release"), open_ledger(workspace, create=enrol, clock=clock) as ledger:
         with _recorded(ledger, clock), guarded("request"):
             loaded = load_request(request_path, roots, PolicyShelf(workspace.root))
+        with _recorded(ledger, clock, loaded), guarded("request"):
             inputs = read_inputs(loaded)
             of_inputs = release_id(loaded, inputs, code_fact())
             if enrol and Directory.of(ledger).is_empty:
@@ -178,7 +187,7 @@ def _settled(call: _GateCall, engine: Engine, dask: str | None) -> Outcome:
     settle(call.workspace, call.ledger, call.release_id)
     repeated = call.workspace.bundle(call.release_id).exists()
     if not repeated:
-        with _recorded(call.ledger, call.clock, call.loaded):
+        with _recorded(call.ledger, call.clock, call.loaded, call.release_id):
             directory = Directory.of(call.ledger)
             check_enrolled(directory, call.loaded, call.inputs)
             people = involved(directory, call.loaded.request, actor())
@@ -380,8 +389,13 @@ def _requested(call: _GateCall, people: InvolvedPeople) -> tuple[datetime, str]:
 
 
 @contextmanager
-def _recorded(ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None) -> Iterator[None]:
-    """Record an error of the block, which concerns no release yet, with whom it concerns once the request is read."""
+def _recorded(
+    ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None, name: str | None = None
+) -> Iterator[None]:
+    """Record an error of the block, which concerns no release yet, with whom it concerns once the request is read.
+
+    `name` is the release that would have come of it.
+    """
     try:
         yield
     except Outage:
@@ -394,6 +408,7 @@ def _recorded(ledger: Ledger, clock: Clock, loaded: LoadedRequest | None = None)
                 "title": printable(request.title),
                 "recipients": [one.id for one in request.recipients],
                 "requested_by": printable(request.requested_by),
+                **({} if name is None else {"request_id": name}),
             }
         _record_error(ledger, None, error, clock(), asked)
         raise
@@ -404,9 +419,12 @@ def _record_error(
 ) -> None:
     """Record a refusal or a failure; an error of the workspace itself may leave the ledger no room for it."""
     event = Event.REFUSED if isinstance(error, BadInput) else Event.FAILED
-    body = kept_reason(error.reason()) | dict(asked or {})
+    body, by = (
+        kept_reason(error.reason()) | dict(asked or {}),
+        error.login if isinstance(error, RequestCancelled) else actor(),
+    )
     try:
-        ledger.append(event, release_id=name, recipient=None, actor=actor(), body=body, at=at)
+        ledger.append(event, release_id=name, recipient=None, actor=by, body=body, at=at)
     except WorkspaceError:
         if not isinstance(error, WorkspaceError):
             raise

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from flows.actor import actor
 from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, forget
 from flows.identity import last_decided
 from flows.ledger import last_body
@@ -17,7 +16,7 @@ from tasks.core.people import WorkflowRole, same_person
 from tasks.decision import bodies
 from tasks.decision.overrides import overridable
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
-from tasks.decision.standing import OF_GATE, Standing, check_apart, officer_of, revoking_roles
+from tasks.decision.standing import OF_GATE, Standing, officer_of, revoking_roles
 from tasks.decision.states import StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import checked_reason
@@ -64,8 +63,7 @@ def override_gates(action: ReleaseAction, gates: Collection[str]) -> Overridden:
         after(case.standing.state, StateChange.OVERRIDE, WorkflowRole.OFFICER)
         results = _checked(release, case, gates)
         last = utc_day(release.now) + timedelta(days=case.record.override_days)
-        person, signer = action.authorized(release, WorkflowRole.OFFICER)
-        check_apart(case.record, actor(), person.id, signed=signer is not None)
+        person, signer = action.authorized_apart(release, case.record, WorkflowRole.OFFICER)
         body = bodies.gates_overridden(name, reason, case.record, results, last) | {"person": person.id}
         with release.ledger.transaction():
             latest = last_decided(release.ledger, case.record.of_inputs)[case.recipient]
@@ -94,8 +92,7 @@ def reopen(action: ReleaseAction) -> ChangedRelease:
         name = officer_of(case.record, action.named(release))
         after(case.standing.state, StateChange.REOPEN, WorkflowRole.OFFICER)
         _check_rejected(case, utc_day(release.now))
-        person, signer = action.authorized(release, WorkflowRole.OFFICER)
-        check_apart(case.record, actor(), person.id, signed=signer is not None)
+        person, signer = action.authorized_apart(release, case.record, WorkflowRole.OFFICER)
         step = (Event.OVERRIDDEN, bodies.overridden(name, reason, person.id))
         standing = release.append(case, [step], signer)
         return ChangedRelease(release.release_id, {case.recipient: standing})

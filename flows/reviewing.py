@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from flows.actor import Clock, actor, utc_now
+from flows.actor import Clock, utc_now
 from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, ballot_box, finish_additions, pending_key
 from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
@@ -26,7 +26,7 @@ from tasks.decision import bodies
 from tasks.decision.changes import Step
 from tasks.decision.overrides import GateOverrides
 from tasks.decision.record import DecisionRecord, Review, Verdict
-from tasks.decision.standing import Standing, check_apart, review_of, reviewer_of
+from tasks.decision.standing import Standing, review_of, reviewer_of
 from tasks.decision.states import State
 from tasks.decision.verdict import lapsed
 from tasks.decision.votes import Ballot, checked_reason, new_nonce
@@ -83,7 +83,7 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
             reason=reason,
             nonce=new_nonce(),
         )
-        person, signer = action.authorized(release, WorkflowRole.REVIEWER)
+        person, signer = action.authorized_apart(release, case.record, WorkflowRole.REVIEWER)
         if case.record.signed_votes and signer is None:
             raise BadInput(
                 "the policy requires signed votes",
@@ -92,7 +92,6 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
                 got="no key in force",
                 fix="register one: releasegate key create, or a public key on the page of your account",
             )
-        check_apart(case.record, actor(), person.id, signed=signer is not None)
         step = (Event.VOTED, bodies.voted(ballot, person.id))
         box = ballot_box(release.workspace, release.release_id, case.recipient)
         box.put(ballot)

@@ -9,6 +9,8 @@ The names on this page are the only thing promised to stay: they follow semantic
 """
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +57,28 @@ _HOMES = {
     "request": ("releasegate._request", "request"),
 }
 """Module and name of what is not a module of this package."""
+
+
+def _check_own_packages() -> None:
+    """Raise ImportError where Python finds packages of others first under the names of those that this one rests on."""
+    home = Path(__file__).resolve().parent.parent
+    for name in ("flows", "tasks", "reports"):
+        spec = find_spec(name)
+        if spec is None:  # its import says so
+            continue
+        found = Path(spec.origin or next(iter(spec.submodule_search_locations or ()), ""))
+        if found.resolve().parent != home / name:
+            raise ImportError(
+                f"releasegate cannot be used here: Python finds another package {name} before its own\n"
+                f"  where: {found}\n"
+                f"  expected: {home / name}\n"
+                "  to do: run Python in another folder, or as python -P, which leaves out the present folder; where "
+                "one program needs both, rename the other package. The command releasegate works in any folder.",
+                name=name,
+            )
+
+
+_check_own_packages()
 
 
 def __getattr__(name: str) -> Any:

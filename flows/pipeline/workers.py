@@ -34,6 +34,8 @@ from tasks.core.secret_variables import give, secrets_for_runs, secrets_taken
 
 _PARENT_DEATH_SIGNAL = 1
 _MOST = 8
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""Keeps packages in the present folder out of the process: somebody's own flows would take the place of these."""
 _FOLDER_VARIABLE = "TMPDIR"
 _LONGEST_TEMPORARY_FOLDER = 64
 _SHORT_TEMPORARY_FOLDER = "/tmp"  # noqa: S108 - multiprocessing makes a folder of its own in it
@@ -174,18 +176,19 @@ def start_fork_server(private: Path | None = None) -> None:
     of the workspace, for the temporary files of workers (``flows.temporary``).
     """
     _WorkerContext().set_forkserver_preload(["flows.pipeline.preloaded"])
-    default, folder = tempfile.gettempdir(), os.environ.get(_FOLDER_VARIABLE)
+    default, before = tempfile.gettempdir(), {name: os.environ.get(name) for name in (_FOLDER_VARIABLE, _SAFE_PATH)}
     if len(default) > _LONGEST_TEMPORARY_FOLDER and os.access(_SHORT_TEMPORARY_FOLDER, os.W_OK):
         tempfile.tempdir = _SHORT_TEMPORARY_FOLDER
-    os.environ[_FOLDER_VARIABLE] = str(_folder_of_workers(private))
+    os.environ |= {_FOLDER_VARIABLE: str(_folder_of_workers(private)), _SAFE_PATH: "1"}
     try:
         with secrets_taken("PREFECT_"):  # workers ask nothing of an orchestrator
             forkserver.ensure_running()
     finally:
         tempfile.tempdir = default
-        del os.environ[_FOLDER_VARIABLE]
-        if folder is not None:
-            os.environ[_FOLDER_VARIABLE] = folder
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
 
 
 @cache

@@ -5,16 +5,17 @@ from functools import lru_cache
 from pathlib import Path
 
 from flows.actor import Clock, utc_now
-from flows.board import UNDER_WAY, BoardRecipient, BoardRequest, BoardState
+from flows.board import UNDER_WAY, BoardRecipient, BoardRequest, BoardState, HandIn
 from flows.ledger import open_ledger
 from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.intake import Arrival, is_decided, receive, record_end
 from flows.service.logs import log
-from flows.service.queue import QueuedRequest, RequestState
+from flows.service.queue import QueuedRequest, RequestState, submitted_again
+from flows.service.steps import login_in
+from flows.service.worker import end_of
 from flows.web.jobs import JobTerms
 from tasks.core.errors import BadInput, ReleasegateError
-from tasks.core.people import login_of, other_hands
 from tasks.decision.votes import checked_reason
 from tasks.request.load import load_request
 
@@ -57,6 +58,11 @@ class QueuedRequests:
         entry = self._queue.get(name)
         return None if entry is None else self._shown(entry)
 
+    def hand_ins(self, name: str) -> tuple[HandIn, ...]:
+        """Everybody who has handed a request in."""
+        entry = self._queue.get(name)
+        return () if entry is None else entry.hands
+
     def cancel(self, name: str, by: str, reason: str) -> BoardState:
         """Cancel a request: at once where no run works on it, else before the run's next stage."""
         reason = checked_reason(reason)
@@ -73,14 +79,7 @@ class QueuedRequests:
                 return BoardState.CANCELLING
             notes.wish(by, reason)
             cancelled = notes.wished()
-            changed = cancelled and self._queue.update(
-                entry,
-                state=RequestState.CANCELLED,
-                reason=cancelled.fields(),
-                ended_by=f"{_login_in(by)} (reviewer's page)",
-                finished_at=self._clock(),
-                not_before=None,
-            )
+            changed = cancelled and self._queue.update(entry, **end_of(cancelled, self._clock))
             notes.clear()
             if not changed:
                 raise _not_under_way(self._queue.get(name))
@@ -106,7 +105,7 @@ class QueuedRequests:
         if not document.is_file():
             raise _not_to_retry("a request whose document is kept", "one that was refused, whose document is not kept")
         roots = tuple(Path(root) for root in entry.roots)
-        asked = _submitted_again(entry.handed_in_by, _login_in(by))
+        asked = submitted_again(entry.actor, login_in(by))
         arrival = Arrival(document.read_bytes(), entry.source, entry.name, roots, handed_in_by=asked)
         received = receive(self._service, arrival, clock=self._clock)
         log("a request was submitted again", request=received.entry.id, before=name, by=by)
@@ -132,9 +131,8 @@ class QueuedRequests:
             state=state,
             title=asked.title,
             requester=asked.requester,
-            handed_in_by=entry.handed_in_by,
+            hand_ins=entry.hands,
             recipients=asked.recipients,
-            accepted_at=entry.accepted_at,
             since=since,
             attempt=entry.attempt,
             not_before=entry.not_before,
@@ -158,20 +156,6 @@ class QueuedRequests:
             BoardRecipient(one.id, one.organisation, one.purpose, one.agreement.id) for one in request.recipients
         )
         return _Asked(request.title, request.requested_by, recipients)
-
-
-def _login_in(by: str) -> str:
-    """The login in “Name (login)”."""
-    return by.rpartition("(")[2].removesuffix(")")
-
-
-def _submitted_again(first: str, login: str) -> str:
-    """Who hands a request in that a login submits again: the first one, and every other login that has had a hand."""
-    if login.casefold() in {login_of(first), *other_hands(first)}:
-        return first
-    name, _, told = first.partition(" (")
-    earlier = f"{told.removesuffix(')')}, " if told else ""
-    return f"{name} ({earlier}submitted again by {login})"
 
 
 def job_terms(service: Service) -> JobTerms:

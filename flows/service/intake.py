@@ -1,7 +1,7 @@
 """Taking a request in, whichever way it came: read, named and queued once; or refused, in the ledger too.
 
 1. Read the request with the loader that every command uses, hash the files that it names, and name the release.
-2. A request that is queued already, or was decided, is folded into the existing one.
+2. A request that is queued already, or was decided, is folded into the existing one, which names whoever hands it in.
 3. A request that cannot be used is refused: queue and ledger keep the reason, and nothing keeps the document.
 """
 
@@ -89,7 +89,7 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
             if not entry.is_open and not kept:
                 _drop(queue, entry)
             if existing is not None and _is_same(existing, entry):
-                return Received(existing, folded=True)
+                return Received(_handed_in_too(queue, existing, entry), folded=True)
             if entry.is_open:
                 waiting = len(queue.open_entries())
                 if waiting >= most and (existing is None or not existing.is_open):
@@ -123,6 +123,7 @@ def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:
                 "recipients": list(entry.recipients),
                 "requested_by": entry.requested_by,
                 "request_sha256": entry.request_sha256,
+                "handed_in_by": [one.by for one in entry.hands],
                 "queued": entry.token,
             }
             ended = entry.finished_at or entry.accepted_at
@@ -214,6 +215,16 @@ def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:
     if existing.state in UNDECIDED:
         return existing.arrival == entry.arrival
     return entry.is_open
+
+
+def _handed_in_too(queue: Queue, existing: QueuedRequest, entry: QueuedRequest) -> QueuedRequest:
+    """The existing entry, with whoever hands the same request in; call it while the queue is `changing`."""
+    hand_in = entry.hands[0]
+    if any(one.by == hand_in.by for one in existing.hands):
+        return existing
+    changed = existing.model_copy(update={"hand_ins": (*existing.hand_ins, hand_in)})
+    queue.put(changed)
+    return changed
 
 
 def _drop(queue: Queue, entry: QueuedRequest) -> None:

@@ -1,7 +1,8 @@
 """Messages about news of the ledger, in words for the people whom they concern.
 
 A message has the title of the request, the verdict, the reason in full, the deadline and a link; of a trace only that
-it was made. It holds no data value: reasons are those that reports print, or what a person wrote for the ledger.
+it was made. One about a copy that would be blocked today says so in its first line. It holds no data value: reasons are
+those that reports print, or what a person wrote for the ledger.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,14 +10,16 @@ from dataclasses import dataclass, field
 from datetime import date
 from urllib.parse import quote
 
+from flows.board import REASON
+from tasks.audit.current import BLOCKED_TODAY
 from tasks.audit.history import kept, text, texts
-from tasks.core.people import same_person
+from tasks.audit.reassessments import WOULD_BE_BLOCKED
+from tasks.core.people import login_of, other_hands, same_person
 from tasks.decision.bodies import KeptDecision
 from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tasks.service.settings import NewsKind
 
-_REASON_PARTS = ("what", "where", "expected", "got", "fix", "problems")
 _LABELS = {"fix": "to do"}
 _AWAITED = frozenset({NewsKind.AWAITING_REVIEW, NewsKind.REVIEW_DUE})
 _IN_FORCE = frozenset({NewsKind.APPROVED, NewsKind.RELEASED, NewsKind.EXPIRING, NewsKind.REASSESSED})
@@ -35,6 +38,7 @@ _OF_OFFICERS = frozenset(
         NewsKind.TRACED,
     }
 )
+_ASKING = frozenset({Event.REQUESTED, Event.REFUSED, Event.FAILED})
 _OF_REQUESTERS = frozenset(NewsKind) - {NewsKind.TRACED, NewsKind.REVIEW_DUE}
 
 
@@ -50,6 +54,8 @@ class Subject:
     """Facts of the decision, where there is one."""
     voted: tuple[str, ...] = field(default=())
     """Reviewers who have voted in this round."""
+    hands: frozenset[str] = frozenset()
+    """Logins that have handed it in."""
 
     @classmethod
     def of(cls, entry: Entry, of_release: Sequence[Entry]) -> "Subject":
@@ -68,12 +74,19 @@ class Subject:
             requested_by=text(asked, "requested_by") or (facts.requested_by if facts else ""),
             requester_id=text(asked, "requester_id") or (facts.requester_id if facts else ""),
             kept=facts,
+            hands=frozenset(
+                login
+                for by in texts(asked, "handed_in_by") or ((asked.actor,) if asked.event in _ASKING else ())
+                for login in (login_of(by), *other_hands(by))
+            ),
         )
 
     def concerns(self, person: EnrolledPerson, kind: NewsKind) -> bool:
-        """Whether news of a kind concerns a person: as the requester, or as a reviewer or officer of the policy."""
+        """Whether news of a kind concerns a person: who asked for it or handed it in, a reviewer or an officer."""
         if self.requester_id == person.id or same_person(self.requested_by, person.name):
             return kind in _OF_REQUESTERS
+        if kind in _OF_REQUESTERS and not self.hands.isdisjoint(map(login_of, person.logins)):
+            return True
         reviewers, officers = (self.kept.reviewers, self.kept.officers) if self.kept else ((), ())
         if kind in _OF_OFFICERS and any(same_person(person.name, one) for one in officers):
             return True
@@ -105,12 +118,15 @@ def message(kind: NewsKind, entry: Entry, about: Subject, of_release: Sequence[E
         "Ledger": f"entry {entry.sequence}, {entry.at:%Y-%m-%d %H:%M} UTC",
     }
     body = "\n".join(f"{label}: {said}" for label, said in lines.items() if said)
+    if lines["Verdict"] == BLOCKED_TODAY:
+        body = f"{BLOCKED_TODAY.capitalize()}: {', '.join(head[1:])}\n{body}"
     return Message(f"releasegate: {' · '.join(head)}", body)
 
 
 def words(kind: NewsKind, entry: Entry) -> str:
     """The verdict in words: of a re-assessment what it came to, of other news its kind."""
-    return (kind is NewsKind.REASSESSED and text(entry, "verdict")) or kind.value
+    found = text(entry, "verdict") if kind is NewsKind.REASSESSED else None
+    return BLOCKED_TODAY if found == WOULD_BE_BLOCKED else found or kind.value
 
 
 def link(address: str | None, release_id: str | None, recipient: str | None) -> str | None:
@@ -125,7 +141,7 @@ def link(address: str | None, release_id: str | None, recipient: str | None) -> 
 
 def reason_lines(reason: dict[str, str] | Entry) -> Iterator[str]:
     """A refusal or failure in full, a line for each part."""
-    for part in _REASON_PARTS:
+    for part in REASON:
         said = text(reason, part) if isinstance(reason, Entry) else reason.get(part)
         if said:
             yield said if part in {"what", "problems"} else f"{_LABELS.get(part, part)}: {said}"

@@ -9,6 +9,7 @@ on which no service ran are made up.
 import json
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -124,7 +125,11 @@ class Notifier:
         if not wanted:
             return
         of_release = () if entry.release_id is None else ledger.entries(release_id=entry.release_id)
-        about = replace(Subject.of(entry, of_release), voted=voted)
+        about, queued = Subject.of(entry, of_release), None
+        with suppress(WorkspaceError):  # a damaged entry, which health reports
+            queued = self._service.queue.get(entry.release_id or "")
+        hands = about.hands.union(*(one.logins for one in queued.hands)) if queued else about.hands
+        about = replace(about, voted=voted, hands=hands)
         told = message(kind, entry, about, of_release, self._service.settings.page.address)
         directory = Directory.of(ledger) if any(one.person for one in wanted) else Directory()
         for one in wanted:

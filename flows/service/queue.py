@@ -20,17 +20,19 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from flows.board import HandIn
 from flows.locking import alone, held, is_held
 from flows.service.steps import RunNotes
 from flows.workspace import Workspace
 from tasks.core.errors import WorkspaceError
 from tasks.core.files import sync_folder, write_whole
+from tasks.core.people import login_of, other_hands
 
 _LONGEST_WAIT = 30.0
 _MOST_PARSED = 16_384
@@ -79,6 +81,8 @@ class QueuedRequest(BaseModel):
     """Name of the document as received."""
     handed_in_by: str = ""
     """Login or token that it came from."""
+    hand_ins: tuple[HandIn, ...] = ()
+    """Others that have handed in the same request since."""
     title: str = ""
     """Title of the request; empty where the document could not be read."""
     recipients: tuple[str, ...] = ()
@@ -114,15 +118,35 @@ class QueuedRequest(BaseModel):
     recorded: bool = False
     """Whether the ledger records the refusal or failure."""
     ended_by: str = ""
-    """Who has cancelled it, as the ledger names actors; empty where nobody has, or while it ran."""
+    """Who has cancelled it, as the ledger names actors; empty where nobody has."""
     finished_at: datetime | None = None
     seconds: float | None = None
     """Time of work, without waiting for reviewers."""
 
     @property
+    def hands(self) -> tuple[HandIn, ...]:
+        """Everybody who has handed it in, in order."""
+        return (HandIn(self.handed_in_by, self.accepted_at), *self.hand_ins)
+
+    @property
+    def actor(self) -> str:
+        """In whose name it is run: the first who handed it in, with every other login that has had a hand."""
+        logins = (login for one in self.hand_ins for login in sorted(one.logins))
+        return reduce(submitted_again, logins, self.handed_in_by)
+
+    @property
     def is_open(self) -> bool:
         """Whether it has no verdict yet."""
         return self.state in OPEN
+
+
+def submitted_again(first: str, login: str) -> str:
+    """Who hands a request in that a login submits too: the first one, and every other login that has had a hand."""
+    if login.casefold() in {login_of(first), *other_hands(first)}:
+        return first
+    name, _, told = first.partition(" (")
+    earlier = f"{told.removesuffix(')')}, " if told else ""
+    return f"{name} ({earlier}submitted again by {login})"
 
 
 class Queue:

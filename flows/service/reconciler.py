@@ -38,10 +38,10 @@ from flows.service.logs import log
 from flows.service.outages import answers
 from flows.service.queue import QueuedRequest, RequestState, run_name
 from flows.service.schedules import Schedules
-from flows.service.worker import follow_reviews, retry_or_fail, write
+from flows.service.worker import end_of, follow_reviews, retry_or_fail, write
 from tasks.audit.cases import case_of
 from tasks.audit.history import ReleaseEntries
-from tasks.core.errors import ReleasegateError, StageCrashed, StageFailed, WorkspaceError
+from tasks.core.errors import ReleasegateError, RequestCancelled, StageCrashed, WorkspaceError
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.states import State
 from tasks.decision.verdict import utc_day
@@ -190,16 +190,16 @@ class Reconciler:
         if is_decided(self._service.workspace, entry.id):
             self._lose(entry, "a run that was cancelled after its decision")
             return
-        cancelled = StageFailed(
+        cancelled = RequestCancelled(
             "the run of a request was cancelled in Prefect",
             where=f"request {entry.id[:12]}",
             expected="a run to its verdict",
             got="a run that an operator has cancelled",
             fix="submit the request again if the release is still wanted",
+            person="an operator of Prefect",
+            login="prefect (run cancelled there)",
         )
-        reason, ended = cancelled.fields(), self._clock()
-        changes = {"state": RequestState.CANCELLED, "reason": reason, "finished_at": ended, "not_before": None}
-        if write(self._service, entry, changes) is not None:
+        if write(self._service, entry, end_of(cancelled, self._clock)) is not None:
             workspace = self._service.workspace
             self._queue.notes(entry.id).clear()
             with suppress(WorkspaceError), workspace.alone(entry.id):

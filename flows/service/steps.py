@@ -15,15 +15,16 @@ from pathlib import Path
 from flows.actor import Clock
 from flows.board import BoardStep
 from flows.progress import listening
-from tasks.core.errors import StageFailed
+from tasks.core.errors import RequestCancelled
 from tasks.core.files import write_whole
 
 PUBLISHING = "sealing and publishing the bundle"
 """The stage from which on a run is not stopped: what it writes is one decision."""
 
 
-class RequestCancelled(StageFailed):
-    """A person has cancelled the request."""
+def login_in(by: str) -> str:
+    """The login in “Name (login)”."""
+    return by.rpartition("(")[2].removesuffix(")")
 
 
 class RunNotes:
@@ -66,6 +67,9 @@ class RunNotes:
             expected="a request that is to be decided",
             got=f"cancelled by {who}: {reason}",
             fix="submit it again",
+            person=who,
+            login=f"{login_in(who)} (reviewer's page)",
+            said=reason,
         )
 
     def clear(self) -> None:

@@ -13,9 +13,16 @@ from flows.service.config import Service
 from flows.service.intake import check_inputs, code_digest, is_decided, record_end
 from flows.service.logs import log
 from flows.service.queue import UNDECIDED, QueuedRequest, RequestState
-from flows.service.steps import RequestCancelled
 from flows.workspace import Workspace
-from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed, StageFailed, WorkspaceError
+from tasks.core.errors import (
+    BadInput,
+    Outage,
+    ReleasegateError,
+    RequestCancelled,
+    StageCrashed,
+    StageFailed,
+    WorkspaceError,
+)
 from tasks.core.guard import guarded
 from tasks.decision.states import State
 from tasks.delivery.manifest import printable
@@ -49,7 +56,7 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
             else:
                 check_inputs(service, entry)
                 usable = True
-                with acting_as(entry.handed_in_by), notes.followed(clock):
+                with acting_as(entry.actor), notes.followed(clock):
                     outcome = run_release(
                         service.queue.document(entry.request_sha256),
                         service.workspace.root,
@@ -62,9 +69,9 @@ def decide(service: Service, entry: QueuedRequest, engine: Engine, *, clock: Clo
     except ReleasegateError as error:
         transient = isinstance(error, StageCrashed | Outage) or (usable and isinstance(error, WorkspaceError))
         cancelled = _cancelled(service, entry) if transient and not isinstance(error, Outage) else None
-        changes = retry_or_fail(entry, service, error, clock) if transient else _end(error, clock)
+        changes = retry_or_fail(entry, service, error, clock) if transient else end_of(error, clock)
         if cancelled is not None:
-            changes = _end(cancelled, clock)
+            changes = end_of(cancelled, clock)
         if "state" in changes and not isinstance(error, Outage):
             changes["recorded"] = _is_recorded(service.workspace, error, before)
     changes["seconds"] = (entry.seconds or 0.0) + time.monotonic() - started
@@ -95,7 +102,7 @@ def follow_reviews(service: Service, entry: QueuedRequest, *, clock: Clock = utc
     except WorkspaceError:
         raise
     except ReleasegateError as error:
-        changes = _end(error, clock)
+        changes = end_of(error, clock)
     after = write(service, entry, changes)
     if after is not None:
         log("a release no longer awaits review", request=after.id, state=after.state.value)
@@ -115,7 +122,7 @@ def retry_or_fail(entry: QueuedRequest, service: Service, error: ReleasegateErro
     if isinstance(error, Outage):
         return _wait_or_fail(entry, service, error, clock)
     if entry.lost + 1 >= service.settings.limits.attempts:
-        return _end(error, clock) | {"state": RequestState.FAILED}
+        return end_of(error, clock) | {"state": RequestState.FAILED}
     pause = min(_FIRST_PAUSE * 2.0**entry.lost, _LONGEST_PAUSE)
     return {
         "attempt": entry.attempt + 1,
@@ -145,7 +152,7 @@ def _given_up(entry: QueuedRequest, service: Service, clock: Clock) -> dict[str,
         got=f"none since {entry.waiting_since:%Y-%m-%d %H:%M} UTC",
         fix="start it again, then submit the request again",
     )
-    return _end(error, clock)
+    return end_of(error, clock)
 
 
 def _wait_or_fail(entry: QueuedRequest, service: Service, error: Outage, clock: Clock) -> dict[str, object]:
@@ -229,11 +236,13 @@ def _result(entry: QueuedRequest, outcome: Outcome, clock: Clock) -> dict[str, o
     }
 
 
-def _end(error: ReleasegateError, clock: Clock) -> dict[str, object]:
+def end_of(error: ReleasegateError, clock: Clock) -> dict[str, object]:
+    """Changes of an entry that an error ends."""
     state = RequestState.REFUSED if isinstance(error, BadInput) else RequestState.FAILED
     return {
         "state": RequestState.CANCELLED if isinstance(error, RequestCancelled) else state,
         "reason": error.reason(),
+        "ended_by": error.login if isinstance(error, RequestCancelled) else "",
         "finished_at": clock(),
         "not_before": None,
         **_NO_LONGER_WAITING,

@@ -18,16 +18,13 @@ from flows.ledger import has_ledger, open_ledger
 from flows.second_factor import SECRET_BYTES, address_of, text_of
 from flows.signing import key_in_force, register_key
 from flows.tokens import RequestTokens, of_login
-from flows.web.authentication import CurrentVisitor, PostedForm, SubmittedForm, begin_session
+from flows.web.authentication import SET_UP, CurrentVisitor, PostedForm, SubmittedForm, begin_session
 from flows.web.site import Visitor, fields, log, not_allowed, see_other, sentence
 from tasks.core.errors import BadInput, ReleasegateError, TamperingFound
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory
 
 router = APIRouter()
-
-SET_UP = "/account/second-factor"
-"""Address at which a second factor is set up."""
 
 
 @router.get("/account")

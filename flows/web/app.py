@@ -37,7 +37,6 @@ from flows.web import (
     provider_pages,
     releases,
 )
-from flows.web.account_pages import SET_UP
 from flows.web.evidence import ReleaseIndex
 from flows.web.jobs import Jobs, JobTerms
 from flows.web.provider import Provider, check_installed
@@ -161,7 +160,7 @@ def create_app(
         app.include_router(router)
     if writing is not None:
         app.router.routes.append(_PagesForRequesting(app))
-    needed = (authentication.SignInNeeded, authentication.SecondFactorNeeded)
+    needed = (authentication.SignInNeeded, authentication.SetUpNeeded)
     for kind in (*needed, Refused, ReleasegateError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _answer)
 
@@ -231,9 +230,8 @@ def _host(headers: Headers) -> str:
 
 async def _answer(request: Request, error: Exception) -> Response:
     """The answer to an error: a page, or JSON at the addresses of other routers."""
-    if isinstance(error, authentication.SignInNeeded | authentication.SecondFactorNeeded):
-        needs_sign_in = isinstance(error, authentication.SignInNeeded)
-        place = await _sign_in_place(request) if needs_sign_in else SET_UP
+    if isinstance(error, authentication.SignInNeeded | authentication.SetUpNeeded):
+        place = error.place if isinstance(error, authentication.SetUpNeeded) else await _sign_in_place(request)
         if request.headers.get("hx-request"):
             return Response(status_code=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": place})
         return see_other(place)

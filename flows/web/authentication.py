@@ -24,8 +24,12 @@ router = APIRouter()
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _FORM_SECONDS = 3600
 _MOST_FIELDS = 20
+SET_UP = "/account/second-factor"
+"""Address at which a second factor is set up."""
 _SETTING_UP = ("/account", "/sign-out")
 """Addresses for people who have yet to set up a second factor."""
+_CHOOSING = frozenset({"/account", "/account/password", "/sign-out"})
+"""Addresses for people who have yet to choose a password."""
 _PAGES = re.compile(r"/(?:(?:requests|releases|ledger|audit|account|people|library)[A-Za-z0-9/._?=&%+-]*)?")
 
 
@@ -33,8 +37,12 @@ class SignInNeeded(Exception):
     """Nobody has signed in, or the session has ended."""
 
 
-class SecondFactorNeeded(Exception):
-    """The settings ask for a second factor, which the account has not."""
+class SetUpNeeded(Exception):
+    """The account needs its own password or a second factor first, which its holder chooses at `place`."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(place)
 
 
 @dataclass(frozen=True)
@@ -58,13 +66,17 @@ def site_of(request: Request) -> Site:
 def visitor_of(request: Request) -> Visitor:
     """The signed-in visitor.
 
-    Raises SignInNeeded if nobody has signed in, SecondFactorNeeded if they must set up a second factor first.
+    Raises SignInNeeded if nobody has signed in, SetUpNeeded if they must choose a password or second factor first.
     """
     visitor = _signed_in(request)
     account, by_proxy = visitor.account, visitor.session.by_proxy
-    needed = visitor.site.settings.second_factor and account.password is not None and account.second_factor is None
-    if needed and not by_proxy and not request.url.path.startswith(_SETTING_UP):
-        raise SecondFactorNeeded
+    if by_proxy or account.password is None:
+        return visitor
+    if account.must_change and request.url.path not in _CHOOSING:
+        raise SetUpNeeded("/account#password")
+    needed = visitor.site.settings.second_factor and account.second_factor is None
+    if needed and not request.url.path.startswith(_SETTING_UP):
+        raise SetUpNeeded(SET_UP)
     return visitor
 
 
@@ -77,13 +89,13 @@ def _signed_in(request: Request) -> Visitor:
         account = site.accounts.find(session.login)
         # A session is that of the login which the proxy names now; without one, a password has begun it.
         belongs = session.login == login.casefold() if login is not None else not session.by_proxy
-        if account is not None and account.stamp == session.stamp and belongs:
+        if account is not None and account.is_open and account.stamp == session.stamp and belongs:
             return Visitor(account, session, site, request)
         site.sessions.end(token)
     if login is None:
         raise SignInNeeded
     account = site.accounts.find(login)
-    if account is None:
+    if account is None or not account.is_open:
         raise Refused(
             HTTPStatus.FORBIDDEN,
             "You have no account",

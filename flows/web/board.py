@@ -1,6 +1,7 @@
 """The board: every request from received to ended in one list, and a request that has no decision yet.
 
-Decided releases come from the ledger, others from the service's queue, where one runs.
+Decided releases come from the ledger; others from the service's queue, where one runs, and from the ledger where the
+command has refused them.
 """
 
 from collections import Counter
@@ -116,8 +117,8 @@ class BoardRow:
             id=one.id,
             title=one.title,
             recipients=tuple((to.organisation, to.id) for to in one.recipients),
-            purposes=tuple(to.purpose for to in one.recipients),
-            agreements=tuple(to.agreement for to in one.recipients),
+            purposes=tuple(to.purpose for to in one.recipients if to.purpose),
+            agreements=tuple(to.agreement for to in one.recipients if to.agreement),
             state=one.state.value,
             alarms=(),
             told=told,
@@ -160,17 +161,23 @@ def is_own(visitor: Visitor, one: BoardRequest) -> bool:
     """Whether a request is the visitor's: asked for or handed in by them."""
     account = visitor.account
     asked_for = bool(account.person) and account.person == one.requester
-    return asked_for or login_of(one.handed_in_by) == account.login
+    return asked_for or any(login_of(hand_in.by) == account.login for hand_in in one.hand_ins)
 
 
 def board_rows(visitor: Visitor) -> list[BoardRow]:
     """Every line that a visitor may see, the latest first."""
     today = visitor.site.clock().date()
     rows = [BoardRow.of_release(one, CurrentCase(one.case, today)) for one in visitor.seen()]
-    desk = visitor.site.requests
-    found = [] if desk is None else [one for one in desk.all() if visitor.sees_all or is_own(visitor, one)]
-    rows += [BoardRow.of_request(one) for one in found]
+    rows += [BoardRow.of_request(one) for one in _seen(visitor)]
     return sorted(rows, key=lambda row: row.at, reverse=True)
+
+
+def _seen(visitor: Visitor) -> list[BoardRequest]:
+    """Requests without a decision that a visitor may see: of the queue, and of the command by the ledger."""
+    site = visitor.site
+    found = {one.id: one for one in site.releases.undecided(site.clock().date())}
+    found |= {} if site.requests is None else {one.id: one for one in site.requests.all()}
+    return [one for one in found.values() if visitor.sees_all or is_own(visitor, one)]
 
 
 @router.get("/releases")
@@ -229,12 +236,15 @@ class ShownRequest:
     """A request without a decision, for a visitor who may see it."""
 
     visitor: Visitor
-    desk: RequestBoard
+    desk: RequestBoard | None
+    """The queue that has it; None where only the ledger knows it."""
     found: BoardRequest
 
     @property
     def may_act(self) -> bool:
         """Whether the visitor may cancel it or submit it again."""
+        if self.desk is None:
+            return False
         own = is_own(self.visitor, self.found) and self.visitor.acts_as(Duty.REQUESTER)
         return own or self.visitor.acts_as(Duty.OFFICER)
 
@@ -258,14 +268,14 @@ class ShownRequest:
             once="" if self.visitor.is_part else self.visitor.session.issue(),
         )
 
-    def act(self, sent: PostedForm, perform: Callable[[str], str]) -> Response:
+    def act(self, sent: PostedForm, perform: Callable[[RequestBoard, str], str]) -> Response:
         """Perform an action once, in the visitor's name; returns the page of the request, or of what came of it."""
         visitor, account = self.visitor, self.visitor.account
-        if not self.may_act:
+        if self.desk is None or not self.may_act:
             raise not_allowed(_WHO_ACTS)
         visitor.use_form(sent.text("once"))
         try:
-            place = perform(f"{account.name} ({account.login})")
+            place = perform(self.desk, f"{account.name} ({account.login})")
         except ReleasegateError as error:
             return self.page(error, sent.text("reason"))
         log.info(visitor.request.url.path.rsplit("/", 1)[1], extra=fields(login=account.login))
@@ -276,9 +286,12 @@ _RequestId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 
 
 def _found(visitor: Visitor, name: str) -> ShownRequest | None:
-    desk = visitor.site.requests
+    site, desk = visitor.site, visitor.site.requests
     found = None if desk is None else desk.get(name)
-    if desk is None or found is None or not (visitor.sees_all or is_own(visitor, found)):
+    if found is None:
+        desk = None
+        found = next((one for one in site.releases.undecided(site.clock().date()) if one.id == name), None)
+    if found is None or not (visitor.sees_all or is_own(visitor, found)):
         return None
     return ShownRequest(visitor, desk, found)
 
@@ -311,8 +324,8 @@ def show_request(visitor: CurrentVisitor, name: _RequestId) -> Response:
 def cancel(form: PostedForm, shown: CurrentRequest) -> Response:
     """Cancel it."""
 
-    def perform(by: str) -> str:
-        state = shown.desk.cancel(shown.found.id, by, form.text("reason").replace("\r\n", "\n"))
+    def perform(desk: RequestBoard, by: str) -> str:
+        state = desk.cancel(shown.found.id, by, form.text("reason").replace("\r\n", "\n"))
         ended = state is BoardState.CANCELLED
         shown.visitor.session.notice = (
             "The request is cancelled." if ended else "The run ends before its next stage; nothing is decided then."
@@ -326,8 +339,8 @@ def cancel(form: PostedForm, shown: CurrentRequest) -> Response:
 def retry(form: PostedForm, shown: CurrentRequest) -> Response:
     """Submit it again as it was received."""
 
-    def perform(by: str) -> str:
-        name = shown.desk.retry(shown.found.id, by)
+    def perform(desk: RequestBoard, by: str) -> str:
+        name = desk.retry(shown.found.id, by)
         shown.visitor.session.notice = "The request is in the queue again."
         return f"/releases/queue/{name}"
 
@@ -338,7 +351,7 @@ def retry(form: PostedForm, shown: CurrentRequest) -> Response:
 def dry_run(form: PostedForm, shown: CurrentRequest) -> Response:
     """Compute the figures of its quick gates; nothing is recorded."""
 
-    def perform(_: str) -> str:
+    def perform(*_: object) -> str:
         document = shown.found.document
         if document is None:
             raise BadInput(

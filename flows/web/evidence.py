@@ -17,6 +17,7 @@ from typing import Never, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from flows.board import BoardRequest, ended_undecided
 from flows.ledger import has_ledger, open_ledger
 from flows.reviewing import answering
 from flows.signing import key_in_force
@@ -24,7 +25,7 @@ from flows.workspace import Workspace
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.people import WorkflowRole, may_be_same_person, same_person
+from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_hands, same_person
 from tasks.decision.changes import read_standing
 from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
@@ -78,6 +79,11 @@ class IndexedRelease:
         """Whether somebody is its requester."""
         return same_person(self.requested_by, name)
 
+    def was_handed_in_by(self, login: str) -> bool:
+        """Whether a login had a hand in its request."""
+        actor = self.case.kept.handed_in_by
+        return login in {login_of(actor), *other_hands(actor)}
+
     def mentions(self, sought: str) -> bool:
         """Whether its title, its id or a name holds a text, in any case of letters."""
         texts = (self.title, self.organisation, self.recipient, self.requested_by, self.release_id)
@@ -109,6 +115,12 @@ class ReleaseIndex:
         self._lock = threading.Lock()
         self._made_from: tuple[Head, date] | None = None
         self._found: tuple[IndexedRelease, ...] = ()
+        self._undecided: tuple[BoardRequest, ...] = ()
+
+    def undecided(self, today: date) -> tuple[BoardRequest, ...]:
+        """Every request that ended without a decision and in no queue, oldest first; errors as of `all`."""
+        self.all(today)
+        return self._undecided
 
     def all(self, today: date) -> tuple[IndexedRelease, ...]:
         """Every decided release by recipient, the newest decision first.
@@ -120,8 +132,10 @@ class ReleaseIndex:
         with self._lock, open_ledger(self._workspace) as ledger:
             now = (ledger.head(), today)
             if now != self._made_from:
-                cases = audit_cases(History(ledger.entries(), (), {}), today)
+                entries = ledger.entries()
+                cases = audit_cases(History(entries, (), {}), today)
                 self._found = tuple(IndexedRelease.of(case) for case in reversed(cases))
+                self._undecided = ended_undecided(entries)
                 self._made_from = now
             return self._found
 
@@ -160,6 +174,8 @@ class Evidence:
     """The visitor's key, if one is in force."""
     is_officer: bool
     """Whether the visitor is an enrolled officer."""
+    logins: frozenset[str]
+    """All logins that the visitor has or had."""
 
     @property
     def last(self) -> str:
@@ -192,7 +208,8 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
         record_sha256 = sealed[path]
         record = _parsed(DecisionRecord, bundle, path, record_sha256)
         stands = read_standing(ledger, record, record_sha256, now)
-        person = Directory.of(ledger).person(who)
+        directory = Directory.of(ledger)
+        person = directory.person(who)
         return Evidence(
             bundle,
             record,
@@ -203,6 +220,7 @@ def evidence(workspace: Workspace, release_id: str, recipient: str, now: datetim
             answering(ledger, record, stands),
             key_in_force(ledger, who),
             person is not None and WorkflowRole.OFFICER in person.roles,
+            directory.logins_of(person),
         )
 
 

@@ -27,7 +27,7 @@ from tasks.core.secret_variables import secrets_taken
 _Say = Callable[[str], None]
 _QUICK = (
     "The figures of the gates that need no attack, under the request as it is; nothing is recorded and nothing is "
-    "released. The gate judges the others when it decides."
+    "released. The gate judges the others when it decides: a request that passes here may still be blocked."
 )
 
 
@@ -94,7 +94,9 @@ def tried(given: Mapping[str, Any], say: _Say) -> tuple[list[Block], int]:
     for recipient in loaded.request.recipients:
         say(f"quick figures for {recipient.id}")
         found = quick.figures(loaded, recipient.id)
-        outcome = found.failure or ("No quick gate closes." if found.passes else "It would be blocked.")
+        outcome = found.failure or (
+            "No quick gate closes; a run judges the others." if found.passes else "It would be blocked."
+        )
         blocks += [Heading(f"{recipient.organisation} ({recipient.id})"), Paragraph(outcome, "strong")]
         if found.gates:
             rows = [

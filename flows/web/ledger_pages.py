@@ -72,6 +72,7 @@ _WORDS: Mapping[Event, tuple[str, str, str]] = {
 What people write stands apart from what the program says, so that no reason can pass for another entry.
 """
 _GATES_OVERRIDDEN = "{by} answers for failed gates"
+_CANCELLED = ("Cancelled", "{what}", "reason")
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def entry_view(entry: Entry, cast_from: Mapping[tuple[str | None, str | None, st
     title, template, free = _WORDS.get(entry.event, (entry.event.value.capitalize(), "", ""))
     if entry.event is Event.OVERRIDDEN and is_gate_override(entry):
         template = _GATES_OVERRIDDEN
+    if entry.event is Event.FAILED and text(entry, "by"):
+        title, template, free = _CANCELLED
     names = [name for _, name, _, _ in Formatter().parse(template) if name]
     fields = {name: text(entry, name) or (", " if name == "roles" else " ").join(texts(entry, name)) for name in names}
     words = template.format_map(fields).strip() if any(fields.values()) else ""

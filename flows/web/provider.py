@@ -2,8 +2,9 @@
 
 The provider's answer comes from another site, so that the cookie which binds it to the browser is sent across sites
 (SameSite=Lax); it is encrypted, lasts ten minutes, and signs nobody in by itself. The provider says who somebody is, an
-enrolment who that is here: a login without an enrolled person, or groups without a role that the person is enrolled in,
-get no account, and lose the one that they had, with every session.
+enrolment who that is here, once: issuer and subject stay bound to the person of their first sign-in. A login without
+an enrolled person, or groups without a role that the person is enrolled in, get no account, and the one that they had
+loses its roles, with every session.
 """
 
 import hmac
@@ -191,8 +192,8 @@ def account_of(
 ) -> Account:
     """The account of somebody whom the provider has signed in, made the first time.
 
-    Raises BadInput if no enrolled person has the login, no group gives them a role that they are enrolled in, or login
-    or person has another account.
+    Raises BadInput if no enrolled person has the login, no group gives them a role that they are enrolled in, the
+    identity is bound to another person, or login or person has another account.
     """
     identity = ProviderIdentity(issuer=settings.issuer, subject=claims["sub"])
     login = claims.get(settings.login_claim)
@@ -207,7 +208,7 @@ def account_of(
     own = () if person is None else (*(role.value for role in person.roles), Duty.REGULATOR.value)
     duties = {Duty(role) for role in roles if role in own}
     if not isinstance(login, str) or person is None or not duties:
-        accounts.forget(identity)
+        accounts.suspend(identity)
         raise BadInput(
             "you have no account here" if person is None else "your groups give you no role here",
             expected="a login of an enrolled person"

@@ -89,7 +89,8 @@ class ShownRelease:
         try:
             reviewer_of(self.found.record, self.visitor.account.name, self.found.answering)
             account = self.visitor.account
-            check_apart(self.found.record, account.login, account.person, signed=self.found.key is not None)
+            signed, logins = self.found.key is not None, self.found.logins
+            check_apart(self.found.record, account.login, account.person, signed=signed, logins=logins)
         except BadInput as error:
             return sentence(error.what)
         return ""
@@ -305,6 +306,7 @@ def show(release: CurrentRelease) -> Response:
         everywhere=query({"show": "all", "q": listed.recipient}),
         others=others,
         history=history,
+        hand_ins=() if visitor.site.requests is None else visitor.site.requests.hand_ins(listed.release_id),
         cast_from={reviewer: login for (_, _, reviewer), login in logins.items()},
         again=[one for one in history if one.entry.event is Event.REASSESSED][-1:],
         reassessments=[one for one in history if one.entry.event is Event.REASSESSED][::-1],

@@ -296,9 +296,11 @@ class Visitor:
         return self.site.has_studio and self.has(Duty.REQUESTER)
 
     def seen(self) -> list[IndexedRelease]:
-        """Releases that the visitor may see: all, or those that they requested."""
-        everything = self.site.releases.all(self.site.clock().date())
-        return [one for one in everything if self.sees_all or one.is_by(self.account.name)]
+        """Releases that the visitor may see: all, or those that they requested or handed in."""
+        account, everything = self.account, self.site.releases.all(self.site.clock().date())
+        return [
+            one for one in everything if self.sees_all or one.is_by(account.name) or one.was_handed_in_by(account.login)
+        ]
 
     def page(
         self, template: str, *, status: HTTPStatus = HTTPStatus.OK, small_cell: int = LIMIT, **context: object

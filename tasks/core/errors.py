@@ -140,6 +140,21 @@ class StageCrashed(StageFailed):
     """A stage ran out of memory or met a fault of the program; nothing is decided, and the run may be repeated."""
 
 
+class RequestCancelled(StageFailed):
+    """A person has cancelled the request; nothing is decided.
+
+    ``person`` is who, ``login`` theirs, as entries of the ledger name actors, and ``said`` the reason they gave.
+    """
+
+    def __init__(self, what: str, *, person: str = "", login: str = "", said: str = "", **parts: str) -> None:
+        super().__init__(what, **parts)
+        self.person, self.login, self.said = person, login, said
+
+    def reason(self) -> dict[str, str]:
+        """The message in full, with who has cancelled it and why."""
+        return self.fields() | {"by": self.person, "reason": self.said}
+
+
 class SignatureRefused(ReleasegateError):
     """A PDF is not signed, not as it was signed, or not by somebody who is trusted."""
 

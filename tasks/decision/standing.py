@@ -339,15 +339,17 @@ def officer_of(record: DecisionRecord, name: str) -> str:
     return _named(record, name, record.officers, "an officer", "policy.review.officers")
 
 
-def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool) -> None:
-    """Refuse (``BadInput``) votes and overrides by the requester, by id, and from logins that the request came from.
+def check_apart(record: DecisionRecord, actor: str, person: str, *, signed: bool, logins: Collection[str] = ()) -> None:
+    """Refuse (``BadInput``) votes and overrides by the requester, by id, and by people whom the request came from.
 
-    Several people may share a login; whoever signs with their own registered key shows who they are. No signature helps
-    whoever made the token of the request, or submitted it again for another: they have acted as its requester.
+    ``logins`` are those that the person has or had besides the ``actor``'s. Several people may share a login; whoever
+    signs with their own registered key shows who they are. No signature helps whoever made the token of the request, or
+    submitted it again for another: they have acted as its requester.
     """
     own = bool(person) and person == record.requester_id
-    acted = login_of(actor) in other_hands(record.handed_in_by)
-    if own or acted or (not signed and record.handed_in_by and login_of(actor) == login_of(record.handed_in_by)):
+    own_logins = {login_of(actor), *logins}
+    acted = not own_logins.isdisjoint(other_hands(record.handed_in_by))
+    if own or acted or (not signed and record.handed_in_by and login_of(record.handed_in_by) in own_logins):
         raise BadInput(
             "the requester may neither review nor override their own release"
             if own

@@ -129,6 +129,7 @@ class Directory:
         self._ever: dict[tuple[str, ...], EnrolledItem] = {}
         self._enrolments: dict[tuple[str, ...], tuple[EnrolmentFact, ...]] = {}
         self._ended: dict[tuple[str, ...], EnrolmentFact] = {}
+        self._logins: dict[str, frozenset[str]] = {}
         for entry in entries:
             try:
                 if entry.event is Event.ENROLLED:
@@ -203,6 +204,10 @@ class Directory:
         wanted = login_of(login)
         return next((one for one in self.all(EnrolledPerson) if wanted in map(login_of, one.logins)), None)
 
+    def logins_of(self, person: EnrolledPerson | None) -> frozenset[str]:
+        """Every login that a person has or had; nobody's are none."""
+        return frozenset() if person is None else self._logins.get(person.id, frozenset())
+
     def is_own_login(self, person: EnrolledPerson, login: str) -> bool:
         """Whether a person may act from a login: one of theirs; where they have none, any that is nobody else's."""
         owner = self.person_of_login(login)
@@ -235,6 +240,8 @@ class Directory:
         for item in body.items:
             self._check(item)
             self._items[key_of(item)] = self._ever[key_of(item)] = item
+            if isinstance(item, EnrolledPerson):
+                self._logins[item.id] = self.logins_of(item) | set(map(login_of, item.logins))
 
     def _take_in(self, body: Enrolment, at: datetime) -> None:
         before, officer = (

@@ -1,6 +1,7 @@
 """The package that notebooks and scripts use: it imports fast, assesses a frame as the gate would, and releases."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,42 @@ def test_the_import_alone_loads_no_library() -> None:
     script = "import sys, releasegate; print(sorted({'numpy', 'pandas', 'tasks', 'flows'} & sys.modules.keys()))"
     loaded = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert loaded == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("flows", "flows/__init__.py"), ("tasks", "tasks.py"), ("reports", "reports/__init__.py")]
+)
+def test_a_package_of_somebody_else_under_one_of_our_names_is_told(tmp_path: Path, name: str, module: str) -> None:
+    """As users of Prefect have them, in the folder that Python is run in."""
+    other = tmp_path / module
+    other.parent.mkdir(exist_ok=True)
+    other.write_text("print('theirs')\n")
+    script = "import releasegate; releasegate.ReleasegateError; print('ours')"
+    ways: dict[str, list[str]] = {"shadowed": [], "by -P": ["-P"]}
+    ran = {
+        way: subprocess.run(
+            [sys.executable, *options, "-c", script],
+            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        )
+        for way, options in ways.items()
+    }  # fmt: skip
+    error = ran["shadowed"].stderr
+    assert f"ImportError: releasegate cannot be used here: Python finds another package {name} before its own" in error
+    assert f"where: {other}" in error
+    assert f"expected: {ROOT / name}" in error
+    assert "python -P" in error
+    assert ran["shadowed"].stdout == "", "nothing of theirs was run"
+    assert (ran["by -P"].stdout, ran["by -P"].stderr) == ("ours\n", "")
+
+
+def test_a_folder_that_is_no_package_is_no_other_package(tmp_path: Path) -> None:
+    (tmp_path / "flows").mkdir()
+    script = "import releasegate; releasegate.ReleasegateError; print('ours')"
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.stdout == "ours\n", ran.stderr
 
 
 def test_every_name_is_there() -> None:

@@ -12,6 +12,7 @@ import flows.overruling
 import flows.reviewing
 from flows.actor import acting_as, actor
 from flows.cases import ReleaseAction
+from flows.enrolment import enrol
 from flows.ledger import open_ledger
 from flows.signing import create_key
 from tasks.core.errors import BadInput, StageFailed, TamperingFound
@@ -22,6 +23,7 @@ from tasks.decision.standing import check_apart
 from tasks.decision.states import State
 from tasks.decision.votes import Ballot, new_nonce
 from tasks.delivery.verification import verify_bundle
+from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Event
 from tasks.request.gate import DEFAULT_GATES
 from tests.support.world import BROKER, NOW, UNIVERSITY, World, make_world
@@ -113,6 +115,27 @@ def test_another_hand_in_a_request_neither_votes_nor_overrides(
     refused = pytest.raises(BadInput, match="made the token of a request") if barred else nullcontext()
     with refused:
         check_apart(shown, "ortiz (reviewer's page)", "paul.ortiz", signed=signed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("now", [("okafor", "m.okafor"), ("m.okafor",)])
+def test_a_person_has_no_vote_at_another_login_than_the_one_that_had_a_hand(
+    decided: tuple[World, str], engine: Any, tmp_path: Path, now: tuple[str, ...]
+) -> None:
+    """Mary Okafor has made the token at one login, which may be hers no more, and votes at another."""
+    shutil.copytree(decided[0].folder.parent, tmp_path / "copy")
+    world = World(tmp_path / "copy" / "world")
+    person = EnrolledPerson(id="mary.okafor", name=ONE, roles=(WorkflowRole.REVIEWER,), logins=("okafor",))
+    for logins in (("okafor",), now):
+        enrol(world.workspace, [person.model_copy(update={"logins": logins})], OFFICER, clock=lambda: NOW)
+    world.ask(title="Handed in with a token", policy={"review": REVIEW}, recipients=[UNIVERSITY])
+    with acting_as("desk (token 0a1b2c3d, made by okafor)"):
+        name = world.run(engine).release_id
+    action = ReleaseAction(
+        name, world.workspace, by=ONE, reason="Figures recounted.", recipient="university", clock=lambda: NOW
+    )
+    with acting_as("m.okafor"), pytest.raises(BadInput, match="made the token of a request"):
+        flows.reviewing.cast_vote(action, "approve")
 
 
 def test_the_own_login_is_no_other_hand() -> None:

@@ -1,12 +1,18 @@
 """Which process a stage runs in."""
 
 import contextvars
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 
 import pytest
 
 from flows.pipeline.workers import Workers
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=[1, 2])
@@ -57,3 +63,26 @@ def test_a_block_that_waits_goes_before_stages_of_another(workers: Workers) -> N
                 assert not wait([block], timeout=0.2).done
             assert block.result(timeout=10)
         assert own is not other
+
+
+@pytest.mark.slow
+def test_workers_are_those_of_this_package_in_a_folder_with_other_flows(tmp_path: Path) -> None:
+    """The command runs where people of Prefect have their own package of this name."""
+    script, home = tmp_path / "script" / "command.py", tmp_path / "home" / "flows"
+    for folder in (script.parent, home):
+        folder.mkdir(parents=True)
+    (home / "__init__.py").write_text("print('theirs')\n")
+    script.write_text(
+        "from flows.pipeline.workers import Workers, start_fork_server\n"
+        "if __name__ == '__main__':\n"
+        "    start_fork_server()\n"
+        "    workers = Workers(1)\n"
+        "    with workers.taking() as worker:\n"
+        "        print(worker.submit(abs, -3).result(timeout=60))\n"
+        "    workers.end()\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, script], cwd=home.parent, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ran.stdout, ran.returncode) == ("3\n", 0), ran.stderr

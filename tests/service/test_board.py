@@ -14,6 +14,7 @@ from flows.accounts import Accounts, Duty
 from flows.actor import acting_as
 from flows.board import BoardState
 from flows.enrolment import end_enrolment, enrol
+from flows.gate import run_release
 from flows.ledger import open_ledger
 from flows.pipeline.sequence import in_process
 from flows.service.board import QueuedRequests, job_terms
@@ -24,14 +25,15 @@ from flows.service.queue import QueuedRequest, RequestState
 from flows.service.worker import decide, write
 from flows.web.app import ServedQueue, create_app
 from flows.web.job_process import tried
-from tasks.core.errors import BadInput, Outage, StageCrashed
+from flows.web.ledger_pages import entry_view
+from tasks.core.errors import BadInput, Outage, ReleasegateError, StageCrashed
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.ledger.enrolment import Directory, EnrolledPerson
-from tasks.ledger.entry import Event
+from tasks.ledger.entry import Entry, Event
 from tests.service.test_worker import failing
 from tests.support.enrolled import enrol_for
 from tests.support.pages import EARLIER, FIRST, OFFICER, PASSWORD, QUICK, Pages, Visitor, holder, make_pages
-from tests.support.world import NOW, World
+from tests.support.world import NOW, World, recipient
 
 REASON = "The agreement is being renewed."
 
@@ -53,10 +55,14 @@ def desk(service: Service) -> QueuedRequests:
     return QueuedRequests(service, clock=lambda: NOW)
 
 
-def failures(service: Service) -> list[dict[str, Any]]:
+def ledger_of(service: Service, event: Event) -> tuple[Entry, ...]:
     with open_ledger(service.workspace) as ledger:
         ledger.verify()
-        return [dict(one.body) for one in ledger.entries(event=Event.FAILED)]
+        return ledger.entries(event=event)
+
+
+def failures(service: Service) -> list[dict[str, Any]]:
+    return [dict(one.body) for one in ledger_of(service, Event.FAILED)]
 
 
 def test_a_waiting_request_is_shown_with_what_its_document_says(desk: QueuedRequests, entry: QueuedRequest) -> None:
@@ -105,7 +111,7 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
     seen: list[Any] = []
 
     def stopping(home: Path, results: Path) -> Any:
-        thread = threading.Thread(target=lambda: seen.append(desk.cancel(entry.id, "Ana Ruiz (ruiz)", REASON)))
+        thread = threading.Thread(target=lambda: seen.append(desk.cancel(entry.id, "Paul Officer (officer)", REASON)))
         thread.start()
         thread.join()
         seen.append(desk.get(entry.id))
@@ -117,7 +123,10 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
     assert seen[1].state is BoardState.CANCELLING
     assert [step.text for step in seen[1].steps] == ["starting the orchestrator"]
     assert (after.state, after.release_id) == (RequestState.CANCELLED, None)
-    assert [body["what"] for body in failures(service)] == ["the request was cancelled"]
+    (failed,) = ledger_of(service, Event.FAILED)
+    told = entry_view(failed)
+    assert (told.title, told.text, told.written) == ("Cancelled", "The request was cancelled", REASON)
+    assert told.by == "by Paul Officer (officer), login officer (reviewer's page)"
     assert not list(service.workspace.releases.glob("*"))
     assert not list((service.workspace.private / "queue").glob("*.cancel"))
 
@@ -133,10 +142,11 @@ def test_a_running_request_shows_its_stages_and_ends_before_the_next_one(
 def test_a_wish_to_cancel_outlives_a_run_that_has_crashed(
     service: Service, desk: QueuedRequests, entry: QueuedRequest
 ) -> None:
-    service.queue.notes(entry.id).wish("Ana Ruiz (ruiz)", REASON)
+    service.queue.notes(entry.id).wish("A. Lead (lead)", REASON)
     after = decide(service, entry, failing(StageCrashed("a stage ran out of memory")), clock=lambda: NOW)
     assert after.state is RequestState.CANCELLED
     assert desk.all()[0].state is BoardState.CANCELLED
+    assert [one.actor for one in ledger_of(service, Event.FAILED)] == ["lead (reviewer's page)"]
 
 
 def test_a_wish_to_cancel_is_kept_until_the_end_is_written(
@@ -340,6 +350,87 @@ def test_who_may_cancel_a_request(app: Any, pages: Pages, login: str, shown: boo
         assert visitor.post(f"{place}/cancel", own | {"reason": REASON}).status_code == 409, "a form counts once"
         assert visitor.post(f"{place}/retry", visitor.fields(place, 1)).headers["location"] == place
         assert "The request is in the queue again." in visitor.get(place).text
+
+
+def never(*_: Any) -> Any:
+    pytest.fail("the orchestrator was started for a request that is refused")
+
+
+def refused_at_the_command(pages: Pages, world: World, **options: Any) -> None:
+    with pytest.raises(ReleasegateError):
+        run_release(world.request, pages.workspace.root, engine=never, clock=pages.time, **options)
+
+
+def ended(visitor: Visitor) -> list[str]:
+    """Addresses of the requests that the board shows as refused."""
+    shown = visitor.get("/releases?show=refused").text
+    return re.findall(r'<th scope="row" role="rowheader"><a href="([^"]+)"', shown)
+
+
+def test_what_the_command_has_refused_is_on_the_board(pages: Pages, world: World) -> None:
+    """Without a queue; the same request again is the same line, and its decision takes the line away."""
+    world.ask(recipients=[recipient("university"), recipient("clinic")])
+    for _ in range(2):
+        refused_at_the_command(pages, world)
+    visitor = pages.visitor("okafor")
+    (place,) = ended(visitor)
+    assert "Visits" in visitor.get("/releases?show=refused&q=clinic").text
+    page = visitor.get(place).text
+    for told in ("Visits", "for university", "for clinic", "The policy is not enrolled", "a.steward"):
+        assert told.casefold() in page.casefold(), told
+    assert "Submit it again" not in page
+    assert "Dry run" not in page
+    assert pages.visitor("ruiz").get(place).status_code == 404, "it is another requester's"
+    name = place.rsplit("/", 1)[1]
+    with open_ledger(pages.workspace) as ledger:
+        asked = {"title": "Visits", "requested_by": "A. Steward"}
+        ledger.append(Event.REQUESTED, release_id=name, recipient=None, actor="cli", body=asked, at=pages.time())
+    assert ended(visitor) == []
+
+
+def test_a_request_whose_files_are_missing_is_on_the_board_by_its_title(pages: Pages, world: World) -> None:
+    world.data.unlink()
+    refused_at_the_command(pages, world)
+    pages.time.passes(minutes=1)
+    world.request.write_text("title: [canary")
+    refused_at_the_command(pages, world)
+    visitor = pages.visitor("okafor")
+    shown = [visitor.get(place).text for place in ended(visitor)]
+    assert [re.findall(r'<h1 id="title">([^<]+)', page) for page in shown] == [
+        ["A request that could not be read"],
+        ["Visits"],
+    ]
+    assert "no such file" in shown[1]
+    assert "canary" not in shown[0] + visitor.get("/releases?show=refused").text
+
+
+def test_what_a_run_of_the_service_was_refused_is_one_line(app: Any, pages: Pages, world: World) -> None:
+    service = service_of(pages.workspace.root, (world.folder,))
+    (entry,) = service.queue.open_entries()
+    after = decide(service, entry, never, clock=pages.time)
+    assert after.state is RequestState.REFUSED
+    assert [one.body["request_id"] for one in pages.entries(event=Event.REFUSED)] == [entry.id]
+    visitor = visiting(app, "officer")
+    assert ended(visitor) == [f"/releases/queue/{entry.id}"]
+    assert "Submit it again" in visitor.get(f"/releases/queue/{entry.id}").text
+
+
+def test_everybody_who_handed_a_request_in_sees_it(app: Any, pages: Pages, world: World) -> None:
+    Accounts(pages.workspace).add("other", holder("Bela Other", Duty.REQUESTER), [Duty.REQUESTER], PASSWORD)
+    visitor = visiting(app, "other")
+    place = queued(visiting(app, "ruiz"))
+    assert visitor.get(place).status_code == 404
+    service = service_of(pages.workspace.root, (world.folder,))
+    pages.time.passes(minutes=5)
+    arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by="other (token)")
+    receive(service, arrival, clock=pages.time)
+    visitor = visiting(app, "other")
+    assert queued(visitor) == place
+    shown = " ".join(visitor.get(place).text.split())
+    assert re.search(r"ruiz \(token\), [^;<]*10:00[^;<]*; other \(token\), [^;<]*10:05", shown)
+    name = place.rsplit("/", 1)[1]
+    with open_ledger(pages.workspace) as ledger:
+        assert ledger.entries(release_id=name) == ()
 
 
 POLL = {"hx-request": "true", "hx-trigger": "request"}

@@ -4,7 +4,7 @@ import json
 import os
 import threading
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,18 +15,21 @@ from flows.service.config import service_of
 from flows.service.intake import Arrival, Received, check_inputs, receive, record_end
 from flows.service.queue import Queue, QueuedRequest, RequestState
 from tasks.core.errors import BadInput, WorkspaceError
+from tasks.core.people import other_hands
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
 from tests.support.world import ID_MARK, NOW, World
 
 
-def take_in(world: World, *, content: bytes | None = None, most_queued: int = 1000, **given: object) -> Received:
+def take_in(
+    world: World, *, content: bytes | None = None, most_queued: int = 1000, at: datetime = NOW, **given: object
+) -> Received:
     service = service_of(world.workspace.root)
     limits = service.settings.limits.model_copy(update={"queued": most_queued})
     service = replace(service, settings=service.settings.model_copy(update={"limits": limits}))
     terms = {"source": "inbox", "name": "request.yaml", "folders": (world.folder,)} | given
     arrival = Arrival(world.request.read_bytes() if content is None else content, **terms)  # type: ignore[arg-type]
-    return receive(service, arrival, clock=lambda: NOW)
+    return receive(service, arrival, clock=lambda: at)
 
 
 def refusals(world: World) -> list[dict[str, object]]:
@@ -52,6 +55,23 @@ def test_the_same_request_is_folded_whichever_way_it_comes(world: World) -> None
         assert again.folded
         assert again.entry == first.entry
     assert len(Queue(world.workspace).open_entries()) == 1
+
+
+def test_the_same_request_by_others_names_all_who_hand_it_in(world: World) -> None:
+    """In the entry, each once with its time; a run names them, so that none of them reviews what they asked for."""
+    first = take_in(world, handed_in_by="ruiz (token)")
+    later = NOW + timedelta(minutes=3)
+    for by in ("berg (token 12ab34cd, made by lead)", "ruiz (token)", "berg (token 12ab34cd, made by lead)"):
+        again = take_in(world, handed_in_by=by, at=later)
+        assert again.folded
+        assert again.entry.token == first.entry.token
+    (entry,) = Queue(world.workspace).open_entries()
+    assert [(one.by, one.at) for one in entry.hands] == [
+        ("ruiz (token)", NOW),
+        ("berg (token 12ab34cd, made by lead)", later),
+    ]
+    assert entry.actor == "ruiz (token, submitted again by berg, submitted again by lead)"
+    assert other_hands(entry.actor) == {"berg", "lead"}
 
 
 def test_requests_taken_in_at_once_are_one(world: World) -> None:

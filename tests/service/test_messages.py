@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flows.cases import ReleaseAction
+from flows.enrolment import enrol
 from flows.ledger import open_ledger
 from flows.overruling import revoke
 from flows.policies import PolicyShelf
@@ -16,10 +17,15 @@ from flows.service.config import Service, service_of
 from flows.service.intake import Arrival, receive
 from flows.service.messages import Subject, link, message, reminder_due
 from flows.service.notifications import Notifier
+from flows.service.queue import QueuedRequest
+from flows.service.worker import decide
+from tasks.core.errors import StageFailed
+from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.ledger.entry import Entry, Event
 from tasks.request.load import load_request
 from tasks.service.settings import NewsKind, ServiceSettings
+from tests.service.test_worker import failing
 from tests.support.acting import cast_vote
 from tests.support.brief_reports import brief_reports
 from tests.support.engines import in_process
@@ -156,9 +162,15 @@ def test_a_trace_and_an_override_are_told_and_a_trace_not_what_it_found() -> Non
 def test_a_reassessment_says_first_what_it_came_to() -> None:
     body = {"verdict": "would be blocked", "before": "holds", "because": ["The population has shrunk."]}
     entry = Entry(7, NOW, Event.REASSESSED, RELEASE, "university", "gate", body, "", "")
-    said = message(NewsKind.REASSESSED, entry, Subject.of(entry, [entry]), [entry], None)
-    assert said.subject.startswith("releasegate: would be blocked")
+    about = Subject(title="Clinic visits", recipients=("university",))
+    said = message(NewsKind.REASSESSED, entry, about, [entry], None)
+    assert said.subject == "releasegate: would be blocked today · Clinic visits · university"
+    assert said.body.splitlines()[0] == "Would be blocked today: Clinic visits, university"
     assert "Reason: The population has shrunk." in said.body
+    fine = replace(entry, body=body | {"verdict": "holds", "before": "would be blocked"})
+    told = message(NewsKind.REASSESSED, fine, about, [fine], None)
+    assert told.subject == "releasegate: holds · Clinic visits · university"
+    assert told.body.startswith("Title: Clinic visits\n")
 
 
 def test_a_refusal_says_all_of_its_reason(world: World, hook: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,6 +186,41 @@ def test_a_refusal_says_all_of_its_reason(world: World, hook: int, monkeypatch: 
     for part in reason.values():
         assert part in sent["message"]
     assert f"Requested by: {world_requester(world)}" in sent["message"]
+
+
+def test_messages_go_to_everybody_who_handed_the_request_in(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also to whoever did so after it was run."""
+    world.enrol(lambda: NOW)
+    people = [
+        EnrolledPerson(id=f"{login}.person", name=name, roles=(WorkflowRole.REQUESTER,), logins=(login,))
+        for login, name in (("ruiz", "Ana Ruiz"), ("berg", "Rolf Berg"), ("sand", "Lise Sand"), ("other", "Bela Other"))
+    ]
+    with open_ledger(world.workspace) as ledger:
+        officers = [one for one in Directory.of(ledger).all(EnrolledPerson) if WorkflowRole.OFFICER in one.roles]
+    enrol(world.workspace, people, officers[0].name, clock=lambda: NOW)
+    asked = [of(f"P{number}", person=one.id) for number, one in enumerate(people)]
+    service = service_with(world, 1, monkeypatch, *asked)
+    sent: list[str | None] = []
+    monkeypatch.setattr("flows.service.notifications.notify", lambda one, *_: sent.append(one.person))
+
+    def hand_in(by: str) -> QueuedRequest:
+        arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,), handed_in_by=by)
+        return receive(service, arrival, clock=lambda: NOW).entry
+
+    hand_in("ruiz (token)")
+    entry = hand_in("berg (inbox)")
+    decide(service, entry, failing(StageFailed("the stage cannot be finished")), clock=lambda: NOW)
+    told(service)
+    assert sent == ["ruiz.person", "berg.person"]
+    sent.clear()
+    with open_ledger(service.workspace) as ledger:
+        last = ledger.head().sequence
+        ledger.append(Event.DECIDED, release_id=entry.id, recipient="university", actor="gate",
+                      body={"decision": "blocked"}, at=NOW)  # fmt: skip
+    hand_in("sand (token)")
+    told(service, since=last)
+    assert "sand.person" in sent
+    assert "other.person" not in sent
 
 
 def queue_reason(service: Service) -> dict[str, str]:

@@ -136,7 +136,7 @@ def test_a_request_whose_run_was_cancelled_ends_and_may_be_submitted_again(moved
     assert ended.reason["what"] == "the run of a request was cancelled in Prefect"
     assert not left.exists()
     with open_ledger(moved.service.workspace) as ledger:
-        assert [one.event for one in ledger.entries()] == [Event.FAILED]
+        assert [(one.event, one.actor) for one in ledger.entries()] == [(Event.FAILED, "prefect (run cancelled there)")]
     again = moved.hand_in()
     assert (again.id, again.state) == (entry.id, RequestState.ACCEPTED)
     moved.tick()

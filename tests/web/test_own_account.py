@@ -11,16 +11,17 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-from flows.accounts import Accounts
+from flows.accounts import Accounts, Duty
 from flows.actor import acting_as
 from flows.enrolment import enrol
 from flows.second_factor import address_of, step_of, text_of
 from flows.signing import make_key
 from flows.tokens import RequestTokens
+from tasks.core.errors import BadInput
 from tasks.core.people import WorkflowRole
 from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Event
-from tests.support.pages import FIRST, NOW, OFFICER, PASSPHRASE, PASSWORD, WAITING, Pages, Visitor
+from tests.support.pages import FIRST, NOW, OFFICER, PASSPHRASE, PASSWORD, WAITING, Pages, Visitor, holder
 from tests.support.search import files_holding
 
 NEW = "other horses stack staples"
@@ -295,6 +296,80 @@ def test_an_officer_removes_the_second_factor_of_somebody_else_only(pages: Pages
         assert officer.post("/people/reset", data).status_code == status
     assert visitor.get("/account").status_code == 303
     assert sign_in(pages.visitor(), "okafor", "") == 303
+
+
+def acted(officer: Visitor, place: str, **data: str) -> Any:
+    return officer.post(f"/people/{place}", officer.fields("/people") | {"password": PASSWORD} | data)
+
+
+def shown_password(answer: Any) -> str:
+    assert answer.status_code == 200, answer.text
+    found = re.search(r'<p class="secret"><code>([a-z2-7]{5}(?:-[a-z2-7]{5}){3})</code>', answer.text)
+    assert found is not None
+    return found[1]
+
+
+def test_an_officer_makes_an_account_whose_holder_chooses_a_password(
+    pages: Pages, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="releasegate.web")
+    officer = pages.visitor("officer")
+    data = {"person": "lise.sand", "login": "Sand", "role.reviewer": "yes"}
+    assert acted(officer, "accounts", **data | {"role.officer": "yes"}).status_code == 422, "not enrolled as officer"
+    assert acted(officer, "accounts", **data | {"password": NEW}).status_code == 422
+    assert acted(officer, "accounts", person="lise.sand", login="sand").status_code == 422, "a role is needed"
+    password = shown_password(acted(officer, "accounts", **data))
+    assert acted(officer, "accounts", **data).status_code == 422, "one account a person"
+    assert files_holding(pages.workspace.root, password) == []
+    assert password not in caplog.text + officer.get("/people").text
+    assert [one.fields["login"] for one in caplog.records if one.message == "account 'Sand' made"] == ["officer"]  # type: ignore[attr-defined]
+    visitor = pages.visitor()
+    assert sign_in(visitor, "sand", "", password) == 303
+    for place in ("/releases", f"/releases/{WAITING}/university", "/ledger", "/account/second-factor"):
+        assert visitor.get(place).headers["location"] == "/account#password", place
+    assert sent(visitor, "/account/key", {"password": password}).headers["location"] == "/account#password"
+    assert "Choose your own below" in visitor.get("/account").text
+    chosen = {"password": password, "new": password, "again": password}
+    assert sent(visitor, "/account/password", chosen).status_code == 422, "it is the same"
+    assert sent(visitor, "/account/password", chosen | {"new": NEW, "again": NEW}).status_code == 303
+    assert visitor.get("/releases").status_code == 200
+    assert sign_in(pages.visitor(), "sand", "", password) == 401
+    made = Accounts(pages.workspace).find("sand")
+    assert made is not None
+    assert (made.person, made.duties, made.must_change) == ("lise.sand", {Duty.REVIEWER}, False)
+
+
+def test_an_officer_gives_somebody_else_a_one_time_password(pages: Pages) -> None:
+    officer, visitor = pages.visitor("officer"), pages.visitor("okafor")
+    assert acted(officer, "password", login="officer").status_code == 422, "the own one takes the present one"
+    assert acted(officer, "password", login="nobody").status_code == 422
+    password = shown_password(acted(officer, "password", login="okafor"))
+    assert visitor.get("/account").status_code == 303, "the session has ended"
+    assert sign_in(pages.visitor(), "okafor", "") == 401
+    assert sign_in(visitor, "okafor", "", password) == 303
+    assert visitor.get("/releases").headers["location"] == "/account#password"
+
+
+def test_an_officer_disables_and_enables_an_account(pages: Pages) -> None:
+    officer, visitor = pages.visitor("officer"), pages.visitor("okafor")
+    assert acted(officer, "disable", login="okafor").status_code == 303
+    assert "The account okafor is disabled." in officer.get("/people").text
+    assert sign_in(pages.visitor(), "okafor", "") == 401
+    assert acted(officer, "enable", login="okafor").status_code == 303
+    assert visitor.get("/account").status_code == 303, "a session from before stays ended"
+    assert sign_in(visitor, "okafor", "") == 303
+
+
+def test_the_last_officer_is_not_disabled(pages: Pages) -> None:
+    officer, accounts = pages.visitor("officer"), Accounts(pages.workspace)
+    assert acted(officer, "disable", login="OFFICER").status_code == 422, "nobody disables their own"
+    with pytest.raises(BadInput, match="no officer could sign in any more"):
+        accounts.disable("officer")
+    accounts.add("second", holder("Mary Second", Duty.OFFICER), [Duty.OFFICER], PASSWORD)
+    accounts.disable("officer")
+    with pytest.raises(BadInput, match="no officer could sign in any more"):
+        accounts.disable("second")
+    assert officer.get("/people").status_code == 303
 
 
 def test_an_officer_whose_enrolment_has_ended_sees_to_nobody(pages: Pages) -> None:

@@ -44,8 +44,8 @@ def enrolled(pages: Pages, *roles: WorkflowRole, logins: tuple[str, ...] = ("san
 
 
 def app_of(pages: Pages, provider: TestProvider, **terms: Any) -> Any:
-    settings = {"issuer": provider.issuer, "client_id": CLIENT, "title": "Example Health", "roles": ROLES, **terms}
-    return pages.app(provider=settings)
+    settings = {"issuer": provider.issuer, "client_id": CLIENT, "title": "Example Health", "roles": ROLES}
+    return pages.app(provider=settings, **terms)
 
 
 def at_provider(visitor: Visitor, place: str = "/ledger") -> str:
@@ -98,7 +98,9 @@ def test_groups_say_at_each_sign_in_what_somebody_may_do(pages: Pages, provider:
     refused = third.get(at_provider(third))
     assert refused.status_code == 403
     assert "Your groups give you no role here." in refused.text
-    assert Accounts(pages.workspace).find("sand") is None
+    kept = Accounts(pages.workspace).find("sand")
+    assert kept is not None
+    assert not kept.is_open
     assert second.get("/people").status_code == 303
 
 
@@ -136,25 +138,104 @@ def test_a_group_gives_no_role_that_the_person_is_not_enrolled_in(pages: Pages, 
     assert made.duties == {Duty.REGULATOR}
 
 
-def test_an_identity_stays_the_account_of_one_person(pages: Pages, provider: TestProvider) -> None:
-    """Renaming the login at the provider makes nobody another person."""
-    enrolled(pages)
-    app = app_of(pages, provider)
+def rename(provider: TestProvider, login: str, subject: str = "u-17") -> None:
+    provider.claims |= {"preferred_username": login, "sub": subject}
+
+
+def refused(app: Any) -> str:
+    """Why the provider's visitor is not signed in."""
+    visitor = Visitor(app)
+    answer = visitor.get(at_provider(visitor))
+    assert answer.status_code == 403
+    assert visitor.get("/releases").status_code == 303
+    return str(answer.text)
+
+
+def signed_in(app: Any) -> Visitor:
     visitor = Visitor(app)
     assert visitor.get(at_provider(visitor)).status_code == 200
+    return visitor
+
+
+def enrolled_too(pages: Pages) -> None:
     other = EnrolledPerson(id="rolf.berg", name="Rolf Berg", roles=(WorkflowRole.REVIEWER,), logins=("berg",))
     with acting_as("officer"):
         enrol(pages.workspace, [other], OFFICER, clock=pages.time)
-    provider.claims["preferred_username"] = "berg"
-    renamed = Visitor(app)
-    refused = renamed.get(at_provider(renamed))
-    assert refused.status_code == 403
-    assert "The identity provider names another person than before." in refused.text
-    assert "releasegate account remove sand" in refused.text
-    assert Accounts(pages.workspace).find("berg") is None
+
+
+def test_an_identity_stays_that_of_one_person(pages: Pages, provider: TestProvider) -> None:
+    """Renaming the login at the provider makes nobody another person, and neither does an operator."""
+    enrolled(pages)
+    app = app_of(pages, provider)
+    signed_in(app)
+    enrolled_too(pages)
+    rename(provider, "berg")
+    assert "The identity provider names another person than before." in refused(app)
     Accounts(pages.workspace).remove("sand")
-    again = Visitor(app)
-    assert again.get(at_provider(again)).status_code == 200
+    assert "The identity provider names another person than before." in refused(app)
+    assert Accounts(pages.workspace).find("berg") is None
+    rename(provider, "sand")
+    signed_in(app)
+
+
+def test_a_rename_in_two_steps_passes_no_account_on(pages: Pages, provider: TestProvider) -> None:
+    """First to a login that is nobody's, then to another person's; and somebody else gets the first login."""
+    enrolled(pages)
+    enrolled_too(pages)
+    app = app_of(pages, provider)
+    first = signed_in(app)
+    rename(provider, "nobody")
+    assert "You have no account here." in refused(app)
+    assert first.get("/account").status_code == 303, "the session has ended"
+    assert not Accounts(pages.workspace).all()[-1].duties
+    rename(provider, "berg")
+    assert "The identity provider names another person than before." in refused(app)
+    rename(provider, "sand", "u-99")
+    assert "Another account has this login or person." in refused(app)
+    rename(provider, "berg", "u-99")
+    signed_in(app)
+    rename(provider, "sand")
+    signed_in(app)
+    found = {one.login: one for one in Accounts(pages.workspace).all() if one.identity}
+    assert {login: (one.person, one.identity.subject) for login, one in found.items() if one.identity} == {
+        "sand": ("lise.sand", "u-17"),
+        "berg": ("rolf.berg", "u-99"),
+    }
+
+
+def test_a_person_gets_another_identity_once_an_operator_has_removed_the_account(
+    pages: Pages, provider: TestProvider
+) -> None:
+    enrolled(pages)
+    app = app_of(pages, provider)
+    signed_in(app)
+    rename(provider, "sand", "u-99")
+    assert "Another account has this login or person." in refused(app)
+    Accounts(pages.workspace).remove("sand")
+    signed_in(app)
+    rename(provider, "sand")
+    assert "Another account has this login or person." in refused(app), "one account a person"
+
+
+def test_an_account_without_roles_is_not_signed_in_by_a_proxy_either(pages: Pages, provider: TestProvider) -> None:
+    enrolled(pages)
+    app = app_of(pages, provider, proxy_header="x-login", proxies=["127.0.0.1"])
+    signed_in(app)
+    provider.claims["groups"] = []
+    refused(app)
+    named = Visitor(app, address="127.0.0.1", **{"x-login": "sand"})
+    assert "You have no account" in named.get("/releases").text
+
+
+def test_a_disabled_account_is_not_signed_in_by_the_provider(pages: Pages, provider: TestProvider) -> None:
+    enrolled(pages)
+    app = app_of(pages, provider)
+    first = signed_in(app)
+    Accounts(pages.workspace).disable("sand")
+    assert "The account is disabled." in refused(app)
+    Accounts(pages.workspace).enable("sand")
+    signed_in(app)
+    assert first.get("/account").status_code == 303, "a session from before stays ended"
 
 
 def test_answers_of_one_address_do_not_lock_out_others(pages: Pages, provider: TestProvider) -> None:
