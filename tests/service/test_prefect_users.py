@@ -101,16 +101,12 @@ def test_an_event_by_the_manuals_command_becomes_a_run_that_a_person_can_read(se
     assert run["parameters"] == {"request": entry.id}
     every = serving.prefect("/flow_runs/filter", {})
     assert "request by event · visits/request.yaml" in {one["name"] for one in every}
-    tasks = {one["name"] for one in serving.prefect("/task_runs/filter", {})}
-    assert {"preparation", "validation", "generalization · university", "decision · university"} <= tasks
+    tasks = {"preparation", "validation", "generalization · university", "decision · university"}
+    serving.wait(lambda: tasks <= {one["name"] for one in serving.prefect("/task_runs/filter", {})}, "task runs")
 
     wanted = {"logs": {"flow_run_id": {"any_": [run["id"]]}}}
-    said = [one["message"] for one in serving.wait(lambda: serving.prefect("/logs/filter", wanted), "a log")]
-    assert {
-        "reading data and population",
-        "generalizing for university",
-        "deciding and reporting for university",
-    } <= set(said)
+    said = {"reading data and population", "generalizing for university", "deciding and reporting for university"}
+    serving.wait(lambda: said <= {one["message"] for one in serving.prefect("/logs/filter", wanted)}, "a log")
 
     (artifact,) = serving.prefect("/artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run["id"]]}}})
     assert artifact["type"] == "markdown"
