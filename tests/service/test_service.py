@@ -186,10 +186,18 @@ def test_deployments_have_their_schedules(serving: Serving) -> None:
 
 
 def test_what_is_scheduled_is_done_when_it_is_due(serving: Serving) -> None:
-    deployments = {one["entrypoint"].rsplit(".", 1)[1]: one["id"] for one in serving.prefect("/deployments/filter", {})}
-    for name in ("reassess", "expire", "audit"):
+    wanted = {"reassess", "expire", "audit"}
+
+    def registered() -> dict[str, str] | None:
+        every = serving.prefect("/deployments/filter", {})
+        found = {one["entrypoint"].rsplit(".", 1)[1]: one["id"] for one in every}
+        return found if found.keys() >= wanted else None
+
+    deployments = serving.wait(registered, "the deployments are registered")
+    for name in wanted:
         once = {"interval": 86400.0 * 365, "anchor_date": (utc_now() + timedelta(seconds=8)).isoformat()}
         serving.prefect(f"/deployments/{deployments[name]}", {"schedules": [{"schedule": once}]}, "PATCH")
+        serving.prefect(f"/deployments/{deployments[name]}/schedule", {})  # else Prefect looks within a minute
     ended = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED"]}}}}
 
     def done() -> dict[str, str] | None:
