@@ -1,5 +1,6 @@
 """Persons are ids of the workspace: who may ask, vote, override and revoke, under which name, at which login."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -78,7 +79,9 @@ def refused(world: World, login: str = "dwhitfield") -> BadInput:
         asked = load_request(world.request).request
         whom = {"title": asked.title, "recipients": ["university"], "requested_by": asked.requested_by}
     with open_ledger(world.workspace) as ledger:
-        assert ledger.entries()[-1].body == caught.value.fields() | whom
+        body = ledger.entries()[-1].body
+        assert re.fullmatch("[0-9a-f]{64}", body.pop("request_id", "0" * 64)), "the release that it would have been"
+        assert body == caught.value.fields() | whom
         assert ledger.entries(event=Event.REQUESTED) == ()
     return caught.value
 
