@@ -4,7 +4,6 @@
 """
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,6 @@ from flows.temporary import held_folder
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, TamperingFound
 from tasks.core.files import write_whole
-from tasks.core.people import PERSON_ID
 from tasks.ledger.enrolment import EnrolledText
 from tasks.request.document import NotYaml, read_document
 from tasks.request.public_key import private_key_at
@@ -118,11 +116,6 @@ def read_text(workspace: Workspace, item: EnrolledText) -> bytes:
             fix="restore it from a backup, and find out who changed it",
         )
     return content
-
-
-def is_text_id(text: str) -> bool:
-    """Whether a text can be an id of the library."""
-    return re.match(PERSON_ID, text) is not None
 
 
 def _unusable(text: LibraryText, expected: str, got: str) -> BadInput:
