@@ -5,7 +5,7 @@ how likely the record is found by them, times how sensitive the rest of it is.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tasks.assessments.combined.known_sets import (
+    UNKNOWN,
     Floats,
     KnownSet,
     KnownSetTree,
@@ -20,7 +21,6 @@ from tasks.assessments.combined.known_sets import (
     checked_probabilities,
     known_sets,
     product,
-    totals,
     weights_of,
 )
 from tasks.core.errors import ParameterError
@@ -36,9 +36,6 @@ __all__ = [
 ]
 
 _Key = TypeVar("_Key")
-
-_NEVER_KNOWN = -1
-"""Place of all sensitive attributes that are never known."""
 
 
 @dataclass(frozen=True)
@@ -157,26 +154,34 @@ _last: dict[tuple[bytes, float], MeanContributions] = {}
 
 
 def _solved(problem: "_Problem", factor: float) -> MeanContributions:
-    table = problem.codes
-    knowable = sorted(set().union(*problem.weights))
-    hidden = {place: own for place, own in problem.sensitive.items() if place not in knowable}
-    ambiguous = {place: own for place, own in problem.sensitive.items() if place in knowable}
-    widths = {place: int(table[:, place].max()) + 1 for place in knowable}
+    table, share = problem.codes, factor / len(problem.codes)
+    # All sets of a weight have what is known for certain; without it they are a tree again.
+    certain = set.intersection(*({*known} for known, weight in problem.weights.items() if weight > 0))
+    weights = {
+        tuple(place for place in known if place not in certain): weight
+        for known, weight in problem.weights.items()
+        if certain <= {*known}
+    }
+    knowable = set().union(*problem.weights)
+    hidden = [place for place in problem.sensitive if place not in knowable]
+    widths = {place: int(table[:, place].max()) + 1 for place in sorted(knowable.union(hidden))}
     columns = {place: table[:, place].astype(np.min_scalar_type(-width)) for place, width in widths.items()}
-    secrets = {place: own[columns[place]] for place, own in ambiguous.items()}
-    if hidden:
-        secrets[_NEVER_KNOWN] = sum((own[table[:, place]] for place, own in hidden.items()), np.zeros(len(table)))
-    ones, groups = np.ones(len(table)), np.zeros(len(table), dtype=np.int32)
-    tuples = Tuples(ones, groups, 1, columns, widths, secrets, dict.fromkeys(secrets, 0.0))
-    folded, tuple_of = tuples.folded(columns)
-    tree, share = KnownSetTree(problem.weights, widths), factor / len(table)
-    found = {place: own[tuple_of] for place, own in tree.found(folded).items()}
-    risks = sum((secrets[place] * chances for place, chances in found.items()), np.zeros(len(table)))
-    by_attribute = {}
-    for place, own in problem.sensitive.items():
-        chances = found[place if place in ambiguous else _NEVER_KNOWN]
-        by_attribute[place] = share * product(own, totals(table[:, place], chances, len(own)))
-    by_set = {known: share * tree.parts[known] for known in problem.weights}
+    alike = Tuples(np.ones(len(table)), np.zeros(len(table), dtype=np.int32), 1, columns, widths, {}, {})
+    for place in certain:
+        alike = alike.known(place)
+    tree = KnownSetTree(weights, {place: widths[place] for place in knowable - certain})
+    risks, by_attribute = np.empty(len(table)), dict.fromkeys(problem.sensitive, 0.0)
+    for part, rows in alike.parts():
+        secrets = {place: own[part.columns[place]] for place, own in problem.sensitive.items() if place not in certain}
+        tuples = replace(part, secrets=secrets, alone=dict.fromkeys(secrets, 0.0)).merged(knowable)
+        folded, tuple_of = tuples.folded(knowable - certain)
+        found = tree.found(folded)
+        risks[rows] = sum(
+            (tuples.secrets[place] * chances[tuple_of] for place, chances in found.items()), np.zeros(len(part.groups))
+        )
+        for place, secret in secrets.items():
+            by_attribute[place] += share * product(secret, found[place if place in knowable else UNKNOWN][tuple_of])
+    by_set = {tuple(sorted(certain.union(known))): share * part for known, part in tree.parts.items()}
     mean, left_out = sum(by_attribute.values()), factor * _left_out(problem)
     return MeanContributions(mean, _ranked(by_set), _ranked(by_attribute), factor * risks, left_out)
 

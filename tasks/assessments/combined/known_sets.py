@@ -136,6 +136,10 @@ _DENSE = 16
 """Numbers for each tuple up to which those present are marked; more are hashed."""
 _WORTH = 0.9
 """Share of the tuples that must remain at most for them to be folded, or those that are alone to be left out."""
+_PART = 2**17
+"""Tuples that are counted at a time where groups allow it: so many stay in a processor's cache."""
+UNKNOWN = -1
+"""Place of all sensitive attributes together that no set from here on knows."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ class Tuples:
     """A number above all codes of each attribute."""
     secrets: Mapping[int, Floats]
     """Sum of W(A)·W(r(A)) over the records of a tuple, shape (n_tuples,), of each sensitive attribute that may be known
-    and is not, and of those that are never known together."""
+    and is not, and under ``UNKNOWN`` of those that no further set knows."""
     alone: Mapping[int, float]
     """The same of tuples left out for being alone, each divided by its records, added up."""
 
@@ -163,6 +167,44 @@ class Tuples:
         groups, size = _refined(self.groups, self.n_groups, self.columns[place], self.widths[place])
         secrets = {name: secret for name, secret in self.secrets.items() if name != place}
         return replace(self, groups=groups, n_groups=size, secrets=secrets)
+
+    def merged(self, apart: Collection[int]) -> "Tuples":
+        """The tuples with one secret in place of all but some."""
+        others = [place for place in self.secrets if place not in apart]
+        if others in ([], [UNKNOWN]):
+            return self
+        secrets = {place: secret for place, secret in self.secrets.items() if place in apart}
+        alone = {place: self.alone[place] for place in secrets}
+        secrets[UNKNOWN] = sum((self.secrets[place] for place in others[1:]), self.secrets[others[0]])
+        alone[UNKNOWN] = sum(self.alone[place] for place in others)
+        return replace(self, secrets=secrets, alone=alone)
+
+    def parts(self) -> "Iterator[tuple[Tuples, NDArray[np.intp] | slice]]":
+        """Parts of about ``_PART`` tuples that share no group with another part, and the places of their tuples."""
+        last = np.cumsum(np.bincount(self.groups, minlength=self.n_groups)) - 1 if len(self.groups) > _PART else None
+        if last is None or last[0] == last[-1]:
+            yield self, slice(None)
+            return
+        part_of_group = (last // _PART).astype(np.uint16 if len(self.groups) < 2**16 * _PART else np.int64)
+        part_of = part_of_group[self.groups]
+        order, alone = np.argsort(part_of, kind="stable"), self.alone
+        for rows in np.split(order, np.flatnonzero(np.diff(part_of[order])) + 1):
+            groups = self.groups[rows]
+            first = groups.min()
+            groups -= first
+            yield (
+                Tuples(
+                    self.counts[rows],
+                    groups,
+                    int(groups.max()) + 1,
+                    {place: column[rows] for place, column in self.columns.items()},
+                    self.widths,
+                    {place: secret[rows] for place, secret in self.secrets.items()},
+                    alone,
+                ),
+                rows,
+            )
+            alone = dict.fromkeys(alone, 0.0)
 
     def numbered(self, sizes: Floats) -> "Tuples":
         """The tuples with groups numbered without gaps where most of the numbers have no record."""
@@ -215,14 +257,15 @@ class KnownSetTree:
     """Known sets as a tree, in which every set adds an attribute of fewer values to its parent.
 
     Tuples are grouped by one attribute after the other. One that is alone in its group is alone in every larger set,
-    and left out there; attributes that no further set knows are folded away. So tuples become fewer and fewer.
+    and left out there; attributes that no further set knows are folded away. So tuples become fewer and fewer. No set
+    below a set sees across its groups, so that many tuples are counted in parts.
     """
 
     def __init__(self, weights: Mapping[KnownSet, float], widths: Mapping[int, int]) -> None:
-        self.parts: dict[KnownSet, float] = {}
-        """What each set adds to the sum of all risks, once it was visited."""
         order = sorted(widths, key=lambda place: -widths[place])
         self._weights = {tuple(place for place in order if place in known): weight for known, weight in weights.items()}
+        self.parts = dict.fromkeys(weights, 0.0)
+        """What each set adds to the sum of all risks, once the tree was visited."""
         self._children: dict[KnownSet, list[KnownSet]] = {known: [] for known in self._weights}
         self._reach = {known: set(known[-1:]) for known in self._weights}
         self._below = {known: np.zeros(max(widths, default=0) + 2) for known in self._weights}
@@ -236,23 +279,41 @@ class KnownSetTree:
             children.sort(key=lambda known: order.index(known[-1]))
 
     def found(self, tuples: Tuples, known: KnownSet = ()) -> dict[int, Floats]:
-        """Sum of w/count over the set and all below it that leave a secret unknown, of each tuple, by secret."""
+        """Sum of w/count over the set and all below it that leave a secret unknown, of each tuple, by secret.
+
+        Secrets may share an array.
+        """
+        inner = tuples.merged(self._reachable(known))
+        found = {place: np.empty(0) for place in inner.secrets}
+        for part, rows in inner.parts():
+            for place, own in self._found(part, known).items():
+                if isinstance(rows, slice):
+                    found[place] = own
+                    continue
+                if not len(found[place]):
+                    found[place] = np.empty(len(inner.groups))
+                found[place][rows] = own
+        return _each(found, inner, tuples)
+
+    def _found(self, tuples: Tuples, known: KnownSet) -> dict[int, Floats]:
         sizes = totals(tuples.groups, tuples.counts, tuples.n_groups)
         matching = sizes[tuples.groups]
         chances, weight = 1.0 / matching, self._weights[known]
         learned = (product(secret, chances) + tuples.alone[place] for place, secret in tuples.secrets.items())
-        self.parts[tuple(sorted(known))] = weight * sum(learned)
+        self.parts[tuple(sorted(known))] += weight * sum(learned)
+        if not self._children[known]:
+            chances *= weight
+            return dict.fromkeys(tuples.secrets, chances)
         found = {place: np.multiply(chances, weight) for place in tuples.secrets}
-        if self._children[known]:
-            inner, alone = tuples.numbered(sizes), matching == tuples.counts
-            left: NDArray[np.intp] | slice = slice(None)
-            if np.count_nonzero(alone) > (1 - _WORTH) * len(alone):
-                inner, left = inner.several(alone, self._reachable(known))
-                chances *= alone
-                for place in found:
-                    found[place] += self._below[known][place] * chances
-            for place, more in self._found_below(inner, self._children[known]).items():
-                found[place][left] += more
+        inner, alone = tuples.numbered(sizes), matching == tuples.counts
+        left: NDArray[np.intp] | slice = slice(None)
+        if np.count_nonzero(alone) > (1 - _WORTH) * len(alone):
+            inner, left = inner.several(alone, self._reachable(known))
+            chances *= alone
+            for place in found:
+                found[place] += self._below[known][place] * chances
+        for place, more in self._found_below(inner, self._children[known]).items():
+            found[place][left] += more
         return found
 
     def _reachable(self, known: KnownSet) -> set[int]:
@@ -260,13 +321,21 @@ class KnownSetTree:
         return set[int]().union(*(self._reach[child] for child in self._children[known]))
 
     def _found_below(self, tuples: Tuples, children: Sequence[KnownSet]) -> dict[int, Floats]:
-        folded, number = tuples.folded(set().union(*(self._reach[child] for child in children)))
+        reach = set[int]().union(*(self._reach[child] for child in children))
+        inner = tuples.merged(reach)
+        folded, number = inner.folded(reach)
         first, *others = children
-        found = self.found(folded.known(first[-1]), first)
-        if others:
-            for place, more in self._found_below(folded, others).items():
-                found[place] = found[place] + more if place in found else more
-        return {place: own[number] for place, own in found.items()}
+        # The others first: so the results of one child alone are held at a time.
+        found = self._found_below(folded, others) if others else {}
+        for place, more in self.found(folded.known(first[-1]), first).items():
+            found[place] = found[place] + more if place in found else more
+        return _each({place: own[number] for place, own in found.items()}, inner, tuples)
+
+
+def _each(found: dict[int, Floats], merged: Tuples, tuples: Tuples) -> dict[int, Floats]:
+    """What was found of merged secrets, for each of them."""
+    own = {place: chances for place, chances in found.items() if place in tuples.secrets}
+    return own | {place: found[UNKNOWN] for place in tuples.secrets if place not in merged.secrets}
 
 
 def _refined(groups: Numbers, n_groups: int, column: Numbers, width: int) -> tuple[Numbers, int]:
