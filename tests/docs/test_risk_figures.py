@@ -125,10 +125,9 @@ def test_the_profile_is_derived_as_listed(tmp_path: Path) -> None:
     assert (profile.gain, profile.exploit_cost, profile.penalty) == (300, 4, 0)
 
 
-@pytest.mark.parametrize(("place", "exclusive"), [(1, False), (2, True)])
-def test_the_worked_example_of_the_combined_score(place: int, exclusive: bool) -> None:
-    risks = disclosure_risk(*PAPER, exclusive=exclusive)
-    assert [cells[place] for cells in table("record", "paper's form", "exclusive")] == [f"{one:.5f}" for one in risks]
+def test_the_worked_example_of_the_combined_score() -> None:
+    paper, exclusive = (disclosure_risk(*PAPER, exclusive=one)[3] for one in (False, True))
+    assert f"r4 scores {paper:.5f}, exclusive {exclusive:.5f}" in SAID
 
 
 def test_the_printed_part_of_the_worked_example() -> None:
@@ -193,7 +192,6 @@ def test_how_probable_it_is_that_uncertain_stakes_let_the_university_pass() -> N
     of_loss = (stats.loguniform(150, 600).expect(lambda loss: cost.sf(loss / 75) ** 2) - passing**2) / variance
     assert f"E[ln(c/2)]/ln 4 = {passing:.3f}" in SAID
     assert f"L accounts for {of_loss:.2f} of the variance by itself and {1 - of_cost:.2f} with c" in SAID
-    assert f"c for {of_cost:.2f} and {1 - of_loss:.2f}" in SAID
 
 
 @pytest.mark.slow
