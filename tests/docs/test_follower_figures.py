@@ -1,4 +1,4 @@
-"""The figures of whom the game is played against: group sizes of the table, payoffs of some of its points, prices."""
+"""The figures of whom the game is played against: group sizes that are left alone, what they pay, prices."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,37 +10,34 @@ from tasks.generalization.exact import Rule, solve
 from tasks.generalization.game import Payoffs
 from tasks.generalization.shared_follower import SharedFollower
 from tasks.request.model import Method, PenaltyGrid
-from tests.benchmarks.bench_followers import DETECTIONS, INSURER, PENALTIES, RECIPIENTS, planner
+from tests.benchmarks.bench_followers import INSURER, RECIPIENTS, planner
 from tests.support import adult
 
 METHODS = (Path(__file__).parents[2] / "docs" / "methods" / "recipients.md").read_text(encoding="utf-8")
 SAID = " ".join(METHODS.split())
-TOLD = [
-    [cell.split() for cell in line.strip("| ").split(" | ")[1:]]
-    for line in METHODS.split("| penalty | detection 0.001 |")[1].splitlines()[2:6]
-]
-"""Payoff, group size in brackets and the other payoff, of each penalty and detection."""
+PENALTY, DETECTION = 10_000.0, 0.01
 
 
 def test_group_sizes_that_are_left_alone() -> None:
     people = adult.table().population.total
-    found = [[planner(people, fine, chance).safe_group for chance in DETECTIONS] for fine in PENALTIES]
-    assert [[int(cell[1].strip("(),")) for cell in row] for row in TOLD] == found
-    patient = planner(people, 0.0)
+    patient, fined = planner(people, 0.0), planner(people, PENALTY, DETECTION)
+    assert f"pays 1145.59 with groups of {patient.safe_group:.0f} without one" in SAID
+    assert f"1196.22 with groups of {fined.safe_group:.0f} for 10,000 at detection 0.01" in SAID
     single = replace(patient, profile=replace(patient.profile, discount=1.0, prior=1 - 1e-15))
     assert single.safe_group == 149
     assert "groups of up to 148 people are attacked in place of 74" in SAID
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("row", "column"), [(0, 0), (3, 1)])
-def test_payoffs_of_the_partition_that_nobody_attacks(row: int, column: int) -> None:
+@pytest.mark.parametrize(("penalty", "payoff"), [(0.0, "1145.59"), (PENALTY, "1196.22")])
+def test_payoffs_of_the_partition_that_nobody_attacks(penalty: float, payoff: str) -> None:
     table = adult.table()
     follower = planner(table.population.total)
     rule = FileRule(Method.NO_ATTACK_PARTITION, adult.weights(), "population", 1)
-    grid = PenaltyGrid(penalties=(PENALTIES[row],), detections=(DETECTIONS[column],))
+    grid = PenaltyGrid(penalties=(penalty,), detections=(DETECTION,))
     (point,) = penalty_map(table, rule, follower, grid).points
-    assert f"{point.publisher_payoff:.2f}" == TOLD[row][column][0]
+    assert f"{point.publisher_payoff:.2f}" == payoff
+    assert f" {payoff} with groups" in SAID
     assert point.attacked_share == 0
 
 

@@ -12,8 +12,6 @@ from scipy.special import logit
 
 from tasks.adversary.adversary import AdversaryProfile
 from tasks.adversary.fmdp import (
-    access_densities,
-    access_values,
     baseline_payoff,
     exploits_made,
     known_threshold,
@@ -55,13 +53,6 @@ def written(figures: Iterable[float], decimals: int) -> str:
     return ", ".join(f"{figure:.{decimals}f}".replace("-", "−") for figure in figures)
 
 
-def believed(profile: AdversaryProfile) -> str:
-    densities = access_densities(profile, REGISTER)
-    assert densities is not None
-    low, high = (REGISTER * density for density in densities)
-    return f"{low:.4f}, {high:.2f}"
-
-
 def rising() -> tuple[int, int]:
     risk = reidentification_probability(RISING, np.arange(1, 60))
     return int(np.argmax(risk < RISING.prior)) + 1, int(np.argmax(risk == 0)) + 1
@@ -74,26 +65,18 @@ def attempts() -> str:
 
 
 def test_the_figures_of_the_planning_adversary() -> None:
+    once, repeated = (solve(profile, 99).sink_threshold for profile in (CASE_STUDY, REPEATED))
     ours = {
         "smallest safe group, one penalty": known_threshold(CASE_STUDY),
-        "smallest safe group once access is paid, one penalty": solve(CASE_STUDY, 99).sink_threshold,
-        "smallest safe group, repeated penalties": known_threshold(REPEATED),
-        "smallest safe group once access is paid, repeated penalties": solve(REPEATED, 99).sink_threshold,
+        "once access is paid": f"{once} (repeated penalties: {repeated})",
         "rising detection (h1 = 0.18): all are tried below, nobody from": written(rising(), 0),
-        "risk where all are tried": reidentification_probability(CASE_STUDY, [1, 47]).max(),
         "attempts at sizes 12 to 29, rising detection": attempts(),
-        "worth of access at sizes 1, 10, 23, 48, one penalty": written(access_values(CASE_STUDY, [1, 10, 23, 48]), 2),
-        "worth of access at sizes 1, 10, 23, 28, rising detection": written(access_values(RISING, [1, 10, 23, 28]), 2),
         "one attempt (eq. 7) at sizes 1, 10, 23, 24": written(baseline_payoff(CASE_STUDY, [1, 10, 23, 24]), 2),
-        "unknown group: expected candidates between which access pays, one penalty": believed(CASE_STUDY),
-        "the same, repeated penalties": believed(REPEATED),
-        "the same, rising detection": believed(RISING),
         "section 7.3, penalty 10,000": known_threshold(SECTION),
         "section 7.3, penalty 50,000": known_threshold(replace(SECTION, penalty=50_000)),
     }
-    assert {name: figure for name, _, figure in table("figure", "printed", "ours")} == {
-        name: str(figure) for name, figure in ours.items()
-    }
+    told = {name: figure for name, _, figure in table("figure", "printed", "ours")}
+    assert {name: told[name] for name in ours} == {name: str(figure) for name, figure in ours.items()}
 
 
 def test_another_detection_would_give_the_printed_figures_of_section_7_3() -> None:
@@ -121,15 +104,13 @@ def test_risk_that_rises_with_the_group() -> None:
         max_penalties=1,
         discount=1.0,
     )
-    profiles = [replace(one, penalty=3000, detection_slope=4.0) for one in (CASE_STUDY, REPEATED)]
-    for (_, sizes, risks), profile in zip(table("terms", "sizes", "risk"), [*profiles, steep], strict=True):
-        groups = [int(size) for size in sizes.split(",")]
-        assert written(reidentification_probability(profile, groups), 3) == risks
+    few, many = (f"{risk:.3f}" for risk in reidentification_probability(steep, [11, 12]))
+    assert f"11 and 12 candidates have a risk of {few} and {many}" in SAID
 
 
 def test_the_profile_is_derived_as_listed(tmp_path: Path) -> None:
     """Of the smallest request, whose agreement has no penalty."""
-    listed = {cells[0].strip("`"): cells[1] for cells in table("term", "default", "why")}
+    listed = {name: value for names, value in table("term", "default") for name in re.findall(r"`(\w+)`", names)}
     assert listed.keys() == AdversaryProfile.__dataclass_fields__.keys()
     smallest = re.search(r"^```yaml\n(.*?)^```", REQUEST, re.MULTILINE | re.DOTALL)
     assert smallest
@@ -144,10 +125,9 @@ def test_the_profile_is_derived_as_listed(tmp_path: Path) -> None:
     assert (profile.gain, profile.exploit_cost, profile.penalty) == (300, 4, 0)
 
 
-@pytest.mark.parametrize(("place", "exclusive"), [(1, False), (2, True)])
-def test_the_worked_example_of_the_combined_score(place: int, exclusive: bool) -> None:
-    risks = disclosure_risk(*PAPER, exclusive=exclusive)
-    assert [cells[place] for cells in table("record", "paper's form", "exclusive")] == [f"{one:.5f}" for one in risks]
+def test_the_worked_example_of_the_combined_score() -> None:
+    paper, exclusive = (disclosure_risk(*PAPER, exclusive=one)[3] for one in (False, True))
+    assert f"r4 scores {paper:.5f}, exclusive {exclusive:.5f}" in SAID
 
 
 def test_the_printed_part_of_the_worked_example() -> None:
@@ -212,7 +192,6 @@ def test_how_probable_it_is_that_uncertain_stakes_let_the_university_pass() -> N
     of_loss = (stats.loguniform(150, 600).expect(lambda loss: cost.sf(loss / 75) ** 2) - passing**2) / variance
     assert f"E[ln(c/2)]/ln 4 = {passing:.3f}" in SAID
     assert f"L accounts for {of_loss:.2f} of the variance by itself and {1 - of_cost:.2f} with c" in SAID
-    assert f"c for {of_cost:.2f} and {1 - of_loss:.2f}" in SAID
 
 
 @pytest.mark.slow
