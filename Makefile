@@ -6,8 +6,10 @@
 BIN = .venv/bin
 # Tests start many processes, which should find the modules compiled, whatever the environment says.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
+# One worker a core of the build machine; `make test-all WORKERS=3` takes another number.
+WORKERS = 2
 # A worker that a hanging test has ended is not started again: it would run the same test.
-PARALLEL = -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 READY = .venv/.ready
 
 help:

@@ -298,26 +298,19 @@ def discharges(folder: Path, rows: int = 300) -> Path:
     draws = np.random.default_rng(11)
     born = pd.Timestamp("1935-01-01") + pd.to_timedelta(draws.integers(0, 25_000, rows), unit="D")
     came = pd.Timestamp("2024-01-01") + pd.to_timedelta(draws.integers(0, 330, rows), unit="D")
-    went = came + pd.to_timedelta(draws.integers(1, 30, rows), unit="D")
     place = draws.integers(0, 4, rows)
-    words = {
-        "Geschlecht": ["männlich", "weiblich"],
-        "Familienstand": ["ledig", "verheiratet", "verwitwet"],
-    }
     frame = pd.DataFrame({"Fallnummer": [f"F{row:05}" for row in draws.permutation(rows)]})
     frame["Nachname"] = draws.choice(["Müller", "Weiß", "Köhler"], rows)
-    for name, days in {"Geburtsdatum": born, "Aufnahmedatum": came, "Entlassungsdatum": went}.items():
+    for name, days in {"Geburtsdatum": born, "Aufnahmedatum": came}.items():
         frame[name] = days.strftime("%d.%m.%Y")
-    for name, choices in words.items():
-        frame[name] = draws.choice(choices, rows)
+    frame["Geschlecht"] = draws.choice(["männlich", "weiblich"], rows)
     frame["PLZ"] = np.array(["79098", "79312", "78462", "77652"])[place]
-    frame["Ort"] = np.array(["Freiburg", "Emmendingen", "Konstanz", "Offenburg"])[place]
     frame["Größe_cm"] = draws.integers(150, 195, rows)
     frame["Gewicht_kg"] = [f"{value:.1f}".replace(".", ",") for value in draws.normal(78, 12, rows)]
     frame["Kosten_EUR"] = [f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in draws.gamma(2, 3e3, rows)]
     for name in ("Hauptdiagnose", "Nebendiagnose"):
         frame[name] = draws.choice(DISEASES, rows)
-    for number in range(1, 11):
+    for number in range(1, 14):
         frame[f"Merkmal_{number}"] = draws.choice(["a", "b", "c"], rows)
     path = folder / "entlassungen.csv"
     frame.to_csv(path, sep=";", index=False, encoding="latin-1")

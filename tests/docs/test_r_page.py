@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.cli.output import ExitCode
+from tests.support.serving import BRIEFLY
 from tests.support.tiny import tiny_document, tiny_request
 from tests.support.world import releasegate
 
@@ -66,4 +67,4 @@ def test_the_commands_give_the_columns_that_the_page_takes(tmp_path: Path, monke
 
 def told(line: list[str], folder: Path) -> Any:
     line = [str(folder / one) if one in {"request.yaml", "workspace"} else one for one in line]
-    return json.loads(releasegate(*line, "--json").stdout)
+    return json.loads(releasegate(*line, "--json", environment=BRIEFLY).stdout)

@@ -20,6 +20,7 @@ import pytest
 
 from flows.engine import discard_foreign_results, prefect_server, template_database
 from tasks.core.errors import StageFailed
+from tests.support.serving import BRIEFLY
 from tests.support.world import make_world
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +120,7 @@ def test_a_program_may_release_at_the_top_level_of_its_main_module(tmp_path: Pat
         "print(run_release(request, workspace, enrol=True).release_id)\n"
     )
     world.spoil(note={1: "write to jane@example.org"})
-    line, environment = [sys.executable, script], os.environ | {"PYTHONPATH": str(ROOT)}
+    line, environment = [sys.executable, script], os.environ | BRIEFLY
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.split()) == 1, "the workers do not run the program again"

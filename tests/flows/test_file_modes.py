@@ -49,6 +49,7 @@ def test_a_release_in_this_process(world: World) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("_umask", [0o000, 0o077], ids="umask {:03o}".format, indirect=True)
 def test_the_command(world: World) -> None:
     done = releasegate("release", world.request, "--workspace", world.workspace.root, environment=BRIEFLY)
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ from tasks.ledger.entry import Event
 from tasks.ledger.store import Ledger
 from tasks.request.load import take_snapshot
 from tests.support.enrolled import but_enrolments
-from tests.support.serving import BRIEFLY
+from tests.support.forked_commands import Commands, forked_commands
 from tests.support.world import World, releasegate
 
 KIBIBYTE = 1024
@@ -44,6 +44,12 @@ def mount(tmp_path: Path) -> Iterator[Callable[..., Path]]:
             subprocess.run(["umount", "--lazy", disk], check=True)
 
 
+@pytest.fixture
+def commands() -> Iterator[Commands]:
+    with forked_commands() as started:
+        yield started
+
+
 def no_engine(_home: Path, _results: Path) -> Any:
     pytest.fail("the orchestrator was started in a workspace that cannot be used")
 
@@ -55,9 +61,9 @@ def nothing_leaves(workspace: Workspace) -> None:
         assert {entry.event for entry in but_enrolments(ledger)} <= {Event.REQUESTED, Event.REFUSED}
 
 
-def completes(world: World, root: Path) -> None:
-    told = releasegate("release", world.request, "--workspace", root, environment=BRIEFLY)
-    assert told.returncode == 0, told.stderr
+def completes(world: World, root: Path, commands: Commands) -> None:
+    told = commands.run("release", world.request, "--workspace", root)
+    assert told.code == 0, told.said()
     workspace = Workspace(root)
     (bundle,) = workspace.releases.iterdir()
     with Ledger.open(workspace.ledger) as ledger:
@@ -69,16 +75,15 @@ def completes(world: World, root: Path) -> None:
 
 @pytest.mark.slow
 def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
-    world: World, mount: Callable[..., Path]
+    world: World, mount: Callable[..., Path], commands: Commands
 ) -> None:
     disk = mount(f"size={DISK}")
     filler, root = disk / "filler", disk / "workspace"
-    for kibibytes in (600, *range(4250, 8000, 250)):  # more room each time, until a stage had begun
+    for kibibytes in (600, *range(4250, 8000, 500)):  # more room each time, until a stage had begun
         filler.write_bytes(bytes(DISK - kibibytes * KIBIBYTE))
-        told = releasegate("release", world.request, "--workspace", root, environment=BRIEFLY)
-        assert told.returncode == 2, "no run was stopped in one of its stages"
-        assert told.stdout == ""
-        steps, message = told.stderr.split("error: ")
+        told = commands.run("release", world.request, "--workspace", root)
+        assert told.code == 2, "no run was stopped in one of its stages"
+        steps, message = told.said().split("error: ")
         assert message.startswith("the disk is full")
         assert "to do: free space and run the same command again" in message
         begun = steps.splitlines()
@@ -87,7 +92,7 @@ def test_a_disk_that_runs_full_stops_the_run_and_the_same_command_goes_on(
         nothing_leaves(Workspace(root))
         if "· validating" in begun:
             break
-    completes(world, root)
+    completes(world, root, commands)
 
 
 @pytest.mark.slow

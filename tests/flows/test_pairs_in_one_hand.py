@@ -1,9 +1,5 @@
-"""Two releases of one file under random terms to one hand: none is approved that re-assessment would then block.
+"""Two releases of one file under random terms to one hand: none is approved that re-assessment would then block."""
 
-A handful of pairs, or 15 in the full suite.
-"""
-
-import os
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -18,12 +14,11 @@ from tasks.decision.gates import EARLIER_COPIES
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.reassessment.record import TodaysVerdict
 from tests.support.enrolled import enrol_for
-from tests.support.examples import FULL
 from tests.support.world import NOW, STAKES, World, make_world, recipient
 
 pytestmark = pytest.mark.slow
 
-PAIRS = 15 if os.environ.get(FULL) else 6
+PAIRS = 8
 GAMES = ("basic", "no-attack", "sh-friendly", "basic-partition", "no-attack-partition")
 METHODS = (*GAMES, *GAMES, "safe-harbor", "k-anonymity")
 KEPT_DIGITS = ([3], [4, 3], [4])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.temporary import hold_temporary_folder, remove_abandoned_folders, temporary_folder
-from tests.support.serving import descendants
+from tests.support.serving import BRIEFLY, descendants
 from tests.support.world import ROOT, command, make_world, releasegate
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
@@ -27,8 +27,9 @@ def test_nothing_is_left_after_a_kill(tmp_path: Path, whole: bool) -> None:
     world.enrol()
     private = world.workspace.private
     line, environment = command("release", world.request, "--workspace", world.workspace.root)
+    given = BRIEFLY | {"TMPDIR": str(system)}
     running = subprocess.Popen(
-        line, env=environment | {"TMPDIR": str(system)}, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        line, env=environment | given, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     assert running.stderr is not None
     for told in running.stderr:
@@ -44,9 +45,7 @@ def test_nothing_is_left_after_a_kill(tmp_path: Path, whole: bool) -> None:
     assert leftovers(system) == []
     if whole:
         assert list(private.glob("temporary-*/weasyprint-*")), "the renderer's fonts"
-    again = releasegate(
-        "release", world.request, "--workspace", world.workspace.root, environment={"TMPDIR": str(system)}
-    )
+    again = releasegate("release", world.request, "--workspace", world.workspace.root, environment=given)
     assert again.returncode == 0, again.stderr
     assert leftovers(system) == []
     assert list(private.glob("temporary-*")) == []
