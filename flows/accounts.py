@@ -11,7 +11,7 @@ import secrets
 import threading
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
@@ -30,6 +30,8 @@ from tasks.ledger.enrolment import Directory, EnrolledPerson
 SHORTEST_PASSWORD = 15
 """Characters; a password is the only protection of the page."""
 LONGEST_PASSWORD = 256
+ONE_TIME = timedelta(days=3)
+"""How long a one-time password counts."""
 LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 
 HASHER = PasswordHasher()
@@ -102,6 +104,8 @@ class Account(BaseModel):
     """At the identity provider, where their first sign-in made the account."""
     must_change: bool = False
     """Whether its password was made by somebody else, and counts for choosing another one alone."""
+    counts_until: datetime | None = None
+    """End of such a password."""
     disabled: bool = False
     """Whether an officer has disabled it."""
     disablings: int = 0
@@ -124,6 +128,10 @@ class Account(BaseModel):
     def is_open(self) -> bool:
         """Whether its holder may sign in: not once it is disabled, or the identity provider gives them no role."""
         return bool(self.duties) and not self.disabled
+
+    def is_too_late(self, now: datetime) -> bool:
+        """Whether its password is a one-time password that has ended."""
+        return self.must_change and (self.counts_until is None or now >= self.counts_until)
 
     @property
     def way_in(self) -> str:
@@ -183,9 +191,14 @@ class Accounts:
         return renewed
 
     def sign_in(self, login: str, password: str, code: str, now: datetime) -> Account | None:
-        """The account if password and, where it has a second factor, code are right; the code is then used up."""
+        """The account if password and, where it has a second factor, code are right; the code is then used up.
+
+        A one-time password counts for ``ONE_TIME``.
+        """
         account = self.check(login, password)
-        if account is None or account.second_factor is None:
+        if account is None or account.is_too_late(now):
+            return None
+        if account.second_factor is None:
             return account
         return self.take_code(account, code, now)
 
@@ -355,12 +368,13 @@ class Accounts:
                 name=person.name,
                 duties=chosen,
                 password=hashed,
-                since=clock(),
+                since=(since := clock()),
                 must_change=must_change,
+                counts_until=since + ONE_TIME if must_change else None,
             )
         return accounts[wanted]
 
-    def set_password(self, login: str, password: str, *, must_change: bool = False) -> Account:
+    def set_password(self, login: str, password: str, *, must_change: bool = False, clock: Clock = utc_now) -> Account:
         """Change the password of an account, which ends its sessions; `must_change` as of `add`.
 
         Raises BadInput if there is no such account, an identity provider signs its holder in, or the password is not
@@ -377,7 +391,8 @@ class Accounts:
                     got="one of the identity provider",
                     fix="change the password there",
                 )
-            update = {"password": hashed, "must_change": must_change}
+            until = clock() + ONE_TIME if must_change else None
+            update = {"password": hashed, "must_change": must_change, "counts_until": until}
             accounts[known.login] = changed = known.model_copy(update=update)
         return changed
 

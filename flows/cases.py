@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,6 +14,7 @@ from flows.actor import Clock, actor, utc_now
 from flows.ledger import open_ledger, recorder_of
 from flows.persons import check_own_login, enrolled
 from flows.recall import find_bundle
+from flows.service.queue import Queue
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
@@ -159,12 +160,26 @@ class ReleaseAction:
         """As `authorized`; BadInput for a person who had a hand in the request, at any login of theirs."""
         person, signer = self.authorized(release, role)
         logins = Directory.of(release.ledger).logins_of(person)
-        check_apart(record, actor(), person.id, signed=signer is not None, logins=logins)
+        check_no_hand(release.workspace, record, actor(), person.id, signed=signer is not None, logins=logins)
         return person, signer
 
     def signer(self, release: OpenRelease, name: str) -> Signer | None:
         """The person who acts, with their private key; None where they have no key in force."""
         return signer_of(release.ledger, name, self.key, self.ask)
+
+
+def check_no_hand(
+    workspace: Workspace, record: DecisionRecord, actor: str, person: str, *, signed: bool, logins: Collection[str] = ()
+) -> None:
+    """As ``check_apart``, also of those who handed the same request in once its run had begun, or after its decision.
+
+    The record cannot name them; the queue does. Raises WorkspaceError where it cannot be read.
+    """
+    names = filter(None, dict.fromkeys((record.release_id, record.inputs_id)))
+    queued = (Queue(workspace).get(name) for name in names)
+    for handed_in_by in (record.handed_in_by, *(one.actor for one in queued if one is not None)):
+        asked = record.model_copy(update={"handed_in_by": handed_in_by})
+        check_apart(asked, actor, person, signed=signed, logins=logins)
 
 
 def opened(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> OpenRelease:

@@ -11,8 +11,9 @@ import signal
 import socket
 import sys
 import threading
+import zoneinfo
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def main(descriptor: int, parent: int) -> None:
     """Serve Prefect's API on a bound socket until told to stop."""
     end_with_parent(parent)
     gc.set_threshold(50_000, 20, 50)  # else an eighth of the time to start goes into the collector
+    # Prefect reads the names of all time zones from the disk for each schedule that it loads, every minute.
+    vars(zoneinfo)["available_timezones"] = cache(zoneinfo.available_timezones)
     import uvicorn  # noqa: PLC0415 - these take seconds, and the parent may die meanwhile
     from docket import Worker  # noqa: PLC0415
     from prefect.server.api import background_workers  # noqa: PLC0415

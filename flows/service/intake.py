@@ -19,6 +19,7 @@ from typing import Literal
 from flows.actor import Clock, actor, login_of_user, utc_now
 from flows.identity import code_fact, named, read_inputs, release_id
 from flows.ledger import kept_reason, open_ledger
+from flows.persons import check_own_login
 from flows.policies import PolicyShelf
 from flows.service.config import Service
 from flows.service.logs import log, log_problem
@@ -32,6 +33,7 @@ from tasks.core.guard import guarded
 from tasks.core.modes import make_folder_for_group
 from tasks.decision.verdict import utc_day
 from tasks.delivery.manifest import printable
+from tasks.ledger.enrolment import Directory
 from tasks.ledger.entry import EntryFilter, Event
 from tasks.ledger.store import Ledger
 from tasks.request.document import MAXIMUM_BYTES
@@ -83,7 +85,7 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
         kept = document.is_file()
         if not kept and len(arrival.content) <= MAXIMUM_BYTES:
             write_whole(document, arrival.content)
-        entry = _new_entry(service.workspace, document, ledger, arrival, clock())
+        entry = _new_entry(service, document, ledger, arrival, clock())
         with queue.changing():
             existing = queue.get(entry.id)
             if not entry.is_open and not kept:
@@ -166,8 +168,9 @@ def check_inputs(service: Service, entry: QueuedRequest) -> None:
         )
 
 
-def _new_entry(workspace: Workspace, document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> QueuedRequest:
+def _new_entry(service: Service, document: Path, ledger: Ledger, arrival: Arrival, at: datetime) -> QueuedRequest:
     """The entry of a request: accepted, under its release id; or refused, under its digest."""
+    workspace, queue = service.workspace, service.queue
     sha256 = document.parent.name
     new = QueuedRequest(
         id=sha256,
@@ -200,14 +203,28 @@ def _new_entry(workspace: Workspace, document: Path, ledger: Ledger, arrival: Ar
                 }
             )
             inputs = read_inputs(loaded)
+            name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
+            before = queue.get(name)
+            if before is None or before.state in UNDECIDED:  # it would be run in the name of this login
+                _check_login(ledger, asked.requested_by, new.handed_in_by)
     except Outage:
         raise
     except BadInput as error:
         reason = {part: text.replace(str(document), new.name) for part, text in error.reason().items()}
         refused = {"state": RequestState.REFUSED, "reason": reason, "finished_at": at}
         return new.model_copy(update=refused)
-    name = named(ledger, release_id(loaded, inputs, code_fact()), utc_day(at)).release_id
     return new.model_copy(update={"id": name, "inputs": digest(asdict(inputs)), "code": code_digest()})
+
+
+def _check_login(ledger: Ledger, requester: str, login: str) -> None:
+    """Refuse (BadInput) a request from a login that is not its requester's, as its run would.
+
+    Somebody who is not enrolled yet may be by then.
+    """
+    directory = Directory.of(ledger)
+    person = directory.person(requester)
+    if person is not None:
+        check_own_login(directory, person, login, "requested_by")
 
 
 def _is_same(existing: QueuedRequest, entry: QueuedRequest) -> bool:

@@ -255,6 +255,7 @@ class ShownRequest:
 
     def page(self, error: ReleasegateError | None = None, reason: str = "") -> Response:
         """Its page, with the error that an action has caused."""
+        trial = self.visitor.site.jobs.state(self.trial) if self.may_act else None
         return self.visitor.page(
             "request.html",
             status=HTTPStatus.OK if error is None else HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -262,10 +263,9 @@ class ShownRequest:
             may_act=self.may_act,
             longest=LONGEST_REASON,
             reason=reason,
-            trial=self.visitor.site.jobs.state(self.trial) if self.may_act else None,
+            trial=trial,
             problem=None if error is None else problem_in_words(error),
-            # A poll shows the first section alone, and must not push out the tokens of the forms that are shown.
-            once="" if self.visitor.is_part else self.visitor.session.issue(),
+            once=self.visitor.form_token("request", *(["job-dry-run"] if trial and trial.is_running else [])),
         )
 
     def act(self, sent: PostedForm, perform: Callable[[RequestBoard, str], str]) -> Response:

@@ -60,12 +60,13 @@ def create_account(visitor: CurrentOfficer, form: PostedForm) -> Response:
 @router.post("/people/password")
 def renew_password(visitor: CurrentOfficer, form: PostedForm) -> Response:
     """Give somebody else who has forgotten theirs a one-time password, which the answer alone shows."""
-    login = form.text("login")
+    site, login = visitor.site, form.text("login")
 
     def work() -> Response:
         _check_other(visitor, login)
         password = one_time_password()
-        return _password_shown(visitor, visitor.site.accounts.set_password(login, password, must_change=True), password)
+        changed = site.accounts.set_password(login, password, must_change=True, clock=site.clock)
+        return _password_shown(visitor, changed, password)
 
     return _done(visitor, form, f"password of {login[:64]!r} renewed", work)
 
@@ -153,7 +154,11 @@ def _told(visitor: Visitor, notice: str) -> Response:
 
 
 def _password_shown(visitor: Visitor, account: Account, password: str) -> Response:
-    facts = {"Login": account.login, "Roles": ", ".join(sorted(account.duties)), "Counts": "for choosing another one"}
+    facts = {
+        "Login": account.login,
+        "Roles": ", ".join(sorted(account.duties)),
+        "Counts": f"once, to choose another one, until {account.counts_until:%Y-%m-%d %H:%M} UTC",
+    }
     title = f"One-time password of {account.login}"
     return visitor.page("shown_once.html", title=title, name=account.name, text=password, facts=facts)
 

@@ -16,7 +16,7 @@ from fastapi.responses import Response
 
 from flows.accounts import Duty
 from flows.actor import acting_as
-from flows.cases import ReleaseAction
+from flows.cases import ReleaseAction, check_no_hand
 from flows.overruling import revoke, roles_to_revoke
 from flows.reviewing import Voted, cast_vote
 from flows.signing import SentKey
@@ -46,7 +46,7 @@ from tasks.audit.current import CurrentCase
 from tasks.core.errors import BadInput, ReleasegateError, StageFailed, TamperingFound
 from tasks.core.people import WorkflowRole, same_person
 from tasks.decision.record import GateResult, Verdict
-from tasks.decision.standing import check_apart, officer_of, reviewer_of
+from tasks.decision.standing import officer_of, reviewer_of
 from tasks.decision.states import State, StateChange, can_follow
 from tasks.decision.verdict import is_over
 from tasks.decision.votes import LONGEST_REASON
@@ -90,7 +90,8 @@ class ShownRelease:
             reviewer_of(self.found.record, self.visitor.account.name, self.found.answering)
             account = self.visitor.account
             signed, logins = self.found.key is not None, self.found.logins
-            check_apart(self.found.record, account.login, account.person, signed=signed, logins=logins)
+            place = self.visitor.site.workspace
+            check_no_hand(place, self.found.record, account.login, account.person, signed=signed, logins=logins)
         except BadInput as error:
             return sentence(error.what)
         return ""
@@ -287,6 +288,8 @@ def show(release: CurrentRelease) -> Response:
     others = [one for one in everything if one.release_id == listed.release_id and one.recipient != listed.recipient]
     logins = casting_logins(found.entries)
     record, history = found.record, [entry_view(entry, logins) for entry in found.entries]
+    kinds = (JobKind.EXPLAIN, JobKind.REASSESS) if release.may_comment else ()
+    jobs = {kind.value: visitor.site.jobs.state(job_of(release, kind)) for kind in kinds}
     return release.page(
         "release.html",
         record=record,
@@ -313,12 +316,8 @@ def show(release: CurrentRelease) -> Response:
         barred=release.why_no_vote(),
         may_revoke=release.may_revoke(),
         shown=release,
-        jobs={
-            kind.value: visitor.site.jobs.state(job_of(release, kind)) for kind in (JobKind.EXPLAIN, JobKind.REASSESS)
-        }
-        if release.may_comment
-        else {},
-        once=visitor.session.issue(),
+        jobs=jobs,
+        once=visitor.form_token(*(f"job-{name}" for name, state in jobs.items() if state and state.is_running)),
         longest=LONGEST_REASON,
     )
 

@@ -55,8 +55,8 @@ SEES_ALL = frozenset({Duty.REVIEWER, Duty.OFFICER, Duty.REGULATOR})
 AUDITS = frozenset({Duty.OFFICER, Duty.REGULATOR})
 REVOKES = frozenset({Duty.OFFICER, Duty.REQUESTER})
 
-_POLLING = frozenset({"request", "progress", "designs"})
-"""Ids of the sections that are loaded again and again until something has ended."""
+_POLLING = frozenset({"request", "progress", "designs", "job-explain", "job-reassess", "job-dry-run"})
+"""Ids of the parts of pages that are loaded again and again until something has ended."""
 _SLOTS = 8192
 _LONGEST_NUMBER = 9
 
@@ -269,6 +269,14 @@ class Visitor:
     def is_part(self) -> bool:
         """Whether a script asks for a part of a page that is shown."""
         return asks_for_part(self.request)
+
+    def form_token(self, *without: str) -> str:
+        """A token for the forms of a page, unless a part of it polls that has none now, by the ids of such parts.
+
+        Polls must not push out the tokens of the forms that are shown.
+        """
+        polling = self.request.headers.get("hx-trigger") if self.is_part else None
+        return "" if polling in without else self.session.issue()
 
     @property
     def sees_all(self) -> bool:

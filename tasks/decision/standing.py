@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
+from tasks.assessments.measures import MEASURES
 from tasks.core.errors import BadInput, StageFailed
 from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_hands, same_person
 from tasks.decision.overrides import GateOverrides, is_gate_override
@@ -17,6 +18,7 @@ from tasks.decision.states import State, StateChange, after, can_follow
 from tasks.decision.verdict import is_over, lapsed, utc_day
 from tasks.decision.votes import Ballot
 from tasks.ledger.entry import Entry, Event
+from tasks.request.gate import Measure
 
 OF_GATE = "gate"
 """Whose officer has revoked a release, where the policy does not name them: any officer of the gate may."""
@@ -240,8 +242,9 @@ class _Fold:
         override = GateOverrides.of(entry)
         own = self._record.decision is Verdict.BLOCKED and override.record_sha256 == self._record_sha256
         _expect(own, "an override of a different decision", "a decision that gates have blocked")
+        gates = ", ".join(f"“{MEASURES[Measure(name)].title}”" for name in sorted(override.gates))
         why = (
-            f"{' '.join(self._record.reasons)} {officer} (officer) answers for {', '.join(sorted(override.gates))} "
+            f"{' '.join(self._record.reasons)} {officer} (officer) answers for {gates} "
             f"until {override.valid_until}: {_quoted(reason)}"
         )
         self._change(StateChange.OVERRIDE, WorkflowRole.OFFICER, entry, why)

@@ -178,7 +178,10 @@ def test_the_blocked_release_stays_blocked_with_its_reasons() -> None:
     assert found.state is State.BLOCKED
     assert found.overrides == (), "nobody votes on it"
     assert BLOCKED.reasons[0] in found.why
-    assert f"P. Officer (officer) answers for {PAYOFF} until 2026-04-08: “a registry is closing”" in found.why
+    answers = (
+        "P. Officer (officer) answers for “Mean payoff of the publisher” until 2026-04-08: “a registry is closing”"
+    )
+    assert answers in found.why
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 import flows.overruling
 import flows.reviewing
 from flows.actor import acting_as, actor
-from flows.cases import ReleaseAction
+from flows.board import HandIn
+from flows.cases import ReleaseAction, check_no_hand
 from flows.enrolment import enrol
 from flows.ledger import open_ledger
+from flows.service.queue import Queue, QueuedRequest, RequestState
 from flows.signing import create_key
-from tasks.core.errors import BadInput, StageFailed, TamperingFound
+from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.people import WorkflowRole, other_hands
 from tasks.decision import bodies
 from tasks.decision.record import DecisionRecord
@@ -136,6 +139,47 @@ def test_a_person_has_no_vote_at_another_login_than_the_one_that_had_a_hand(
     )
     with acting_as("m.okafor"), pytest.raises(BadInput, match="made the token of a request"):
         flows.reviewing.cast_vote(action, "approve")
+
+
+@pytest.mark.parametrize("by", ["okafor (token)", "clerk (token 12ab34cd, made by okafor)"])
+def test_who_hands_the_same_request_in_after_its_run_has_begun_neither_votes_nor_overrides(
+    asked: Callable[..., ReleaseAction], by: str
+) -> None:
+    """The record names the first login alone."""
+    action = asked(ONE)
+    queue = Queue(action.workspace)
+    queue.prepare()
+    entry = QueuedRequest(
+        id=action.reference,
+        state=RequestState.DECIDED,
+        source="http",
+        name="request",
+        handed_in_by=DESK,
+        request_sha256="0" * 64,
+        arrival="1",
+        accepted_at=NOW,
+    )
+    queue.put(entry)
+    with acting_as("okafor"):
+        check_no_hand(action.workspace, record(action), "okafor", "mary.okafor", signed=False)
+    queue.put(entry.model_copy(update={"hand_ins": (HandIn(by, NOW),)}))
+    for signed in (False, True):
+        with pytest.raises(BadInput, match="submitted it again"):
+            check_no_hand(action.workspace, record(action), "okafor", "mary.okafor", signed=signed)
+        rests = record(action).model_copy(update={"release_id": "f" * 64, "inputs_id": action.reference})
+        with pytest.raises(BadInput, match="submitted it again"):
+            check_no_hand(action.workspace, rests, "okafor", "mary.okafor", signed=signed)
+    with acting_as("okafor"), pytest.raises(BadInput, match="submitted it again"):
+        flows.reviewing.cast_vote(action, "approve")
+    with acting_as("okafor"), pytest.raises(BadInput, match="submitted it again"):
+        flows.overruling.override_gates(asked_again(action, OFFICER), ["transparent.maximum_risk"])
+    (action.workspace.private / "queue/done" / f"{action.reference}.json").write_text("{")
+    with acting_as("brandt"), pytest.raises(WorkspaceError):
+        flows.reviewing.cast_vote(asked_again(action, OTHER), "approve")
+
+
+def asked_again(action: ReleaseAction, by: str) -> ReleaseAction:
+    return replace(action, by=by, recipient="broker" if by == OFFICER else action.recipient)
 
 
 def test_the_own_login_is_no_other_hand() -> None:

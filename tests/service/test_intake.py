@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from flows.enrolment import first_enrolment
 from flows.identity import code_fact, read_inputs, release_id
 from flows.ledger import open_ledger
 from flows.service.config import service_of
 from flows.service.intake import Arrival, Received, check_inputs, receive, record_end
 from flows.service.queue import Queue, QueuedRequest, RequestState
+from flows.workspace import open_workspace
 from tasks.core.errors import BadInput, WorkspaceError
-from tasks.core.people import other_hands
+from tasks.core.people import WorkflowRole, other_hands
+from tasks.ledger.enrolment import EnrolledPerson
 from tasks.ledger.entry import Event
 from tasks.request.load import load_request
 from tests.support.world import ID_MARK, NOW, World
@@ -55,6 +58,24 @@ def test_the_same_request_is_folded_whichever_way_it_comes(world: World) -> None
         assert again.folded
         assert again.entry == first.entry
     assert len(Queue(world.workspace).open_entries()) == 1
+
+
+def test_a_login_that_is_not_the_requesters_is_refused_at_once_with_those_that_may(world: World) -> None:
+    person = EnrolledPerson(
+        id="a.steward", name="A. Steward", roles=(WorkflowRole.REQUESTER, WorkflowRole.OFFICER), logins=("steward",)
+    )
+    place = open_workspace(world.workspace.root)
+    with open_ledger(place, create=True, clock=lambda: NOW) as ledger:
+        first_enrolment(place, ledger, [person], lambda: NOW)
+    refused = take_in(world, handed_in_by="clerk (token)").entry
+    assert (refused.state, refused.title, refused.requested_by) == (RequestState.REFUSED, "Visits", "a.steward")
+    assert refused.reason["expected"] == "a login of a.steward: steward"
+    assert refused.reason["got"] == "the login clerk"
+    assert [one["expected"] for one in refusals(world)] == ["a login of a.steward: steward"]
+    own = take_in(world, handed_in_by="steward (token)").entry
+    assert own.state is RequestState.ACCEPTED
+    too = take_in(world, handed_in_by="clerk (token)")
+    assert (too.folded, too.entry.id) == (True, own.id), "it is run in the requester's name, and names both"
 
 
 def test_the_same_request_by_others_names_all_who_hand_it_in(world: World) -> None:

@@ -22,6 +22,8 @@ TOKEN = "a token of more than 24 characters"
 AUTHORIZATION = "tests:a password of the tests"
 BRIEFLY = {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support" / "brief"), str(ROOT)])}
 """In PYTHONPATH it makes the reports of runs brief."""
+LONGEST = 240.0
+"""Seconds of any wait: fewer than the limit of a test, which would end it without the service's log."""
 
 
 @dataclass
@@ -68,7 +70,7 @@ class Serving:
         """The last line of the log about something."""
         return next((line for line in reversed(self.logged()) if event in line["event"]), None)
 
-    def wait(self, condition: Callable[[], Any], what: str, seconds: float = 400.0) -> Any:
+    def wait(self, condition: Callable[[], Any], what: str, seconds: float = LONGEST) -> Any:
         """Wait until something is so; fail with the log where it does not come."""
         deadline = time.monotonic() + seconds
         while True:
@@ -89,7 +91,7 @@ class Serving:
     def wait_until_ready(self) -> None:
         self.wait(lambda: self.told("the runner was started"), "a runner")
 
-    def wait_for(self, name: str, *states: str, seconds: float = 400.0) -> QueuedRequest:
+    def wait_for(self, name: str, *states: str, seconds: float = LONGEST) -> QueuedRequest:
         """A request, once it is in one of some states."""
 
         def there() -> QueuedRequest | None:
@@ -127,10 +129,10 @@ class Serving:
         """SIGKILL, and nothing that it started is left."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait(300)
+        self._process.wait(LONGEST)
         self.wait_until_nothing_is_left()
 
-    def wait_for_end(self, seconds: float = 300.0) -> int:
+    def wait_for_end(self, seconds: float = LONGEST) -> int:
         """Exit code, once it has ended by itself."""
         assert self._process is not None
         return self._process.wait(seconds)
@@ -139,10 +141,10 @@ class Serving:
         """SIGTERM; its exit code."""
         assert self._process is not None
         self._process.terminate()
-        return self._process.wait(300)
+        return self._process.wait(LONGEST)
 
     def wait_until_nothing_is_left(self) -> None:
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + LONGEST
         while left := self.left():
             assert time.monotonic() < deadline, f"processes outlived the service: {left}"
             time.sleep(0.05)
@@ -175,7 +177,7 @@ class Serving:
             "Content-Type": "application/json",
         }
         content = None if document is None else json.dumps(document).encode()
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + LONGEST
         while True:
             status, _, body = asked(line["address"] + path, headers, content, method)
             # Prefect answers so while its database is busy, and its own client asks again too.

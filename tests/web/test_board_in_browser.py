@@ -86,7 +86,7 @@ def test_an_officer_follows_an_alarm_and_cancels_a_request_without_scripts(
     tab.fill("#reason", "The agreement is being renewed.")
     tab.click("button >> text=Cancel the request")
     assert "The request is cancelled." in tab.inner_text("[role=status] >> nth=0")
-    assert "Ended without a decision" in tab.inner_text("main")
+    assert "Nothing was decided, and nothing was delivered." in tab.inner_text("main")
     tab.click("button >> text=Submit it again")
     assert "The request is in the queue again." in tab.inner_text("[role=status] >> nth=0")
 

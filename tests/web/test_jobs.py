@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from flows.locking import held
-from flows.web.jobs import STEPS, Job, JobKind, Jobs, JobTerms
+from flows.web.jobs import RESULT, STEPS, Job, JobKind, Jobs, JobTerms
 from flows.workspace import open_workspace
 from tasks.core.errors import WorkspaceError
+from tests.support.pages import WAITING, Pages
 
 JOB = Job(JobKind.EXPLAIN, "0" * 64, "university")
 
@@ -49,3 +50,39 @@ def test_work_that_another_process_does_is_not_begun_twice(jobs: Jobs, tmp_path:
         assert taken
         with pytest.raises(WorkspaceError, match="cannot begin now"):
             jobs.start(JOB)
+
+
+def test_a_page_follows_work_until_it_has_ended(pages: Pages) -> None:
+    """A part of the page polls, its links work without scripts; polls use up no token of a form that is shown."""
+    visitor, place = pages.visitor("okafor"), f"/releases/{WAITING}/university"
+    folder = pages.workspace.private / "jobs" / Job(JobKind.EXPLAIN, WAITING, "university").name
+    folder.mkdir(parents=True)
+    (folder / STEPS).write_text(json.dumps({"step": "solving the game again"}) + "\n")
+    polled = f'<div id="job-explain" hx-get="{place}"'
+    headers = {"hx-request": "true", "hx-trigger": "job-explain"}
+    with held(folder / "job.lock"):
+        shown = visitor.get(place).text
+        assert polled in shown
+        assert "solving the game again" in shown
+        assert f'<noscript> <a href="{place}#explain">Reload the page</a>' in shown
+        assert f'action="{place}/explain"' not in shown
+        comment = visitor.fields(f"{place}/comment") | {"reason": "Is the agreement renewed yearly?"}
+        for _ in range(80):
+            assert polled in visitor.get(place, headers=headers).text
+    (folder / STEPS).write_text(json.dumps({"at": "2026-03-16T10:00:00+00:00", "ended": True}) + "\n")
+    (folder / RESULT).write_text("<p>One gate is tight.</p>")
+    ended = visitor.get(place, headers=headers).text
+    assert polled not in ended
+    assert "One gate is tight." in ended
+    assert f'action="{place}/explain"' in ended
+    assert 'name="once" value=""' not in ended
+    assert visitor.post(f"{place}/comment", comment).status_code == 303
+
+
+def test_the_polls_of_a_page_are_no_use_of_its_session(pages: Pages) -> None:
+    visitor = pages.visitor("okafor")
+    for _ in range(4):
+        pages.time.passes(minutes=5)
+        headers = {"hx-request": "true", "hx-trigger": "job-reassess"}
+        answer = visitor.get(f"/releases/{WAITING}/university", headers=headers)
+    assert answer.status_code == 401

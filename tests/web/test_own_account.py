@@ -4,6 +4,7 @@ import base64
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -348,6 +349,22 @@ def test_an_officer_gives_somebody_else_a_one_time_password(pages: Pages) -> Non
     assert sign_in(pages.visitor(), "okafor", "") == 401
     assert sign_in(visitor, "okafor", "", password) == 303
     assert visitor.get("/releases").headers["location"] == "/account#password"
+
+
+def test_a_one_time_password_ends_after_three_days(pages: Pages) -> None:
+    officer, accounts = pages.visitor("officer"), Accounts(pages.workspace)
+    answer = acted(officer, "password", login="okafor")
+    password, begun = shown_password(answer), pages.time()
+    assert f"until {begun + timedelta(days=3):%Y-%m-%d %H:%M} UTC" in answer.text
+    assert "one-time password until" in officer.get("/people").text
+    late, last = begun + timedelta(days=3), begun + timedelta(days=3, seconds=-1)
+    assert accounts.sign_in("okafor", password, "", last) is not None
+    assert accounts.sign_in("okafor", password, "", late) is None
+    pages.time.now = late
+    refused = pages.visitor()
+    assert sign_in(refused, "okafor", "", password) == 401
+    accounts.set_password("okafor", NEW)
+    assert sign_in(refused, "okafor", "", NEW) == 303, "a password of one's own does not end"
 
 
 def test_an_officer_disables_and_enables_an_account(pages: Pages) -> None:

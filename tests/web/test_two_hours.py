@@ -11,6 +11,7 @@ PAGE = IMAGES.parent / "board.md"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # two minutes where nothing else runs
 def test_two_hours_at_the_board(tmp_path: Path) -> None:
     with begun(tmp_path, None) as one:
         walk(one)

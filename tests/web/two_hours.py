@@ -138,15 +138,6 @@ class Walk:
         """Wait until a page says something."""
         tab.wait_for_selector(f"main >> text={text}", timeout=LONGEST)
 
-    def worked(self, tab: Any, text: str) -> None:
-        """Look at a page until a job of it has said something."""
-
-        def is_said() -> bool:
-            tab.goto(tab.url.partition("#")[0])
-            return text in tab.inner_text("main")
-
-        self.serving.wait(is_said, f"{tab.url} says {text}")
-
     def show(self, tab: Any, name: str, part: str = "") -> None:
         """Pictures of what a tab shows, wide and narrow, from a part of the page on; no page may be wider than that."""
         for width, height in WIDTHS.items():
@@ -243,10 +234,10 @@ def _queue(one: Walk, names: dict[str, str]) -> None:
     officer.goto(f"/releases/queue/{names['cancelled']}")
     officer.fill("#reason", "The agreement is being renewed.")
     officer.click("main button >> text=Cancel the request")
-    one.says(officer, "Ended without a decision")
+    one.says(officer, "Nothing was decided, and nothing was delivered.")
     one.show(officer, "cancelled")
     officer.click("main button >> text=Try it")
-    one.worked(officer, "No quick gate closes; a run judges the others.")
+    one.says(officer, "No quick gate closes; a run judges the others.")
     one.show(officer, "dry-run", "#trial")
     one.restarted()
     officer = one.at("ortiz", "/releases?show=all")
@@ -256,7 +247,7 @@ def _queue(one: Walk, names: dict[str, str]) -> None:
     one.says(officer, "Cancel the request")
     officer.fill("#reason", "Not needed after all.")
     officer.click("main button >> text=Cancel the request")
-    one.says(officer, "Ended without a decision")
+    one.says(officer, "Nothing was decided, and nothing was delivered.")
 
 
 def _decisions(one: Walk, names: dict[str, str]) -> tuple[str, str, str]:
@@ -334,7 +325,7 @@ def _officer(one: Walk, blocked: str, released: str) -> None:
     (one.world.workspace.root / "today.yaml").write_text(json.dumps(today))
     officer.goto(released)
     officer.click("main button >> text=Assess it again")
-    one.worked(officer, "Would be blocked today")
+    one.says(officer, "Would be blocked today")
     one.show(officer, "would-be-blocked")
     officer.goto("/releases")
     one.show(officer, "alarm")
