@@ -122,7 +122,7 @@ def _why_blocked(view: RecordView) -> Iterator[Block]:
         "`releasegate explain {}` tries changes and names the smallest that would pass.",
         numbers.short(record.release_id),
     )
-    yield Bullets([*remedies(record), search], "reasons")
+    yield Bullets(kept(*remedies(record), search if record.risk else None), "reasons")
     yield Paragraph("What was measured", "label")
     yield replace(answer(view), style="")
 

@@ -23,13 +23,13 @@ _DETER = "A higher penalty or a higher rate of detection in the agreement deters
 _SHARED = "Withhold or group the sensitive columns whose values the records of a class share."
 
 def remedies(record: DecisionRecord) -> tuple[str, ...]:
-    """A sentence for each kind of closed gate, that on other columns first; empty where none is known."""
+    """A sentence for each kind of closed gate, columns first; only of conditions where no risk was measured."""
     closed = frozenset(gate.id for gate in record.gates if not gate.passed and not gate.overridden)
-    return tuple(_remedies(record, closed))
+    measured = closed.intersection(gate.id for gate in record.gates if gate.measured is not None)
+    return (*(sentence for gate, sentence in _CONDITIONS.items() if gate in closed), *_remedies(record, measured))
 
 
 def _remedies(record: DecisionRecord, closed: frozenset[str]) -> Iterator[str]:
-    yield from (sentence for gate, sentence in _CONDITIONS.items() if gate in closed)
     if closed & (LINKAGE.gate_measures | SINGLING_OUT.gate_measures | COMBINED.gate_measures):
         yield from _of_columns(record)
     if closed & _IN_GROUPS:
@@ -41,17 +41,13 @@ def _remedies(record: DecisionRecord, closed: frozenset[str]) -> Iterator[str]:
 
 
 def _of_columns(record: DecisionRecord) -> Iterator[str]:
-    """Sentences on columns beside the quasi-identifiers that an attacker is assumed to know."""
+    """A sentence on the columns beside the quasi-identifiers that an attacker is assumed to know."""
     beside = [one for one in record.fields if one.released and one.role in (Role.SENSITIVE, Role.INSENSITIVE)]
-    unstated = [one.name for one in beside if one.known_probability is None]
-    if unstated:
-        yield (
-            f"State “known_probability: 0” under each of {', '.join(unstated)} that nobody outside can know: where the "
-            "request does not say so, gates assume that an attacker may know it."
-        )
     known = [one for one in beside if one.known_probability != 0]
+    ways = []
+    if any(one.known_probability is None for one in known):
+        ways.append("state “known_probability: 0” for each that nobody outside can know (unstated, it counts as known)")
+    if any(one.type in NUMERIC for one in known):
+        ways.append("mask numbers that somebody can know, in large groups (masking: method mdav, k: 200)")
     if known:
-        names, numbers = ", ".join(one.name for one in known), [one.name for one in known if one.type in NUMERIC]
-        listed = ", ".join(numbers)
-        mask = f", or mask {listed} in large groups (masking: attributes: [{listed}], method: mdav, k: 200)"
-        yield f"Withhold those of {names} that somebody can know{mask if numbers else ''}."
+        yield f"Of {', '.join(one.name for one in known)}: {'; '.join([*ways, 'withhold the others'])}."
