@@ -190,9 +190,8 @@ def _enrolment(directory: Directory, item: EnrolledItem, requester: EnrolledPers
 
 def _not_enrolled(what: str, where: str, expected: str, got: str, directory: Directory) -> BadInput:
     fix = (
-        "name what releasegate enrol list shows; or let an officer other than the requester enrol it (releasegate enrol "
-        "policy, population or sample, with --as), since --enrol makes only the first enrolment of a workspace; or name "
-        "another --workspace"
+        "name what releasegate enrol list shows, let an officer other than the requester enrol it (releasegate enrol "
+        "policy, population or sample, with --as), or name another --workspace: --enrol makes only the first enrolment"
     )
     if directory.is_empty:
         fix = "nothing is enrolled in this workspace yet: releasegate enrol request REQUEST, or release with --enrol"

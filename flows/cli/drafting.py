@@ -283,7 +283,7 @@ class Dialogue:
             "withhold or mask them, or the gate is likely to block.",
             default=True,
         )
-        unknown = {} if known else {("attributes", name, "known_probability"): 0 for name in names}
+        unknown: dict[Location, Answer] = {} if known else {("attributes", name, _KNOWN): 0 for name in names}
         return replace(given, answers={**given.answers, **unknown})
 
     def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
@@ -313,6 +313,7 @@ class Dialogue:
 
 
 _ANY: Location = ("attributes", "any")
+_KNOWN = "known_probability"
 _MOST_CODES = 10
 """Different numbers up to which a column may be one of codes that many people share."""
 

@@ -84,7 +84,8 @@ def explained_release(
 ) -> tuple[Recalled, list[Explained]]:
     """A release as it was decided, and the explanation for a recipient, or for all of them.
 
-    `say` is told each step, `at_once` each record before the search begins. Raises BadInput if there is no such release or recipient; WorkspaceError if its data are
+    `say` is told each step, `at_once` each record before the search begins.
+    Raises BadInput if there is no such release or recipient; WorkspaceError if its data are
     not at hand as they were; TamperingFound if the bundle is not as recorded.
     """
     with guarded("explanation"):
@@ -106,7 +107,9 @@ def _at_once(record: DecisionRecord) -> None:
     found = remedies(record) if record.decision is Verdict.BLOCKED else ()
     lines = [Paragraph(f"  → {sentence}", "lead") for sentence in found]
     if lines:
-        title = Paragraph(f"{record.recipient.id}: what may change it, by the record (changes are tried below)", "strong")
+        title = Paragraph(
+            f"{record.recipient.id}: what may change it, by the record (changes are tried below)", "strong"
+        )
         show([title, *lines, ""], console)
 
 

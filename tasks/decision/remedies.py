@@ -22,6 +22,7 @@ _LARGER = "Larger groups to hide in: a higher policy.generalization.minimum_clas
 _DETER = "A higher penalty or a higher rate of detection in the agreement deters repeated attempts."
 _SHARED = "Withhold or group the sensitive columns whose values the records of a class share."
 
+
 def remedies(record: DecisionRecord) -> tuple[str, ...]:
     """A sentence for each kind of closed gate, columns first; only of conditions where no risk was measured."""
     closed = frozenset(gate.id for gate in record.gates if not gate.passed and not gate.overridden)

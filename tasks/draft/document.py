@@ -215,8 +215,8 @@ def _line(
         reasons += [_ASKED] if known is None else []
     elif (*place, _KNOWN) in blanks.answers:
         terms[_KNOWN] = _written(blanks.answers[(*place, _KNOWN)])
-    described = blanks.answer((*place, "description"))
-    if described is not None:
+    described = blanks.answer((*place, "description")) or column.label
+    if described:
         terms["description"] = json.dumps(described, ensure_ascii=False)
     if one.role is Role.SENSITIVE and one.sensitivity < 1:
         terms["sensitivity"] = f"{{attribute: {one.sensitivity:g}}}"

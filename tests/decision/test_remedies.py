@@ -35,9 +35,7 @@ def test_numbers_are_to_be_masked_and_words_are_not() -> None:
     record = records.blocked()
     names = _beside(record)
     (number, *_) = names
-    kinds = tuple(
-        one.model_copy(update={"type": "number" if one.name == number else "text"}) for one in record.fields
-    )
+    kinds = tuple(one.model_copy(update={"type": "number" if one.name == number else "text"}) for one in record.fields)
     changed = records.changed(_closed(record, "singling_out.population_share"), fields=kinds)
     (sentence,) = remedies(changed)
     assert "mask numbers that somebody can know" in sentence

@@ -590,7 +590,9 @@ def test_suggestions_hold_no_values(clinic: pd.DataFrame) -> None:
 
 def test_nothing_is_masked_and_numbers_that_could_be_are_named(clinic: pd.DataFrame) -> None:
     drafted = draft_request(clinic, "clinic.csv")
-    masked = re.search(r"Mask numbers, unless nobody can know them \(known_probability: 0\): (.*)\.", drafted.text.replace("\n#", ""))
+    masked = re.search(
+        r"Mask numbers, unless nobody can know them \(known_probability: 0\): (.*)\.", drafted.text.replace("\n#", "")
+    )
     numbers = {
         one.profile.name
         for one in drafted.suggestions

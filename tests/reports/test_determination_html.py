@@ -1,8 +1,8 @@
 """What the determination says, read from the HTML that the PDF is made from."""
 
 import re
-from itertools import pairwise
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
