@@ -104,7 +104,7 @@ def explained_release(
 
 def _at_once(record: DecisionRecord) -> None:
     """Show what the record alone tells of a blocked release, since the search may take minutes."""
-    found = remedies(record) if record.decision is Verdict.BLOCKED else ()
+    found = remedies(record) if record.decision is Verdict.BLOCKED and record.risk else ()
     lines = [Paragraph(f"  → {sentence}", "lead") for sentence in found]
     if lines:
         title = Paragraph(
