@@ -160,7 +160,7 @@ def _enrolled_sample(
             "the population whose people are counted in the file is not enrolled",
             loaded.place("population"),
             "an enrolled source, with self, a size or a sampling fraction",
-            "others",
+            f"a source or size other than those of the {len(directory.all(EnrolledSample))} enrolled",
             directory,
         )
     return {"population": _enrolment(directory, known, requester, loaded.place("population"))}
@@ -189,7 +189,10 @@ def _enrolment(directory: Directory, item: EnrolledItem, requester: EnrolledPers
 
 
 def _not_enrolled(what: str, where: str, expected: str, got: str, directory: Directory) -> BadInput:
-    fix = "let an officer enrol it, or name what releasegate enrol list shows"
+    fix = (
+        "name what releasegate enrol list shows, let an officer other than the requester enrol it (releasegate enrol "
+        "policy, population or sample, with --as), or name another --workspace: --enrol makes only the first enrolment"
+    )
     if directory.is_empty:
         fix = "nothing is enrolled in this workspace yet: releasegate enrol request REQUEST, or release with --enrol"
     return BadInput(what, where=where, expected=expected, got=got, fix=fix)

@@ -9,6 +9,7 @@ from tasks.ledger.enrolment import Directory, EnrolledPerson
 from tasks.request.model import ReleaseRequest
 
 _ADVICE = "let an officer enrol them: releasegate enrol person ID --name NAME --role ROLE --as OFFICER"
+_BEGIN = "nobody is enrolled in this workspace yet: releasegate enrol request REQUEST, or release with --enrol"
 
 
 def enrolled(directory: Directory, name: str, *roles: WorkflowRole, where: str = "--as") -> EnrolledPerson:
@@ -21,7 +22,7 @@ def enrolled(directory: Directory, name: str, *roles: WorkflowRole, where: str =
             where=where,
             expected=f"id or name of an enrolled person with the role {wanted}",
             got="a person without this role" if person else "nobody of this id or name",
-            fix=f"{_ADVICE}; releasegate enrol list shows who is enrolled",
+            fix=_BEGIN if directory.is_empty else f"{_ADVICE}; releasegate enrol list shows who is enrolled",
         )
     return person
 
@@ -80,7 +81,7 @@ def account_holder(directory: Directory, name: str, login: str) -> EnrolledPerso
             where="--person",
             expected="id or name of an enrolled person",
             got="nobody of this id or name",
-            fix=f"{_ADVICE}; releasegate enrol list shows who is enrolled",
+            fix=_BEGIN if directory.is_empty else f"{_ADVICE}; releasegate enrol list shows who is enrolled",
         )
     check_own_login(directory, person, login, "LOGIN")
     return person

@@ -17,7 +17,7 @@ from flows.cli.output import table
 from reports.terminal import show
 from tasks.core.errors import ReleasegateError
 from tasks.core.plain_name import plain_name
-from tasks.draft.document import Given
+from tasks.draft.document import Given, can_be_masked
 from tasks.draft.draft import Draft, Source, shared_columns
 from tasks.draft.folder import ProfiledFolder
 from tasks.draft.questions import Answer, Question, problem_of, read_answer
@@ -259,7 +259,7 @@ class Dialogue:
 
     def _terms(self, draft: Draft) -> Draft:
         """Ask the questions of the draft, then for further recipients and for descriptions of columns."""
-        given = Given(self.answers)
+        given = self._numbers_known(draft, Given(self.answers))
         given = self._answered(given, _of_request(draft, given))
         while self.asking.confirmed("does anybody else receive a copy", default=False):
             more = replace(given, recipients=given.recipients + 1)
@@ -270,6 +270,21 @@ class Dialogue:
         if self.asking.confirmed("describe the columns", why, default=False):
             given = self._answered(given, columns)
         return draft.answered(given)
+
+    def _numbers_known(self, draft: Draft, given: Given) -> Given:
+        """Ask once whether outsiders can know any of the numbers that leave exactly as collected."""
+        held = [one for one in draft.suggestions if can_be_masked(one) and one.role is not Role.UNREVIEWED]
+        names = [one.profile.name for one in held if not one.of_row and one.profile.distinct > _MOST_CODES]
+        if not names:
+            return given
+        known = self.asking.confirmed(
+            f"can anybody outside know exact values of {', '.join(names)}",
+            "As a colleague knows a wage, but nobody a laboratory value. Numbers that may be known single people out: "
+            "withhold or mask them, or the gate is likely to block.",
+            default=True,
+        )
+        unknown: dict[Location, Answer] = {} if known else {("attributes", name, _KNOWN): 0 for name in names}
+        return replace(given, answers={**given.answers, **unknown})
 
     def _answered(self, given: Given, questions: Iterable[Question]) -> Given:
         answers = dict(given.answers)
@@ -298,6 +313,9 @@ class Dialogue:
 
 
 _ANY: Location = ("attributes", "any")
+_KNOWN = "known_probability"
+_MOST_CODES = 10
+"""Different numbers up to which a column may be one of codes that many people share."""
 
 
 def _words_of(roles: Mapping[str, tuple[Role, str]]) -> dict[str, str]:

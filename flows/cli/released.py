@@ -11,6 +11,7 @@ from reports.document import Block, Paragraph, text
 from tasks.core.canonical import digest
 from tasks.decision.measures import write_result
 from tasks.decision.record import DecisionRecord, GateResult, Verdict
+from tasks.decision.remedies import remedies
 from tasks.decision.standing import AWAITING_SIGNATURE, Standing
 from tasks.decision.states import State
 from tasks.request.model import Role
@@ -101,6 +102,8 @@ def _recipient_lines(record: DecisionRecord, made: Outcome) -> Iterator[Block]:
     if lapsed or verdict not in {record.decision.value, AWAITING_SIGNATURE}:
         yield Paragraph(f"  The decision of {record.decided_at.date()} was: {record.decision.value}.", "lead")
     yield from (Paragraph(f"  {reason}", "lead") for reason in record.reasons)
+    if record.decision is Verdict.BLOCKED:
+        yield from (Paragraph(f"  → {sentence}", "lead") for sentence in remedies(record))
     rule = {"records": record.dataset.rows_in, "small_cell": record.policy.small_cell}  # as the reasons above
     gates = ((_mark(gate), gate.title, *write_result(gate, **rule)) for gate in record.gates)
     yield from table("", ("", "gate", ">measured", "required"), gates)

@@ -1,6 +1,7 @@
 """The verdict, the determination statement, limitations and scope, and how to read the document."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reports import numbers
 from reports.assumptions import assumptions
@@ -13,6 +14,7 @@ from reports.document import (
     Table,
     digest_text,
     kept,
+    plural,
     text,
 )
 from reports.methods import method_text
@@ -20,6 +22,7 @@ from reports.record_view import RecordView
 from reports.sections.answer import answer
 from reports.statements import enrolled, not_assessed, tested, verdict_box
 from tasks.decision.record import Verdict
+from tasks.decision.remedies import remedies
 from tasks.request.model import Role
 
 _RULE = (
@@ -61,9 +64,12 @@ def decision(view: RecordView) -> Iterator[Block]:
             f"{', '.join(record.answering)} {responds} for it, for the reasons below.",
             "strong",
         )
-    yield answer(view)
-    yield Paragraph("Reasons", "label")
-    yield Bullets(record.reasons, "reasons")
+    if blocked:
+        yield from _why_blocked(view)
+    else:
+        yield answer(view)
+        yield Paragraph("Reasons", "label")
+        yield Bullets(record.reasons, "reasons")
     output = record.dataset.output_sha256
     valid = f"{numbers.day(record.valid_from)} to {numbers.day(record.valid_until)}"
     gates = (
@@ -103,6 +109,22 @@ def decision(view: RecordView) -> Iterator[Block]:
             ),
         ]
     )
+
+
+def _why_blocked(view: RecordView) -> Iterator[Block]:
+    """The closed gates first, then what would open them; what was measured comes last, for it is no permission."""
+    record, closed = view.record, [gate for gate in view.record.gates if not gate.passed and not gate.overridden]
+    gates = f"{numbers.integer(len(closed))} of {plural(len(record.gates), 'gate')}" if closed else "the gate"
+    yield Paragraph(f"The release to {record.recipient.organisation} is blocked by {gates}:", "lead")
+    yield Bullets(record.reasons, "reasons")
+    yield Paragraph("What would change it", "label")
+    search = text(
+        "`releasegate explain {}` tries changes and names the smallest that would pass.",
+        numbers.short(record.release_id),
+    )
+    yield Bullets(kept(*remedies(record), search if record.risk else None), "reasons")
+    yield Paragraph("What was measured", "label")
+    yield replace(answer(view), style="")
 
 
 def statement(view: RecordView) -> Iterator[Block]:

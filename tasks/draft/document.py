@@ -67,7 +67,8 @@ class Given:
     """What people have answered."""
 
     answers: Answers = field(default_factory=dict)
-    """Beside those to questions, ``population.size`` where the file is a sample and ``policy.presence``."""
+    """Beside those to questions, ``population.size`` where the file is a sample, ``policy.presence``, and the
+    ``known_probability`` of numbers."""
     recipients: int = 1
 
 
@@ -162,7 +163,7 @@ def compose(
         "gaps": any(one.role is Role.QUASI and one.profile.missing for one in suggestions),
         "sets": [one for one in largest if one is not None],
         "in_part": suggestions[0].profile.records > MAXIMUM_RECORDS,
-        "numbers": [one.profile.name for one in suggestions if _can_be_masked(one)],
+        "numbers": [one.profile.name for one in suggestions if can_be_masked(one)],
         "gates": Policy(id="default", version="1").gates,
         "blank": blanks.blank,
         "optional": blanks.optional,
@@ -212,8 +213,10 @@ def _line(
         known = blanks.answer((*place, _KNOWN))
         terms[_KNOWN] = '"?"' if known is None else _written(known)
         reasons += [_ASKED] if known is None else []
-    described = blanks.answer((*place, "description"))
-    if described is not None:
+    elif (*place, _KNOWN) in blanks.answers:
+        terms[_KNOWN] = _written(blanks.answers[(*place, _KNOWN)])
+    described = blanks.answer((*place, "description")) or column.label
+    if described:
         terms["description"] = json.dumps(described, ensure_ascii=False)
     if one.role is Role.SENSITIVE and one.sensitivity < 1:
         terms["sensitivity"] = f"{{attribute: {one.sensitivity:g}}}"
@@ -255,7 +258,8 @@ def _is_asked(one: Suggestion) -> bool:
     return one.of_row and one.role in (Role.SENSITIVE, Role.INSENSITIVE) and not {_KNOWN, "date"} & one.terms.keys()
 
 
-def _can_be_masked(suggestion: Suggestion) -> bool:
+def can_be_masked(suggestion: Suggestion) -> bool:
+    """Whether a column has numbers that differ and that may leave."""
     column = suggestion.profile
     varying = column.distinct > 1 and column.type in (ValueType.INTEGER, ValueType.NUMBER)
     return varying and suggestion.role in (Role.SENSITIVE, Role.INSENSITIVE, Role.UNREVIEWED)

@@ -134,8 +134,14 @@ def profiled(source: Source) -> ProfiledFile:
     given = {name: frame.iloc[:, position] for position, name in enumerate(names)}
     marks = missing_marks(given.values())
     columns = {name: encoded(column, marks) for name, column in given.items()}
-    profiles = {name: profile(name, column) for name, column in columns.items()}
+    profiles = {name: profile(name, column, label_of(frame, name)) for name, column in columns.items()}
     return ProfiledFile(source.path, source.form, marks, columns, profiles)
+
+
+def label_of(frame: pd.DataFrame, name: str) -> str:
+    """Label that the program of a file gave a column, in one line; empty where it is none that a report may print."""
+    label = " ".join(str(frame.attrs.get("labels", {}).get(name, "")).split())
+    return label if label.isprintable() and len(label) <= LONGEST_NAME else ""
 
 
 def draft_file(file: ProfiledFile, population: Source | None, stated: Stated = NOTHING_STATED) -> Draft:

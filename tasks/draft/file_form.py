@@ -95,7 +95,9 @@ def take_in(path: Path, written: str, stated: Mapping[str, object]) -> tuple[pd.
         [str(name) for name in numbers if _all_match(numbers[name], written_so)],
         [str(name) for name in numbers if _all_match(numbers[name], whole)],
     )
-    return plain.where(~is_mark, frame), form
+    taken = plain.where(~is_mark, frame)
+    taken.attrs = frame.attrs
+    return taken, form
 
 
 def take_in_all(files: Mapping[str, Path], stated: Mapping[str, object]) -> dict[str, tuple[pd.DataFrame, FileForm]]:

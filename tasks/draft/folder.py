@@ -20,6 +20,7 @@ from tasks.draft.draft import (
     encoded,
     form_terms,
     hierarchies_of,
+    label_of,
     missing_marks,
     population_terms,
     profiled,
@@ -93,7 +94,10 @@ class ProfiledFolder:
             table: {str(name): encoded(one.frame[name], marks) for name in one.frame.columns}
             for table, one in full.items()
         }
-        profiles = {table: {name: profile(name, one) for name, one in held.items()} for table, held in columns.items()}
+        profiles = {
+            table: {name: profile(name, one, label_of(full[table].frame, name)) for name, one in held.items()}
+            for table, held in columns.items()
+        }
         structure = structure_of(columns, profiles, None if model is None else model.tables[omop.PERSON])
         languages = None if model is None else omop.languages(columns)
         left_out = (*(model.left_out if model else ()), *empty)

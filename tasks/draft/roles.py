@@ -47,6 +47,8 @@ class ColumnProfile:
         Share of the records with a value where it is longer than 40 characters.
     patterns
         Share of the records with a value in which a direct identifier's pattern was found; found ones only.
+    label
+        Label that the program of the file gave the column; empty where there is none.
     """
 
     name: str
@@ -59,6 +61,7 @@ class ColumnProfile:
     year_share: float
     free_text_share: float
     patterns: Mapping[PatternName, float]
+    label: str = ""
 
     @property
     def distinct_ratio(self) -> float:
@@ -83,7 +86,7 @@ class ColumnProfile:
         return tuple(word.lower() for part in parts for word in _HUMPS.split(part))
 
 
-def profile(name: str, column: EncodedColumn) -> ColumnProfile:
+def profile(name: str, column: EncodedColumn, label: str = "") -> ColumnProfile:
     """The figures of a column."""
     held = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     present = int(held.sum())
@@ -101,6 +104,7 @@ def profile(name: str, column: EncodedColumn) -> ColumnProfile:
         year_share=_share(matches(column.values, YEAR), held),
         free_text_share=_share(lengths > _FREE_TEXT_LENGTH, held),
         patterns={pattern: share for pattern, share in shares.items() if share},
+        label=label,
     )
 
 

@@ -119,7 +119,7 @@ def partition(
     dense = isinstance(cube, DenseCube)
     choices = Choices(cube, lattice, np.full(len(cube), RELEASE, dtype=np.int8) if dense else None)
     place = np.empty(len(cube), dtype=np.int32) if dense else None
-    best: dict[int, tuple[Codes, Floats, Floats]] = {}
+    best: dict[int, tuple[Codes, Counts, Floats, Floats]] = {}
     for node in np.argsort(lattice.nodes.sum(axis=1), kind="stable").tolist():
         cells, people = _cells(problem, lattice.nodes[node], reach, least)
         numbers = cells @ strides
@@ -129,19 +129,21 @@ def partition(
         if place is not None:
             place[numbers] = np.arange(len(numbers), dtype=np.int32)
         for axis in np.flatnonzero(lattice.nodes[node]).tolist():
-            children, children_people, sums = best[node - int(node_below[axis])]
+            children, below, children_people, sums = best[node - int(node_below[axis])]
             position = children[:, axis]
-            above = children @ strides + (parents[axis][position] - position) * strides[axis]
+            above = below + (parents[axis][position] - position) * strides[axis]
             parent = np.searchsorted(numbers, above) if place is None else place[above]
             split = np.bincount(parent, sums, len(numbers)).astype(np.float64)
-            split[np.bincount(parent, children_people, len(numbers)) < people] = -np.inf
+            if worth is None:  # else no cell is left out below, so that the children hold everybody
+                split[np.bincount(parent, children_people, len(numbers)) < people] = -np.inf
             _take_better(value, choice, split, axis)
         value[empty], choice[empty] = unsplit
         choices.put(node, numbers, choice)
         if worth is None:
             possible = np.flatnonzero(np.isfinite(value))
-            cells, people, value = cells.T[:, possible].T, people[possible], value[possible]
-        best[node] = cells, people.astype(np.float64), value
+            cells, numbers = cells.T[:, possible].T, numbers[possible]
+            people, value = people[possible], value[possible]
+        best[node] = cells, numbers, people.astype(np.float64), value
     total = float(value.sum()) if len(value) else -np.inf
     if worth is None and not np.isfinite(total):
         raise all_attacked("no release exists that nobody would attack", problem.payoffs)

@@ -2,9 +2,10 @@
 
 It writes the table to standard output as an Arrow stream, or ends with an exit code (``tasks.microdata.foreign_file``).
 Numbers that are whole in all of a column are written without a decimal point. Labels of coded values are not put in
-their place: a request is about the codes.
+their place: a request is about the codes. Labels of columns are metadata of the table (``LABELS``).
 """
 
+import json
 import math
 import re
 import resource
@@ -19,6 +20,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+LABELS = b"labels"
+"""Key of the table's metadata under which the labels of its columns are, by their names, as JSON."""
 _LARGEST_WHOLE = 2**53
 _BYTES_OF_CELL = 100
 """Of a cell of a workbook while it is read, at least."""
@@ -44,7 +47,8 @@ class NotRead(Exception):
 def read(kind: str, sheet: str, encoding: str, path: Path) -> pa.Table:
     """The table that a file holds; raises NotRead, or whatever a library raises on a damaged file."""
     table = _workbook(path, sheet) if kind == "excel" else _statistical(kind, encoding, path)
-    return pa.table([_whole(column) for column in table.columns], names=table.column_names)
+    whole = pa.table([_whole(column) for column in table.columns], names=table.column_names)
+    return whole.replace_schema_metadata(table.schema.metadata)
 
 
 def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -67,7 +71,9 @@ def _statistical(kind: str, encoding: str, path: Path) -> pa.Table:
     }
     frame, about = readers[kind](str(path), **({"encoding": encoding} if encoding else {}))
     columns = [pa.array(_typed(list(frame.iloc[:, place]))) for place in range(frame.shape[1])]
-    return pa.table(columns, names=[str(name) for name in about.column_names])
+    labels = {name: label for name, label in about.column_names_to_labels.items() if label}
+    table = pa.table(columns, names=[str(name) for name in about.column_names])
+    return table.replace_schema_metadata({LABELS: json.dumps(labels)})
 
 
 def _workbook(path: Path, sheet: str) -> pa.Table:

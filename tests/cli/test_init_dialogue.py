@@ -255,7 +255,23 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
     study.insert(0, "Patientennummer", [f"P{row * 7919 % 10007:05}" for row in range(len(study))])
     study.to_csv(tmp_path / "studie.csv", sep=";", decimal=",", index=False, encoding="latin-1")
     # S2 is nearly unique, and nobody says why it may leave.
-    answers = ["1", "2", "100000", "y", "3", "", "", *TERMS, *STAKES, "Patienten der Region", "", "Klinik", "n", "n"]
+    answers = [
+        "1",
+        "2",
+        "100000",
+        "y",
+        "3",
+        "",
+        "",
+        "n",
+        *TERMS,
+        *STAKES,
+        "Patienten der Region",
+        "",
+        "Klinik",
+        "n",
+        "n",
+    ]
     session = in_terminal(["init", "studie.csv"], answers, tmp_path)
     assert (session.code, len(session.asked) <= 30) == (0, True), session.shown
     request = load_request(tmp_path / "request.yaml").request
@@ -263,6 +279,9 @@ def test_a_file_in_latin_1_with_semicolons_takes_thirty_prompts_at_most(tmp_path
     assert request.dataset.record_id == "Patientennummer"
     assert request.quasi_identifiers == ("Alter", "Geschlecht")
     assert request.attributes["BMI"].role is Role.SENSITIVE
+    numbers = ("BMI", "Blutdruck", "S1", "S3", "S4", "S5", "S6")
+    assert "Can anybody outside know exact values of BMI" in " ".join(session.shown.split())
+    assert {request.attributes[one].known_probability for one in numbers} == {0}
     text = (tmp_path / "request.yaml").read_text("utf-8")
     assert len(text.splitlines()) <= 60
     checked = releasegate("check", tmp_path / "request.yaml")

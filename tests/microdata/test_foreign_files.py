@@ -9,6 +9,8 @@ import pyreadstat
 import pytest
 
 from tasks.core.errors import DataError
+from tasks.draft.draft import draft_request
+from tasks.draft.file_form import take_in
 from tasks.microdata import foreign_file
 from tasks.microdata.foreign_file import format_of
 from tasks.microdata.read import read_text
@@ -120,6 +122,20 @@ def test_codes_and_what_is_missing_in_a_statistical_file(tmp_path: Path) -> None
     frame = pd.DataFrame({"sex": [1.0, 2.0, None], "share": [0.5, 1.0, None], "town": ["x", "", "z"]})
     pyreadstat.write_sav(frame, str(path), variable_value_labels={"sex": {1: "male", 2: "female"}})
     assert read(path, "spss") == [["sex", "share", "town"], ["1", "0.5", "x"], ["2", "1", None], [None, None, "z"]]
+
+
+@pytest.mark.slow
+def test_labels_of_columns_are_read_and_drafted_as_descriptions_and_those_of_values_are_not(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"pid": [*map(str, range(1, 41))], "hv202": [1.0, 2.0] * 20, "plain": ["x", "y"] * 20})
+    labels, codes = ["", "Sex of  the\nhousehold’s head", ""], {"hv202": {1: "male", 2: "female"}}
+    pyreadstat.write_dta(frame, str(tmp_path / "a.dta"), column_labels=labels, variable_value_labels=codes)
+    pyreadstat.write_sav(frame, str(tmp_path / "a.sav"), column_labels=labels, variable_value_labels=codes)
+    for name in ("a.dta", "a.sav"):
+        read_frame, form = take_in(tmp_path / name, name, {})
+        text = draft_request(read_frame, name, form=form).text
+        assert text.count("description:") == 1
+        assert 'description: "Sex of the household’s head"' in text
+        assert "male" not in text
 
 
 def test_the_program_has_to_be_stated_and_no_other(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
@@ -76,6 +77,11 @@ def test_the_first_page_answers_what_leaves_who_could_find_whom_what_is_lost_and
         assert part in page
     blocked = texts.sections(determination_html(records.blocked()))["decision"]
     assert "were measured, and do not leave." in blocked
+    for first, then in pairwise(
+        ("is blocked by", records.blocked().reasons[0], "What would change it", "What was measured", "Validity")
+    ):
+        assert blocked.index(first) < blocked.index(then)
+    assert "What would change it" not in page
     assert "Nothing leaves." in texts.sections(determination_html(records.validation_failed()))["decision"]
 
 

@@ -1,0 +1,58 @@
+"""What would open closed gates, by the record alone."""
+
+from tasks.decision.record import DecisionRecord
+from tasks.decision.remedies import remedies
+from tests.support import records
+
+
+def _closed(record: DecisionRecord, *ids: str, **fields: float | None) -> DecisionRecord:
+    """A record with only these gates closed, and the stated probabilities of some fields."""
+    (gate, *_) = (one for one in record.gates if one.comparison == "at most")
+    gates = tuple(gate.model_copy(update={"id": one, "passed": False, "overridden": None}) for one in ids)
+    known = tuple(
+        one.model_copy(update={"known_probability": fields.get(one.name, one.known_probability)})
+        for one in record.fields
+    )
+    return records.changed(record, gates=gates, fields=known)
+
+
+def _beside(record: DecisionRecord) -> list[str]:
+    return [one.name for one in record.fields if one.released and one.role in ("sensitive", "insensitive")]
+
+
+def test_columns_that_may_be_known_are_named_first_and_those_that_nobody_knows_are_not() -> None:
+    record = records.blocked()
+    names = _beside(record)
+    assert len(names) > 2
+    found = remedies(
+        _closed(record, "sequential.maximum_risk", "linkage.masked_share", **dict.fromkeys(names) | {names[0]: 0})
+    )
+    assert found[0].startswith(f"Of {', '.join(names[1:])}: state “known_probability: 0” for each that nobody outside")
+    assert found[1:] == ("A higher penalty or a higher rate of detection in the agreement deters repeated attempts.",)
+
+
+def test_numbers_are_to_be_masked_and_words_are_not() -> None:
+    record = records.blocked()
+    names = _beside(record)
+    (number, *_) = names
+    kinds = tuple(one.model_copy(update={"type": "number" if one.name == number else "text"}) for one in record.fields)
+    changed = records.changed(_closed(record, "singling_out.population_share"), fields=kinds)
+    (sentence,) = remedies(changed)
+    assert "mask numbers that somebody can know" in sentence
+    words = tuple(one.model_copy(update={"type": "text"}) for one in record.fields)
+    (sentence,) = remedies(records.changed(changed, fields=words))
+    assert "mask" not in sentence
+
+
+def test_of_figures_that_were_not_measured_nothing_is_said() -> None:
+    record = _closed(records.blocked(), "validation.passed", "linkage.masked_share")
+    gates = tuple(gate.model_copy(update={"measured": None}) for gate in record.gates)
+    assert remedies(records.changed(record, gates=gates)) == (
+        "Correct the data, or withhold the columns that failed a check.",
+    )
+
+
+def test_conditions_and_passed_gates() -> None:
+    record = records.blocked()
+    assert remedies(_closed(record, "agreement.in_force")) == ("Name an agreement that is in force.",)
+    assert remedies(records.approved()) == ()
