@@ -213,7 +213,8 @@ class ColumnTables:
 
 
 def _flagged(mask: npt.NDArray[np.bool_]) -> pd.Series:
-    return pd.Series(mask.astype(np.int8))
+    # Great Expectations compares numbers of 64 bits at once, and all others one by one in Python.
+    return pd.Series(mask.astype(np.int64))
 
 
 def copied(column: pd.Series, identifiers: Sequence[pd.Series]) -> npt.NDArray[np.float64]:
