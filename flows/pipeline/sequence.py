@@ -244,8 +244,8 @@ def _write(run: Run, recipient: str, judged: dict[str, Any], runner: Runner) -> 
     if runner.call(stages.JUDGE, run, judged, recipient):
         step(f"writing and re-scoring the file for {recipient}")
         try:
-            combined = found["findings"].get("combined")
-            inputs = {**_copy(found), "decoys": found["decoys"], "combined": combined}
+            assessed = {name: found["findings"].get(name) for name in ("combined", "singling_out")}
+            inputs = {**_copy(found), "decoys": found["decoys"], **assessed}
             found["written"] = runner.call(stages.WRITE, run, inputs, recipient)
         except StageCrashed:
             raise

@@ -23,7 +23,7 @@ from flows.pipeline.workbench import Workbench
 from tasks.assessments.assessment import load_figure, load_finding, save_figure, save_finding
 from tasks.assessments.columns.assessment import column_places
 from tasks.assessments.combined.assessment import score_collected as collected_score
-from tasks.assessments.registry import ASSESSMENTS, COMBINED
+from tasks.assessments.registry import ASSESSMENTS, COMBINED, SINGLING_OUT
 from tasks.candidate.candidate import Candidate, Randomness
 from tasks.core.canonical import canonical_json
 from tasks.core.errors import ParameterError, StageFailed
@@ -186,11 +186,15 @@ def compare_earlier(bench: Workbench, inputs: Inputs, recipient: str | None) -> 
 
 def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, Any]:
     """Write the released file, read it back and score it again."""
-    from tasks.delivery.write import write_release  # noqa: PLC0415  imports encryption
+    from tasks.delivery.write import Assessed, write_release  # noqa: PLC0415  imports encryption
 
     candidate = bench.candidate(str(recipient), inputs)
     decoys = load_figure(checked(inputs["decoys"]), DecoyFact) if inputs["decoys"] else None
-    run, scored = bench.run, inputs["combined"]
+    run, scored, singled = bench.run, inputs["combined"], inputs["singling_out"]
+    assessed = None
+    if scored and singled:
+        known = load_finding(checked(singled), SINGLING_OUT).fact
+        assessed = Assessed(load_finding(checked(scored), COMBINED).fact, known.as_released)
     with held(run.path / "writing.lock", wait_seconds=inf) if bench.is_large else nullcontext():
         made = write_release(
             candidate,
@@ -199,7 +203,7 @@ def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, 
             release_id=run.release_id,
             key_file=run.key,
             folder=run.path,
-            assessed=load_finding(checked(scored), COMBINED).fact if scored else None,
+            assessed=assessed,
         )
     return dict(made)
 

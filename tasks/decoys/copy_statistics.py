@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpstrf
 
 from tasks.assessments.utility.numeric_change import cramers_v, varies
+from tasks.core.seed import one_thread
 from tasks.decision.decoy_facts import StatisticChange, StatisticsFact
 from tasks.decoys.classes import Floats
 from tasks.decoys.records import at_rows, outbound_columns
@@ -166,9 +167,10 @@ def _regression(before: Columns, after: Columns, target: str) -> dict[str, float
         return None
     predictors = [one for name, column in before.items() if name != target for one in _predictors(name, column)]
     last = _Predictor(target, code, float(known[0].mean()), float(known[0].std()))
-    n, first = _products([*predictors, last], before)
     same = all(column is after[name] for name, column in before.items())
-    _, second = (n, first) if same else _products([*predictors, last], after)
+    with one_thread():  # several repeat no last bit, and wait for one another where copies are written side by side
+        n, first = _products([*predictors, last], before)
+        _, second = (n, first) if same else _products([*predictors, last], after)
     own = _independent(first[:-1, :-1])
     freedom = n - len(own) - 1
     if len(own) == 0 or freedom < 1:

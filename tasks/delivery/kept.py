@@ -137,11 +137,15 @@ def names_of(ids: pd.Series, key_file: Path) -> Names:
     Without the workspace's key nobody can make one, or learn whose it is.
     """
     key = derive_seed(key_file, "re-assessment", "people")
-    made = b"".join(
-        hashlib.blake2b(str(one).encode(), digest_size=NAME_BYTES, key=key).digest()
-        for start in range(0, len(ids), _AT_ONCE)
-        for one in ids.iloc[start : start + _AT_ONCE].to_numpy()
-    )
+    keyed = hashlib.blake2b(digest_size=NAME_BYTES, key=key)
+
+    def name(record_id: object) -> bytes:
+        own = keyed.copy()  # takes the key once for all
+        own.update(str(record_id).encode())
+        return own.digest()
+
+    parts = (ids.iloc[start : start + _AT_ONCE].to_numpy() for start in range(0, len(ids), _AT_ONCE))
+    made = b"".join(name(one) for part in parts for one in part)
     return np.frombuffer(made, dtype=f"S{NAME_BYTES}")
 
 

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -78,6 +79,14 @@ from tasks.request.model import ReleaseRequest, SensitivityWeights, ValueType
 from tasks.request.public_key import fingerprint, kind_of
 
 
+class Assessed(NamedTuple):
+    """Figures of a candidate that a file has too if it tells its records apart, and weighs them, as the candidate."""
+
+    combined: CombinedFact
+    singled_out: int
+    """Records that a few columns as released single out."""
+
+
 def write_release(
     candidate: Candidate,
     loaded: LoadedRequest,
@@ -86,7 +95,7 @@ def write_release(
     release_id: str,
     key_file: Path,
     folder: Path,
-    assessed: CombinedFact | None = None,
+    assessed: Assessed | None = None,
 ) -> Written:
     """Write a candidate into the private folder of the run, and score the file from its bytes.
 
@@ -94,8 +103,8 @@ def write_release(
     that is sealed with the workspace's own key, from which it can be assessed again. So is one of several tables, of
     which a file for each is made. Pseudonyms take the place of
     identifiers, and the crosswalk between them is sealed in the workspace's vault. The row order follows from release
-    id and key, or from what is sealed of decoys; `decoys` are what the record says of them, `assessed` is the combined
-    risk of the candidate. StageFailed says that the file cannot be written or read back.
+    id and key, or from what is sealed of decoys; `decoys` are what the record says of them. StageFailed says that the
+    file cannot be written or read back.
     """
     request, recipient = candidate.request, candidate.recipient
     own, seed = decoys_and_order(key_file, release_id, recipient.id, decoys)
@@ -213,13 +222,15 @@ def is_scored_alike(path: Source, candidate: Candidate, records: NDArray[np.intp
     """Whether the real rows of a file are the released records, their values told apart and weighed as assessed.
 
     Combined score and, in the same cells, expected disclosure are those of the candidate then: they depend on nothing
-    else. `records` has the record of each row, −1 for others. StageFailed says that the file cannot be read.
+    else. So are the records that columns single out. `records` has the record of each row, −1 for others. StageFailed
+    says that the file cannot be read.
     """
     request, real, rows = candidate.request, records >= 0, candidate.rows
     if not np.array_equal(np.sort(records[real]), rows):
         return False
     prepared, place = candidate.as_masked, np.searchsorted(rows, records[real])
-    for name in dict.fromkeys((*scored_names(request, prepared), *expected_names(candidate))):
+    known = (*scored_names(request, prepared), *expected_names(candidate), *knowable_columns(request))
+    for name in dict.fromkeys(known):
         given = coded_rows(request, prepared, candidate.generalization.cells, rows, [name])
         weights = [value_weights(request, prepared, [name], given, lightest=least)[0] for least in (False, True)]
         found, ((most,), (least,)) = _coded_again(path, request, candidate.prepared, [name], real)
@@ -369,14 +380,13 @@ def columns_of_file(
 
 
 def figures_of_file(
-    path: Source, candidate: Candidate, rows: NDArray[np.intp], assessed: CombinedFact | None = None
+    path: Source, candidate: Candidate, rows: NDArray[np.intp], assessed: Assessed | None = None
 ) -> dict[str, float] | None:
     """Figures of the real rows of a released file, from its bytes; None where the method releases no such cell.
 
     `rows` has the position in the microdata of each row, −1 for a decoy. Of persons with several rows, which must be
-    alike in what is of the person, one is taken. `assessed` is the combined risk of the candidate, which a file has
-    that tells its records apart as the candidate does; any other is scored. StageFailed says that the file cannot be
-    read.
+    alike in what is of the person, one is taken. Any file but one that tells its records apart as the candidate
+    does, which is `assessed`, is scored. StageFailed says that the file cannot be read.
     """
     if not alike_within_persons(path, rows, candidate):
         return None
@@ -403,13 +413,15 @@ def figures_of_file(
         risk_view(sizes, people, counts, policy.risk_threshold, policy.small_cell),
         transparent_risk(people, effective, counts, candidate.payoffs),
         beliefs(profile, groups(index, effective, listed, counts, profile.prior)),
-        score_again(path, request, candidate.prepared, real) if judged is None else judged.residual,
+        score_again(path, request, candidate.prepared, real) if judged is None else judged.combined.residual,
         rows_as_attacked(path, cells, expected, candidate.masked, rows),
-        singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out,
+        singled_out=known_table_again(path, request, real, len(rows), index.population.total).singled_out
+        if judged is None
+        else judged.singled_out,
         disclosed=int(classes.disclosed.sum()),
         events=events_again(path, candidate, classes.classes, file_rows, rows),
         dates=dates_again(path, candidate, classes.classes, file_rows, rows),
         expected=expected_again(path, candidate, real, np.minimum(sizes / np.maximum(effective, 1), 1.0)[of_row])
-        if judged is None or judged.expected is None
-        else judged.expected,
+        if judged is None or judged.combined.expected is None
+        else judged.combined.expected,
     )

@@ -6,7 +6,7 @@ from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.files import Knowledge, files_to_link
 from tasks.assessments.linkage.generalized import closest_linkage, matching_linkage
 from tasks.assessments.linkage.generalized_files import LinkableRelease, generalized_files, index_groups
-from tasks.assessments.linkage.mixed import GeneralizedPart, mixed_files, mixed_linkage
+from tasks.assessments.linkage.mixed import alike_records, mixed_files, mixed_linkage
 from tasks.generalization.generalize import generalize
 from tasks.microdata.cube import cells_at
 from tasks.request.model import Method
@@ -86,7 +86,8 @@ def _times() -> list[Row]:
     people = rng.choice(len(of), _INDIVIDUALS, replace=False)
     knowledge = Knowledge(records=tuple(people.tolist()))
     numbers = files_to_link(original, original + 0.3 * rng.standard_normal(original.shape), knowledge)
-    mixed = mixed_files(people, GeneralizedPart(groups, table.data.codes[of[people]], played.cells[of]), numbers)
+    released = alike_records(played.cells[of], numbers.masked)
+    mixed = mixed_files(people, groups, table.data.codes[of[people]], released, numbers)
     both, _ = adult.best_of(3, lambda: mixed_linkage(mixed))
     return [
         Row(figure=f"nearest cell, {size}", ours=closest, unit="s"),

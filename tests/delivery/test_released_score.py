@@ -30,7 +30,7 @@ from tasks.delivery.released_file import (
     read_columns,
     released_rows,
 )
-from tasks.delivery.write import figures_of_file, is_scored_alike, score_again
+from tasks.delivery.write import Assessed, figures_of_file, is_scored_alike, score_again
 from tasks.generalization.count_index import CountIndex, Generalization
 from tasks.generalization.generalize import generalize
 from tasks.generalization.setting import game_table, payoffs_of, weights_of
@@ -197,13 +197,16 @@ def test_a_file_with_the_records_as_assessed_has_their_score_and_any_other_is_sc
     method = changed("policy", "generalization", "method", to="safe-harbor")
     weights = changed("attributes", "diagnosis", "sensitivity", to={"values": {"a": 0.5}, "default": 0.7})
     release = released(tmp_path, ["a", None, "=1", "b"] * 4, ["x", "-5", "", None] * 4, method, weights, *changes)
-    assessed, candidate = COMBINED.assess(release.candidate).fact, release.candidate
-    told = assessed.model_copy(update={"residual": assessed.residual.model_copy(update={"maximum": 77.0})})
+    candidate, combined = release.candidate, COMBINED.assess(release.candidate).fact
+    assessed = Assessed(combined, SINGLING_OUT.assess(candidate).fact.as_released)
+    residual = combined.residual.model_copy(update={"maximum": 77.0})
+    told = Assessed(combined.model_copy(update={"residual": residual}), 55)
     rows = released_rows(release.kept[release.prepared.tuple_of_record], SEED)
     content, scored = release.path.read_text(), release.measured
     by_assessment = figures_of_file(release.path, candidate, rows, assessed)
     assert by_assessment == pytest.approx(scored, rel=1e-12)
-    assert figures_of_file(release.path, candidate, rows, told) == pytest.approx(scored | {"combined.maximum": 77.0})
+    as_told = scored | {"combined.maximum": 77.0, "rows singled out": 55}
+    assert figures_of_file(release.path, candidate, rows, told) == pytest.approx(as_told)
     for old, new in (('"a","x"', '"b","x"'), ('"a","x"', '"c","x"'), ('"b",', ",")):
         assert old in content
         release.path.write_text(content.replace(old, new, 1))

@@ -210,7 +210,7 @@ def _people_matching(held: Holdings) -> Counts:
 def _generalized_files(held: Holdings, people: Positions) -> GeneralizedFiles:
     """The generalized attributes for everybody, or for a sample where too many values and cells would be compared."""
     release = held.generalized
-    cells = len(np.unique(held.cell_of_record[held.released]))
+    cells = len(np.unique(held.cell_of_tuple[held.candidate.released]))
     if len(release.records) * cells <= _MOST_CELL_PAIRS or len(people) == len(held.released):
         return generalized_files(release, held.quasi)
     tuples = held.candidate.prepared.tuple_of_record[held.released[people]]

@@ -15,7 +15,9 @@ from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.hierarchy import Codes
 from tasks.microdata.tuples import Counts
 
-_BLOCK_PAIRS = 2**21
+_BLOCK_PAIRS = 2**22
+_PART_PAIRS = 2**17
+"""Pairs that stay in the processor's cache."""
 
 
 def closest_linkage(files: GeneralizedFiles) -> Linkage:
@@ -57,35 +59,44 @@ def _cheapest_last(files: GeneralizedFiles) -> int:
 
 
 def _nearest(tables: list[_DistanceTable], counts: Counts, last: int) -> Cheapest:
-    """Least distance of each tuple asked for, and the records at it."""
+    """Least distance of each tuple asked for, and the records at it.
+
+    Sums over all attributes but ``last`` are made once for each combination of their values, in blocks of these.
+    """
     others = [table for axis, table in enumerate(tables) if axis != last]
     end = tables[last]
-    prefix = np.zeros(len(counts), dtype=np.intp)
+    prefix, start = np.zeros(len(counts), dtype=np.intp), np.zeros(len(end.leaf), dtype=np.intp)
     for table in others:
         prefix = np.unique(prefix * table.distances.shape[1] + table.position, return_inverse=True)[1]
-    cells = np.argsort(prefix, kind="stable")
+        start = np.unique(start * table.distances.shape[0] + table.leaf, return_inverse=True)[1]
+    cells, starting = np.argsort(prefix, kind="stable"), np.unique(start, return_index=True)[1]
     first = np.flatnonzero(np.diff(prefix[cells], prepend=-1))
     sizes = np.diff(np.append(first, len(cells)))
     columns = [table.position[cells[first]] for table in others]
     records, place = counts[cells], end.position[cells]
     best = Cheapest(len(end.leaf))
-    order = np.argsort(end.leaf, kind="stable")
-    step = max(1, _BLOCK_PAIRS // len(cells))
-    for rows in np.split(order, np.flatnonzero(np.diff(end.leaf[order])) + 1):
-        ending = end.distances[end.leaf[rows[0]]][place]
-        least = np.minimum.reduceat(ending, first)
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            begun = np.zeros((len(first), len(part)))
-            for table, column in zip(others, columns, strict=True):
-                begun += np.ascontiguousarray(table.distances[table.leaf[part]].T)[column]
-            near = begun + least[:, None]
-            best.cost[part] = near.min(axis=0)
-            limit = tie_limit(best.cost[part])
-            group, row = np.nonzero(near <= limit)
-            cell, pair = _members(first[group], sizes[group])
-            tie = begun[group, row][pair] + ending[cell] <= limit[row][pair]
-            best.tied[part] = np.rint(np.bincount(row[pair], records[cell] * tie, len(part)))
+    block = start // max(1, _BLOCK_PAIRS // len(first))
+    order = np.lexsort((start, end.leaf, block))
+    of_block = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
+    for tuples in of_block:
+        least_start = start[tuples].min()
+        some = starting[least_start : start[tuples].max() + 1]
+        begun = np.zeros((len(some), len(first)))
+        for table, column in zip(others, columns, strict=True):
+            begun += table.distances[table.leaf[some]][:, column]
+        for rows in np.split(tuples, np.flatnonzero(np.diff(end.leaf[tuples])) + 1):
+            ending = end.distances[end.leaf[rows[0]]][place]
+            least = np.minimum.reduceat(ending, first)
+            for part in np.array_split(rows, -(-len(rows) * len(first) // _PART_PAIRS)):
+                own = start[part] - least_start
+                near = begun[own]
+                near += least
+                best.cost[part] = near.min(axis=1)
+                limit = tie_limit(best.cost[part])
+                row, group = np.divmod(np.flatnonzero(near <= limit[:, None]), len(first))
+                cell, pair = _members(first[group], sizes[group])
+                tie = begun[own[row], group][pair] + ending[cell] <= limit[row][pair]
+                best.tied[part] = np.rint(np.bincount(row[pair], records[cell] * tie, len(part)))
     return best
 
 

@@ -11,10 +11,10 @@ from tasks.assessments.linkage.files import Files, Positions
 from tasks.assessments.linkage.generalized import OwnCells
 from tasks.assessments.linkage.generalized_files import AxisGroups, LinkableRelease, index_groups, leaf_numbers
 from tasks.assessments.linkage.informed import InformedView
-from tasks.assessments.linkage.mixed import GeneralizedPart, MixedFiles, mixed_files
+from tasks.assessments.linkage.mixed import AlikeRecords, MixedFiles, alike_records, mixed_files
 from tasks.assessments.linkage.within import MaskedPart
 from tasks.candidate.candidate import Candidate
-from tasks.generalization.kanonymity.classes import fold
+from tasks.generalization.kanonymity.classes import fold, fold_columns
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.coded import Prepared, certain_columns, knowable_columns
 from tasks.request.model import NUMERIC, ReleaseRequest, ValueType
@@ -89,15 +89,12 @@ class Holdings:
         numbers = set(known_numbers(self.candidate.request, self.candidate.prepared))
         return tuple(name for name in self.unchanged if name in numbers)
 
-    @cached_property
-    def unchanged_codes(self) -> NDArray[np.int64]:
-        """Their values, shape (n_records, n_unchanged)."""
-        return self._codes(self.unchanged)
-
-    def _codes(self, names: tuple[str, ...]) -> NDArray[np.int64]:
+    def classes(self, names: Sequence[str], *, cells: bool = False) -> NDArray[np.int64]:
+        """Class of each record, released or not: equal in some attributes, and in their cells; shape (n_records,)."""
         prepared = self.candidate.prepared
-        none = np.empty((len(prepared.tuple_of_record), 0), dtype=np.int64)
-        return np.hstack([none, *(prepared.columns[name].codes.astype(np.int64)[:, None] for name in names)])
+        columns = [prepared.columns[name].codes for name in names]
+        columns += [self.cell_of_tuple[prepared.tuple_of_record]] if cells else []
+        return fold_columns(columns, len(prepared.tuple_of_record))[0]
 
     @property
     def number_names(self) -> tuple[str, ...]:
@@ -133,11 +130,10 @@ class Holdings:
         return OwnCells(population.codes, self.candidate.own_cells, population.counts)
 
     @cached_property
-    def cell_of_record(self) -> NDArray[np.int64]:
-        """Number of each record's cell, shape (n_records,)."""
+    def cell_of_tuple(self) -> NDArray[np.int64]:
+        """Number of each distinct tuple's cell, shape (n_tuples,)."""
         cells = cell_numbers(self.candidate.generalization.cells, self.candidate.index.axis_sizes)
-        number = np.unique(cells, return_inverse=True)[1]
-        return number.astype(np.int64)[self.candidate.prepared.tuple_of_record]
+        return np.unique(cells, return_inverse=True)[1].astype(np.int64)
 
     @property
     def collected_share(self) -> float:
@@ -170,13 +166,12 @@ class Holdings:
 
     def view(self, *, cells: bool, unchanged: bool, parts: tuple[MaskedPart, ...]) -> InformedView:
         """The release as an intruder sees it who uses only some of it."""
-        cell, codes = self.cell_of_record[:, None], self.unchanged_codes
-        equal = np.hstack([cell if cells else cell[:, :0], codes if unchanged else codes[:, :0]])
-        return InformedView(self.released, equal, parts)
+        names = self.unchanged if unchanged else ()
+        return InformedView(self.released, self.classes(names, cells=cells)[:, None], parts)
 
     def numbers_view(self) -> InformedView:
         """The release as an intruder sees it who uses its numbers alone, those in clear and the masked ones."""
-        return InformedView(self.released, self._codes(self.clear), self.parts)
+        return InformedView(self.released, self.classes(self.clear)[:, None], self.parts)
 
     def numbers(self, people: Positions | None = None) -> Files:
         """The known masked attributes of the released records, before and after; of some people, or of everybody."""
@@ -187,14 +182,18 @@ class Holdings:
 
     def mixed(self, people: Positions, *, matching: bool = False) -> MixedFiles:
         """All that is compared of some people; ``matching`` puts groups that do not hold the known values last."""
-        axes, tuples = list(self.varying), self.candidate.prepared.tuple_of_record[self.released]
-        part = GeneralizedPart(
-            tuple(self.groups[axis] for axis in axes),
-            self.candidate.index.data.codes[tuples[people]][:, axes],
-            self.candidate.generalization.cells[tuples][:, axes],
-        )
+        axes, tuples = list(self.varying), self.candidate.prepared.tuple_of_record[self.released[people]]
         numbers = self.numbers(people) if self.parts else None
-        return mixed_files(people, part, numbers, fold(self.unchanged_codes[self.released])[0], matching=matching)
+        groups, leaves = [self.groups[axis] for axis in axes], self.candidate.index.data.codes[tuples][:, axes]
+        return mixed_files(people, groups, leaves, self.alike, numbers, matching=matching)
+
+    @cached_property
+    def alike(self) -> AlikeRecords:
+        """The released records by all that ``mixed`` compares."""
+        cells = self.candidate.generalization.cells[:, list(self.varying)]
+        masked = self.numbers().masked if self.parts else None
+        classes = self.classes(self.unchanged)[self.released]
+        return alike_records(cells[self.candidate.prepared.tuple_of_record[self.released]], masked, classes)
 
     def only(self, names: Collection[str]) -> "Holdings":
         """The same of an intruder who holds these attributes alone."""

@@ -8,24 +8,62 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasks.assessments.linkage.figure import Floats, Linkage, linkage
 from tasks.assessments.linkage.files import NEAREST, Files, Positions, cheapest_credit, common_scale, distinct_rows
 from tasks.assessments.linkage.generalized_files import AxisGroups, distance_table
+from tasks.generalization.kanonymity.classes import fold, fold_columns
 from tasks.microdata.hierarchy import Codes
+from tasks.microdata.tuples import Counts
 
 _APART = 1e9
 """More than any sum of components of numbers comes to."""
 
 
 @dataclass(frozen=True)
-class GeneralizedPart:
-    """Known generalized attributes: leaf codes of each individual, and each released cell in axis positions."""
+class AlikeRecords:
+    """The released records of a file, those that are alike folded: equal in all cells, in masked values and in class.
 
-    groups: tuple[AxisGroups, ...]
-    leaves: Codes
+    ``cells``, (n_cells, n_attributes), are the distinct cells in axis positions and ``records`` the released records in
+    each; ``cell`` is that of each distinct record, ``first`` one such record, ``of`` the distinct record of each
+    record, and ``counts`` how many they are. Nobody's own record is in another class than ``class_of`` theirs:
+    ``members`` are the distinct records class by class, each class from its ``start``.
+    """
+
     cells: Codes
+    records: Counts
+    cell: Positions
+    first: Positions
+    of: Positions
+    counts: Counts
+    class_of: Positions
+    members: Positions
+    start: Positions
+
+    def within(self, kind: int) -> Positions:
+        """The distinct records of a class, ascending."""
+        return self.members[self.start[kind] : self.start[kind + 1]]
+
+
+def alike_records(cells: Codes, masked: Floats | None = None, classes: Positions | None = None) -> AlikeRecords:
+    """Fold released records by cells, (n_records, n_attributes), by masked values and by classes, numbered from 0."""
+    n_records = len(cells)
+    numbers = [] if masked is None else [distinct_rows(masked).of]
+    classes = np.zeros(n_records, dtype=np.intp) if classes is None else classes
+    cell, in_cell = fold(cells)
+    of, first = fold_columns([cell, classes, *numbers], n_records)
+    kinds = classes[first]
+    return AlikeRecords(
+        cells=cells[in_cell],
+        records=np.bincount(cell),
+        cell=cell[first],
+        first=first,
+        of=of,
+        counts=np.bincount(of),
+        class_of=classes,
+        members=np.argsort(kinds, kind="stable"),
+        start=np.append(0, np.cumsum(np.bincount(kinds))),
+    )
 
 
 @dataclass(frozen=True)
@@ -33,72 +71,62 @@ class MixedFiles:
     """Files of an intruder with attributes of both kinds; made by ``mixed_files``.
 
     A table a generalized attribute holds its components: ``leaf`` is the row of each individual, ``position`` the
-    column of each distinct cell, ``cell`` the cell of each distinct released record, of which ``counts`` are released.
-    Numbers are scaled so that the squared difference is the component; ``truth`` only scores an attack. Records are
-    compared within ``rows`` alone, (n_classes,), the distinct released records of each class; ``kind`` is the class of
-    each individual.
+    column of each distinct cell. Numbers are scaled so that the squared difference is the component, ``masked`` of each
+    distinct released record; ``truth`` only scores an attack.
     """
 
     truth: Positions
     tables: tuple[Floats, ...]
     leaf: Positions
-    cell: Positions
     position: Positions
     original: Floats
     masked: Floats
-    counts: NDArray[np.int64]
-    rows: tuple[Positions, ...]
-    kind: Positions
+    released: AlikeRecords
 
 
 def mixed_files(
     truth: Positions,
-    part: GeneralizedPart,
-    numbers: Files | None,
-    equal: Positions | None = None,
+    groups: Sequence[AxisGroups],
+    leaves: Codes,
+    released: AlikeRecords,
+    numbers: Files | None = None,
     *,
     matching: bool = False,
 ) -> MixedFiles:
-    """Attributes of both kinds side by side; the generalized part may have no attributes where numbers are given.
+    """Attributes of both kinds side by side; there may be no generalized ones where numbers are given.
 
-    ``truth`` is each own record; ``equal`` the class of each released record: nobody's own is in another class.
+    ``truth`` is each own record, ``leaves``, (n_individuals, n_attributes), are the known values as leaf codes.
     With ``matching``, whether groups hold the known values comes first, in place of a distance. ParameterError if an
     attribute has too many values to compare, or a number does not vary.
     """
-    n_released, distinct = len(part.cells), distinct_rows(part.cells.astype(np.float64))
-    equal = np.zeros(n_released, dtype=np.intp) if equal is None else equal
+    n_released = len(released.of)
     tables, leaf, position = [], [], []
-    for group, own, released in zip(part.groups, part.leaves.T, part.cells.T, strict=True):
-        leaves, row, people = np.unique(own, return_inverse=True, return_counts=True)
-        positions, column, records = np.unique(released, return_inverse=True, return_counts=True)
+    for group, own, cells in zip(groups, leaves.T, released.cells.T, strict=True):
+        known, row, people = np.unique(own, return_inverse=True, return_counts=True)
+        positions, column = np.unique(cells, return_inverse=True)
         if matching:
-            table = np.where(group.holds(leaves[:, None], positions), 0.0, _APART)
+            table = np.where(group.holds(known[:, None], positions), 0.0, _APART)
         else:
-            table = distance_table(group, leaves, positions) ** 2
+            table = distance_table(group, known, positions) ** 2
+        records = np.bincount(column, released.records)
         mean = people @ table @ records / (len(truth) * n_released)
         tables.append(table / (mean if mean > 0 and not matching else 1.0))
         leaf.append(row)
-        position.append(column[distinct.first])
-    original, masked = np.empty((len(truth), 0)), np.empty((n_released, 0))
+        position.append(column)
+    original, masked = np.empty((len(truth), 0)), np.empty((len(released.first), 0))
     if numbers:
         original, masked = common_scale(numbers)
         # The mean squared difference over all pairs is var x + var y + (mean x − mean y)².
         mean = original.var(axis=0) + masked.var(axis=0) + (original.mean(axis=0) - masked.mean(axis=0)) ** 2
-        original, masked = original / np.sqrt(mean), masked / np.sqrt(mean)
-    alike = distinct_rows(np.column_stack([distinct.of.astype(np.float64), equal, masked]))
-    kinds = equal[alike.first]
-    by_kind = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds))[:-1])
+        original, masked = original / np.sqrt(mean), masked[released.first] / np.sqrt(mean)
     return MixedFiles(
-        truth=alike.of[truth],
+        truth=released.of[truth],
         tables=tuple(tables),
         leaf=np.array(leaf, dtype=np.intp).reshape(-1, len(truth)).T,
-        cell=distinct.of[alike.first],
-        position=np.array(position, dtype=np.intp).reshape(-1, len(distinct.first)).T,
+        position=np.array(position, dtype=np.intp).reshape(-1, len(released.cells)).T,
         original=original,
-        masked=masked[alike.first],
-        counts=alike.counts,
-        rows=tuple(by_kind),
-        kind=equal[truth],
+        masked=masked,
+        released=released,
     )
 
 
@@ -112,31 +140,36 @@ def mixed_linkage(
     """
     weight = np.ones(len(files.tables) + files.masked.shape[1]) if weights is None else np.asarray(weights)
     tables = [own * table for own, table in zip(weight, files.tables, strict=False)]
-    root = np.sqrt(weight[len(tables) :])
-    original, masked = files.original * root, np.ascontiguousarray((files.masked * root).T)
+    root, released = np.sqrt(weight[len(tables) :]), files.released
+    original, masked = files.original * root, files.masked * root
     columns = np.ascontiguousarray(files.position.T)
-    within = [(files.cell[rows], masked[:, rows], files.counts[rows]) for rows in files.rows]
-    credit = np.zeros(len(files.truth))
-    for who, (truth, kind) in enumerate(zip(files.truth, files.kind, strict=True)):
-        cell, values_of, counts = within[kind]
-        of_cells = np.zeros(len(files.position))
-        for table, leaf, column in zip(tables, files.leaf[who], columns, strict=True):
-            of_cells += table[leaf][column]
-        total = of_cells[cell]
-        for number, values in zip(original[who], values_of, strict=True):
-            total += np.square(values - number)
-        own = int(np.searchsorted(files.rows[kind], truth))
-        if among is None:
-            credit[who] = cheapest_credit(total[None], own, counts)[0]
-            continue
-        near = nearest_of(total)
-        if own in near:
-            parts = zip(files.tables, files.leaf[who], columns, strict=True)
-            at = [table[leaf][column][cell[near]] for table, leaf, column in parts]
-            at += list(np.square(files.masked[files.rows[kind][near]] - files.original[who]).T)
-            cost = among(np.stack(at, axis=1))
-            credit[who] = cheapest_credit(cost[None], int(np.flatnonzero(near == own)[0]), counts[near])[0]
-    return linkage(credit, int(files.counts.sum()))
+    kinds, credit = released.class_of[released.first[files.truth]], np.zeros(len(files.truth))
+    for people in np.split(order := np.argsort(kinds), np.flatnonzero(np.diff(kinds[order])) + 1):
+        rows = released.within(int(kinds[people[0]]))
+        counts, values_of = released.counts[rows], np.ascontiguousarray(masked[rows].T)
+        cell = released.cell[rows]
+        # Few classes hold most cells: of a small one, the distances to its own cells are fewer.
+        held, within = (slice(None), cell) if len(rows) > len(released.cells) else (cell, slice(None))
+        own_columns = columns[:, held]
+        for who in people:
+            of_cells = np.zeros(own_columns.shape[1])
+            for table, leaf, column in zip(tables, files.leaf[who], own_columns, strict=True):
+                of_cells += table[leaf][column]
+            total = of_cells[within]
+            for number, values in zip(original[who], values_of, strict=True):
+                total += np.square(values - number)
+            own = int(np.searchsorted(rows, files.truth[who]))
+            if among is None:
+                credit[who] = cheapest_credit(total[None], own, counts)[0]
+                continue
+            near = nearest_of(total)
+            if own in near:
+                parts = zip(files.tables, files.leaf[who], columns, strict=True)
+                at = [table[leaf][column[cell[near]]] for table, leaf, column in parts]
+                at += list(np.square(files.masked[rows[near]] - files.original[who]).T)
+                cost = among(np.stack(at, axis=1))
+                credit[who] = cheapest_credit(cost[None], int(np.flatnonzero(near == own)[0]), counts[near])[0]
+    return linkage(credit, int(released.counts.sum()))
 
 
 def nearest_of(total: Floats) -> Positions:
@@ -148,7 +181,7 @@ def nearest_of(total: Floats) -> Positions:
 def components(files: MixedFiles) -> Floats:
     """Component k of individual i and the record of individual j at [i, j, k], so that the diagonal holds own pairs."""
     found = [
-        table[leaf][:, position[files.cell[files.truth]]]
+        table[leaf][:, position[files.released.cell[files.truth]]]
         for table, leaf, position in zip(files.tables, files.leaf.T, files.position.T, strict=True)
     ]
     found += [

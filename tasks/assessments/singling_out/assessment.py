@@ -25,6 +25,7 @@ from tasks.assessments.singling_out.special_uniques import (
 )
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
+from tasks.generalization.kanonymity.classes import fold
 from tasks.microdata.coded import Prepared, coded_rows, knowable_columns, presumed_columns
 from tasks.microdata.hierarchy import Codes
 from tasks.request.model import Measure, PopulationBasis, ReleaseRequest
@@ -76,7 +77,7 @@ class KnownTable:
         """Uniqueness by some columns; None for no column."""
         if not columns:
             return None
-        given = ClassSizes.of(np.bincount(_classes(self.codes[:, list(columns)])), self.fraction)
+        given = ClassSizes.of(np.bincount(fold(self.codes[:, list(columns)])[0]), self.fraction)
         people, uniques, pairs = unique_people(given), given.of_size(1), 2 * given.of_size(2)
         return UniquenessFact(
             columns=tuple(self.names[place] for place in columns),
@@ -113,14 +114,6 @@ class KnownTable:
             Measure.SINGLED_OUT: self.singled_out / len(self.codes),
             Measure.SINGLED_OUT_POPULATION: population,
         }
-
-
-def _classes(codes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Class of each record, numbered from 0."""
-    numbers = np.zeros(len(codes), dtype=np.int64)
-    for column in codes.T:
-        numbers = np.unique(numbers * (int(column.max()) + 1) + column, return_inverse=True)[1]
-    return numbers
 
 
 def sampling_fraction(request: ReleaseRequest, released: int, collected: int, people: int) -> float:
@@ -225,7 +218,7 @@ def singled_out_records(
     _, table = judged(known_tables(candidate, coalition))
     if measure is Measure.SINGLED_OUT:
         return table.found.singled_out, f"at most {table.largest} columns"
-    numbers = _classes(table.codes[:, list(table.found.worst)])
+    numbers = fold(table.codes[:, list(table.found.worst)])[0]
     return np.bincount(numbers)[numbers] == 1, ", ".join(table.names[place] for place in table.found.worst)
 
 

@@ -1,19 +1,44 @@
 """Linkage of generalized attributes and masked numbers together: by hand, and as plain loops over all pairs."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.assessments.linkage.files import Knowledge, common_scale, distance_linkage, files_to_link, tie_limit
-from tasks.assessments.linkage.generalized_files import axis_groups
-from tasks.assessments.linkage.mixed import GeneralizedPart, components, mixed_files, mixed_linkage
+from tasks.assessments.linkage.files import Files, Knowledge, common_scale, distance_linkage, files_to_link, tie_limit
+from tasks.assessments.linkage.generalized_files import AxisGroups, axis_groups
+from tasks.assessments.linkage.mixed import MixedFiles, alike_records, components, mixed_linkage
+from tasks.assessments.linkage.mixed import mixed_files as files_of
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.examples import examples
 from tests.support.generalized import GeneralizedFile, generalized_files, slow_distance
 
 QUICK = settings(deadline=None, max_examples=examples(30))
 LETTERS = hierarchy_from_rows("letter", [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c.", "*"]], "a test")
+
+
+class GeneralizedPart(NamedTuple):
+    """Known generalized attributes: leaf codes of each individual, and each released cell in axis positions."""
+
+    groups: tuple[AxisGroups, ...]
+    leaves: np.ndarray
+    cells: np.ndarray
+
+
+def mixed_files(
+    truth: np.ndarray,
+    part: GeneralizedPart,
+    numbers: Files | None,
+    classes: np.ndarray | None = None,
+    *,
+    matching: bool = False,
+) -> MixedFiles:
+    released = alike_records(part.cells, numbers.masked if numbers else None, classes)
+    return files_of(truth, part.groups, part.leaves, released, numbers, matching=matching)
+
+
 PART = GeneralizedPart(
     (axis_groups(LETTERS),), np.array([[0], [1], [2]], dtype=np.int32), np.array([[0], [3], [5]], dtype=np.int32)
 )
