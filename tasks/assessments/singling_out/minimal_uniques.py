@@ -64,7 +64,7 @@ def minimal_uniques(codes: NDArray[np.integer], largest: int) -> Iterator[Search
     distinct = [np.count_nonzero(np.bincount(column)) for column in codes.T]
     # Columns with most values first: these tell most records apart before the many sets of the last level are reached.
     order = sorted(range(n_columns), key=lambda place: -distinct[place])
-    search = _UniquesSearch([codes[:, place].astype(np.int64) for place in order], largest)
+    search = _UniquesSearch([codes[:, place] for place in order], largest)
     for found in search.below((), np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64), 1):
         yield SearchedSet(tuple(sorted(order[place] for place in found.columns)), found.rows, found.unique)
 
@@ -86,7 +86,7 @@ def check_sets(n_columns: int, largest: int) -> None:
 class _UniquesSearch:
     """A walk down the tree of sets, with the records that are alone by each set seen so far, in bits."""
 
-    def __init__(self, columns: list[NDArray[np.int64]], largest: int) -> None:
+    def __init__(self, columns: list[NDArray[np.integer]], largest: int) -> None:
         self._columns, self._largest = columns, largest
         self._widths = [int(column.max(initial=0)) + 1 for column in columns]
         self._records = len(columns[0]) if columns else 0
