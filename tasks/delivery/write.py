@@ -288,7 +288,7 @@ def disclosed_again(path: Source, request: ReleaseRequest, cells: Counts, real: 
     """
     known, judged = certain_columns(request), judged_columns(request)
     columns = columns_of_file(path, request, (*known, *judged), real)
-    codes = [columns[name].codes.astype(np.int64) for name in known]
+    codes = [columns[name].codes for name in known]
     of_judged = {name: columns[name] for name in judged}
     return ValueCounts.of(cells, codes, of_judged, np.arange(len(cells)), request.policy.missing.sensitive)
 

@@ -24,7 +24,7 @@ from tasks.assessments.attribute.class_values import (
 from tasks.assessments.attribute.facts import AttributeFact, ColumnDisclosureFact
 from tasks.candidate.candidate import Candidate
 from tasks.candidate.coalition import Coalition, worst
-from tasks.generalization.kanonymity.classes import fold
+from tasks.generalization.kanonymity.classes import fold_columns
 from tasks.generalization.transparency import cell_numbers
 from tasks.microdata.coded import CodedColumn, certain_columns, sensitivities
 from tasks.request.model import Measure, MissingReading, ReleaseRequest, ValueType
@@ -42,15 +42,15 @@ class ValueCounts:
     def of(
         cls,
         seen: Ranks,
-        known: Sequence[Ranks],
+        known: Sequence[NDArray[np.integer]],
         columns: Mapping[str, CodedColumn],
         rows: NDArray[np.intp],
         missing: MissingReading = MissingReading.ANY_VALUE,
     ) -> "ValueCounts":
         """The table of some records: ``seen`` numbers their cells, ``known`` are codes of what is known for certain."""
-        classes, _ = fold(np.column_stack([np.unique(seen, return_inverse=True)[1], *known]))
+        classes, _ = fold_columns([seen, *known], len(seen))
         values = {name: OrderedValues.of(column, rows, missing) for name, column in columns.items()}
-        return cls(classes.astype(np.int64), values)
+        return cls(classes, values)
 
     @cached_property
     def found(self) -> Mapping[str, DisclosedValues]:
@@ -91,7 +91,7 @@ def class_table(candidate: Candidate, coalition: Coalition | None = None) -> Val
         if coalition is None
         else coalition.numbers
     )
-    known = [coded[name].codes[rows].astype(np.int64) for name in certain_columns(request)]
+    known = [coded[name].codes[rows] for name in certain_columns(request)]
     columns = {name: coded[name] for name in judged_columns(request)}
     return ValueCounts.of(
         numbers[candidate.prepared.tuple_of_record[rows]], known, columns, rows, request.policy.missing.sensitive

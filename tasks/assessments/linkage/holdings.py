@@ -92,7 +92,7 @@ class Holdings:
     def classes(self, names: Sequence[str], *, cells: bool = False) -> NDArray[np.int64]:
         """Class of each record, released or not: equal in some attributes, and in their cells; shape (n_records,)."""
         prepared = self.candidate.prepared
-        columns = [prepared.columns[name].codes for name in names]
+        columns: list[NDArray[np.integer]] = [prepared.columns[name].codes for name in names]
         columns += [self.cell_of_tuple[prepared.tuple_of_record]] if cells else []
         return fold_columns(columns, len(prepared.tuple_of_record))[0]
 
