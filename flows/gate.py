@@ -266,7 +266,7 @@ def _take(call: _GateCall, terms: RunTerms, context: DecisionContext, engine: En
     """Make the private copies of all inputs, run the pipeline on them, and publish what it made."""
     workspace, folder = call.workspace, call.workspace.run(call.release_id)
     if dask is not None:
-        from tasks.microdata.counting import check_cluster  # noqa: PLC0415
+        from tasks.microdata.workers import check_cluster  # noqa: PLC0415
 
         check_cluster(dask)
     step("starting the orchestrator")

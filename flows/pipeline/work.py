@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -65,9 +65,12 @@ def prepare(bench: Workbench, _inputs: Inputs, _recipient: str | None) -> dict[s
 
 def validate(bench: Workbench, inputs: Inputs, _recipient: str | None) -> dict[str, Any]:
     """Check the microdata against the suite derived from the request."""
+    from tasks.validation.run import NOTHING_JUDGED, Judged, judge  # noqa: PLC0415
     from tasks.validation.run import validate as run_suite  # noqa: PLC0415  Great Expectations takes seconds to import
 
-    outcome = run_suite(bench.frame(), bench.request, bench.prepared(inputs["prepared"]).covered)
+    found = bench.by_columns(judge, list(bench.request.attributes))
+    judged = reduce(Judged.__or__, found, NOTHING_JUDGED)
+    outcome = run_suite(bench.frame(), bench.request, bench.prepared(inputs["prepared"]).covered, judged=judged)
     rows = {name: [row + 1 for row in positions] for name, positions in outcome.positions.items()}
     documents = {"fact": outcome.fact, "positions": rows}
     stored = {

@@ -25,11 +25,12 @@ from tasks.generalization.generalization_file import load_generalization
 from tasks.generalization.setting import game_table
 from tasks.masking.masked_columns import MaskedColumns, load_masked
 from tasks.microdata.coded import Prepared
-from tasks.microdata.coded_frame import read_coded
+from tasks.microdata.coded_frame import MadeOfColumns, by_columns, read_coded
 from tasks.microdata.parts import in_pieces
 from tasks.microdata.prepared import load
 from tasks.microdata.read import table_files
 from tasks.redaction.recall import redacted
+from tasks.redaction.redact import redact
 from tasks.request.load import LoadedRequest, open_snapshot
 from tasks.request.model import ReleaseRequest
 
@@ -67,7 +68,7 @@ class Workbench:
     def frame(self) -> pd.DataFrame:
         """The microdata as text or categories (``read_coded``)."""
         if self.is_large and not in_pieces(self.data_path, self.request):
-            return read_coded(self.loaded)
+            return read_coded(self.loaded, self.run.dask)
         return self._kept_frame
 
     @cached_property
@@ -92,7 +93,13 @@ class Workbench:
 
     @cached_property
     def _kept_frame(self) -> pd.DataFrame:
-        return read_coded(self.loaded)
+        return read_coded(self.loaded, self.run.dask)
+
+    def by_columns(self, make: MadeOfColumns[Made], names: Sequence[str]) -> list[Made]:
+        """What is made of some columns each by the workers of a cluster; nothing without one."""
+        if self.run.dask is None or not names:
+            return []
+        return by_columns(make, names, self.run.snapshot, self.run.snapshot_sha256, self.run.dask)
 
     def prepared(self, stored: Artifact) -> Prepared:
         """The coded microdata and population."""
@@ -140,7 +147,12 @@ class Workbench:
 
     def redacted(self) -> Redaction:
         """The columns of text, redacted."""
-        return self._once("redacted", [], lambda: redacted(self.frame(), self.request))
+
+        def make() -> Redaction:
+            made = self.by_columns(redact, list(self.request.texts))
+            return redacted(self.frame(), self.request, {name: one for part in made for name, one in part.items()})
+
+        return self._once("redacted", [], make)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Random generator of a measurement: the same for the same inputs and key."""

@@ -203,8 +203,8 @@ def _cluster(service: Service, entry: QueuedRequest) -> str | None:
     address = service.settings.counting.dask
     if address is None:
         return None
-    from tasks.microdata.counting import check_cluster  # noqa: PLC0415 - imports pandas, which the service does without
     from tasks.microdata.read import is_parquet  # noqa: PLC0415
+    from tasks.microdata.workers import check_cluster  # noqa: PLC0415 - imports pandas, which the service does without
 
     roots = [Path(root) for root in entry.roots]
     document = service.queue.document(entry.request_sha256)

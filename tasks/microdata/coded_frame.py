@@ -1,7 +1,13 @@
 """Microdata of Parquet files as categories: each text of a column once, and a small number for each cell.
 
-A file is read a piece at a time, so that its cells are never written out as text together.
+A file is read a piece at a time, here or on the workers of a Dask cluster, so that its cells are never written out as
+text together.
 """
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,32 +20,36 @@ from tasks.microdata.parquet import machine_memory, read_parquet, too_large
 from tasks.microdata.parts import in_pieces, pieces
 from tasks.microdata.read import read_data, text_frame
 from tasks.microdata.withheld import Factorized
-from tasks.request.load import LoadedRequest
+from tasks.microdata.workers import done, other_records, shares
+from tasks.request.load import LoadedRequest, open_snapshot
+from tasks.request.model import ReleaseRequest
 
 Signed = NDArray[np.signedinteger]
+Made = TypeVar("Made")
+MadeOfColumns = Callable[[pd.DataFrame, ReleaseRequest, Sequence[str]], Made]
+"""What is made of some columns of a file beside all others."""
+CodedCells = list[tuple[Signed, pd.Series]]
+"""Successive cells of a column: the number of each, −1 where missing, and the texts; some of these may be missing."""
 
 
-def read_coded(loaded: LoadedRequest) -> pd.DataFrame:
+def read_coded(loaded: LoadedRequest, dask: str | None = None) -> pd.DataFrame:
     """The microdata as ``read_data`` gives them; columns of Parquet with one row a person as categories.
 
     Columns of which texts are changed before they leave stay texts: those that are masked, redacted, shifted, or
-    replaced by pseudonyms. Errors are those of ``read_data``.
+    replaced by pseudonyms. `dask` is the address of a scheduler whose workers read such Parquet. Errors are those of
+    ``read_data`` and ``done``.
     """
     request, missing = loaded.request, loaded.request.dataset.missing
     path = loaded.resolve(request.dataset.path, "dataset.path")
     if not in_pieces(path, request):
         return read_data(loaded)
-    names = list(request.attributes)
-    parts: dict[str, list[tuple[Signed, pd.Series]]] = {name: [] for name in names}
-    for piece in pieces(path, request):
-        table = read_parquet(path, names, piece.groups, coded=True)
-        for name in names:
-            for chunk in table[name].chunks:
-                cells = _encoded(chunk, name)
-                levels = text_frame(pa.table({name: cells.dictionary}), path, [name], missing)[name]
-                codes = cells.indices.fill_null(-1).to_numpy().astype(np.min_scalar_type(-max(len(levels), 1)))
-                parts[name].append((codes, levels))
-        del table
+    names, cut = list(request.attributes), pieces(path, request)
+    read = done([partial(_read_piece, path, piece.groups, names, missing) for piece in cut], path, dask)
+    for piece, part in zip(cut, read, strict=True):
+        if any(sum(len(codes) for codes, _ in part[name]) != piece.rows for name in names):
+            raise other_records(path)
+    parts = {name: [cells for part in read for cells in part[name]] for name in names}
+    del read
     masked = {name for masking in request.masking for name in masking.attributes}
     changed = masked.union(request.texts, request.dated, request.pseudonyms)
     columns, size = {}, 0
@@ -51,6 +61,38 @@ def read_coded(loaded: LoadedRequest) -> pd.DataFrame:
             raise too_large(path, "longer texts")
         columns[name] = cells.astype(cells.categories.dtype) if name in changed else cells
     return pd.DataFrame(columns, copy=False)
+
+
+def _read_piece(
+    path: Path, groups: Sequence[int], names: Sequence[str], missing: Sequence[str]
+) -> dict[str, CodedCells]:
+    """Columns of some successive row groups of a file."""
+    table = read_parquet(path, names, groups, coded=True)
+    parts: dict[str, CodedCells] = {name: [] for name in names}
+    for name in names:
+        for chunk in table[name].chunks:
+            cells = _encoded(chunk, name)
+            levels = text_frame(pa.table({name: cells.dictionary}), path, [name], missing)[name]
+            codes = cells.indices.fill_null(-1).to_numpy().astype(np.min_scalar_type(-max(len(levels), 1)))
+            parts[name].append((codes, levels))
+    return parts
+
+
+def by_columns(make: MadeOfColumns[Made], names: Sequence[str], snapshot: Path, sha256: str, dask: str) -> list[Made]:
+    """What is made of some columns each by the workers of a cluster, of a dataset that is read in pieces.
+
+    Whether a cell identifies somebody often shows only in a whole column, or in the words of other people's
+    identifiers: each worker reads the file, a piece at a time, and has all of it as categories. `snapshot` is the
+    folder of the private copies of the inputs, named by `sha256`. Errors are those of `make` and ``done``.
+    """
+    loaded = open_snapshot(snapshot, sha256)
+    path = loaded.resolve(loaded.request.dataset.path, "dataset.path")
+    return done([partial(_made, make, share, snapshot, sha256) for share in shares(names, dask)], path, dask)
+
+
+def _made(make: MadeOfColumns[Made], names: Sequence[str], snapshot: Path, sha256: str) -> Made:
+    loaded = open_snapshot(snapshot, sha256)
+    return make(read_coded(loaded), loaded.request, names)
 
 
 def factorized(column: pd.Series) -> Factorized:
@@ -92,7 +134,7 @@ def _encoded(chunk: pa.Array, name: str) -> pa.DictionaryArray:
         ) from None
 
 
-def _joined(parts: list[tuple[Signed, pd.Series]]) -> pd.Categorical:
+def _joined(parts: CodedCells) -> pd.Categorical:
     """The parts of a column, their texts numbered together; missing texts are no value."""
     places, levels = pd.factorize(pd.concat([texts for _, texts in parts], ignore_index=True))
     own = np.split(places, np.cumsum([len(texts) for _, texts in parts])[:-1])

@@ -16,16 +16,15 @@ In the order in which a word is judged:
 Text is released as it is decoded (``tasks.validation.readings``), with one space between words; lines stay.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.assessments.text.facts import TextColumnFact, TextFact
-from tasks.candidate.candidate import Redaction
+from tasks.assessments.text.facts import TextColumnFact
 from tasks.core.errors import StageFailed
 from tasks.microdata.persons import distinct_values, persons_of
 from tasks.microdata.tables import own_rows
@@ -76,16 +75,24 @@ class RedactedTexts:
         return self.tokens.replaced(self.kinds)
 
 
-def redact(frame: pd.DataFrame, request: ReleaseRequest, scanner: TextFact) -> Redaction:
-    """Redact the columns of text of a file; `scanner` has the measured recall.
+@dataclass(frozen=True, eq=False)
+class RedactedColumn:
+    """A column of text as it leaves, by row, and what was replaced in it."""
+
+    text: pd.Series = field(repr=False)
+    fact: TextColumnFact
+
+
+def redact(frame: pd.DataFrame, request: ReleaseRequest, names: Sequence[str]) -> dict[str, RedactedColumn]:
+    """Redact columns of text of a file.
 
     Raises DataError if a column is not in the language that the request states, or a row names no person; StageFailed
     if a known value remains, which would be an error of the program.
     """
     persons = persons_of(frame, request)
     of_row = np.arange(len(frame)) if persons is None else persons.of_row.astype(np.int64)
-    known, texts, facts = known_values(frame, request, of_row), {}, []
-    for name in request.texts:
+    known, made = known_values(frame, request, of_row), {}
+    for name in names:
         language, stated = request.attributes[name].language, frame[name].notna().to_numpy()
         rows = np.arange(len(frame))[own_rows(frame, request, name)]
         rows = rows[stated[rows]]
@@ -103,8 +110,8 @@ def redact(frame: pd.DataFrame, request: ReleaseRequest, scanner: TextFact) -> R
             )
         place = np.full(len(frame), -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
-        texts[name] = pd.Series(released.take(pa.array(place, mask=place < 0)), dtype=pd.StringDtype("pyarrow"))
-        facts.append(
+        made[name] = RedactedColumn(
+            pd.Series(released.take(pa.array(place, mask=place < 0)), dtype=pd.StringDtype("pyarrow")),
             TextColumnFact(
                 column=name,
                 language=language,
@@ -113,9 +120,9 @@ def redact(frame: pd.DataFrame, request: ReleaseRequest, scanner: TextFact) -> R
                 residual=column.residual,
                 values_found=column.values,
                 values_left=left,
-            )
+            ),
         )
-    return Redaction(texts, scanner.model_copy(update={"columns": tuple(facts)}))
+    return made
 
 
 def redact_texts(

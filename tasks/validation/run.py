@@ -8,9 +8,10 @@ tracebacks, which may quote a value, are not passed on. It sends and writes noth
 """
 
 import logging
+import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -28,6 +29,9 @@ from tasks.validation.suite import PRESENCE, Check, CheckedTable, Observation, d
 from tasks.validation.tables import ColumnTables, FileTables
 from tasks.validation.values import matches
 
+_NOBODY = np.zeros(0, dtype=np.bool_)
+_ONE_AT_A_TIME = threading.Lock()
+"""The library's context is one for all threads of a process."""
 MOST_POSITIONS = 100
 """Positions kept for each check."""
 
@@ -47,22 +51,46 @@ class ValidationOutcome:
     """By the id of each check that failed."""
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Results of some columns; of no column for the checks of the whole table."""
+
+    columns: tuple[str, ...] = ()
+    checks: dict[str, tuple[CheckFact, Positions]] = field(default_factory=dict)
+    """By the id of each check."""
+    counts: dict[Observation, int] = field(default_factory=dict)
+
+    def __or__(self, other: "Judged") -> "Judged":
+        """The same with the results of other columns."""
+        return Judged(self.columns + other.columns, self.checks | other.checks, self.counts | other.counts)
+
+
+NOTHING_JUDGED = Judged()
+
+
 def validate(
-    frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], *, confirmed: bool = True
+    frame: pd.DataFrame,
+    request: ReleaseRequest,
+    covered: npt.NDArray[np.bool_],
+    *,
+    confirmed: bool = True,
+    judged: Judged = NOTHING_JUDGED,
 ) -> ValidationOutcome:
     """Check the content of the microdata against its request.
 
     `frame` is the raw microdata, every column of string type, missing cells as NA; its structure was checked before.
     `covered`, of shape (n_records,), is True where the record's quasi-identifiers occur in the population. `confirmed`
     says whether Great Expectations evaluates the checks as well, as a release demands; without it the outcome is the
-    same, in a fraction of the time: the library takes seconds to import.
+    same, in a fraction of the time: the library takes seconds to import. `judged` are columns whose results are known,
+    as workers find them.
 
     Great Expectations says whether a check passed; where it did not pass, tolerates failures or is unconfirmed, the
     failures are found here. Columns are taken one at a time, so that memory grows by one column's distinct values.
     Raises StageFailed if a check could not be evaluated, or its verdict and its count contradict each other.
     """
     try:
-        return _validate(frame, request, covered, confirmed)
+        rest = [column for column in ("", *request.attributes) if column not in judged.columns]
+        return _outcome(frame, request, judged | judge(frame, request, rest, covered, confirmed=confirmed))
     except ReleasegateError:
         raise
     except Exception as error:
@@ -78,12 +106,21 @@ def validate(
     )
 
 
-def _validate(
-    frame: pd.DataFrame, request: ReleaseRequest, covered: npt.NDArray[np.bool_], confirmed: bool
-) -> ValidationOutcome:
+def judge(
+    frame: pd.DataFrame,
+    request: ReleaseRequest,
+    columns: Sequence[str],
+    covered: npt.NDArray[np.bool_] = _NOBODY,
+    *,
+    confirmed: bool = True,
+) -> Judged:
+    """Results of some columns, each beside all others of the file; parameters and errors as of ``validate``.
+
+    Only the checks of the whole table ask who is covered.
+    """
     plan, results, counts = derive(request), dict[str, tuple[CheckFact, Positions]](), dict[Observation, int]()
     file = FileTables(frame, request, covered)
-    for column in ("", *request.attributes):
+    for column in columns:
         tables = ColumnTables(file.of_table(column), column)
         for kind in CheckedTable:
             checks = [check for check in plan.checks if (check.column, check.table) == (column, kind)]
@@ -92,10 +129,18 @@ def _validate(
                 verdicts = evaluate(table, checks) if confirmed else {}
                 results |= {check.id: _result(tables, table, check, verdicts.get(check.id)) for check in checks}
         counts |= {seen: _count(tables, seen) for seen in plan.observations if seen.column == column}
-    checked = tuple(results[check.id][0] for check in plan.checks)
+    return Judged(tuple(columns), results, counts)
+
+
+def _outcome(frame: pd.DataFrame, request: ReleaseRequest, judged: Judged) -> ValidationOutcome:
+    plan = derive(request)
+    checked = tuple(judged.checks[check.id][0] for check in plan.checks)
     observed = tuple(
         ObservedCount(
-            id=f"{seen.kind}/{seen.column}", description=seen.description, column=seen.column, records=counts[seen]
+            id=f"{seen.kind}/{seen.column}",
+            description=seen.description,
+            column=seen.column,
+            records=judged.counts[seen],
         )
         for seen in plan.observations
     )
@@ -112,7 +157,7 @@ def _validate(
         observed=observed,
         evidence_sha256=evidence,
     )
-    return ValidationOutcome(fact, {check.id: rows for check, rows in results.values() if rows})
+    return ValidationOutcome(fact, {check.id: rows for check, rows in judged.checks.values() if rows})
 
 
 def _result(
@@ -200,7 +245,8 @@ def evaluate(table: pd.DataFrame, checks: Sequence[Check]) -> dict[str, bool]:
     """
     failure, verdicts = "", dict[str, bool]()
     try:
-        results = _results(table, checks)
+        with _ONE_AT_A_TIME:
+            results = _results(table, checks)
         verdicts = {result.expectation_config.meta["check"]: result.success is True for result in results}
         if any(_raised(result.exception_info) for result in results):
             failure = "an expectation whose computation failed"

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from hypothesis import strategies as st
 
 from tasks.core.errors import BadInput, DataError, ReleasegateError, StageFailed
 from tasks.core.files import file_sha256
-from tasks.microdata import counting as by_dask
+from tasks.microdata import workers as by_dask
 from tasks.microdata.build import build_hierarchies
-from tasks.microdata.counting import Counting, PieceOrder, can_count, code_order, connect, count_by_duckdb
+from tasks.microdata.counting import Counting, can_count, count_by_duckdb
 from tasks.microdata.hierarchy import MISSING
 from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_records, joined_tuples, pieces
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
 from tasks.microdata.tuples import Tuples
+from tasks.microdata.workers import Order, Refusal, connect, follow
 from tasks.request.load import LoadedRequest
 from tests.reference.counted_tuples import count_tuples
 from tests.support.examples import examples
@@ -249,15 +251,16 @@ def test_an_answer_with_other_records_than_were_asked_for_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(by_dask, "connect", lambda _: Careless())
-    with pytest.raises(StageFailed, match="other records than it was to code"):
+    with pytest.raises(StageFailed, match="other records than it has"):
         in_pieces(odd_request(tmp_path, drawn(60), 20), dask="tcp://127.0.0.1:1")
 
 
 class Careless:
     """A cluster whose workers count every record twice."""
 
-    def map(self, code: Any, orders: list[PieceOrder], **_: Any) -> list[FilePart]:
-        return [replace(part, tuples=replace(part.tuples, counts=part.tuples.counts * 2)) for part in map(code, orders)]
+    def map(self, follow: Any, orders: list[Order], **_: Any) -> list[FilePart]:
+        parts = map(follow, orders)
+        return [replace(part, tuples=replace(part.tuples, counts=part.tuples.counts * 2)) for part in parts]
 
     def gather(self, answers: list[FilePart]) -> list[FilePart]:
         return answers
@@ -278,13 +281,13 @@ def test_duckdb_without_room_says_so_in_our_words(tmp_path: Path) -> None:
     assert not (tmp_path / "scratch").exists()
 
 
-def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any) -> PieceOrder:
+def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any) -> Order:
     file = loaded.base / "data.parquet"
     values, _ = read_population(loaded.base / "population.csv", loaded.request.population, ("zip", "age", "sex"))
     (piece,) = pieces(file, loaded.request)
     names = changes.pop("names", ("zip", "age", "sex", "diagnosis"))
     coder = PartCoder(path or file, names, ("diagnosis",), ("?",), build_hierarchies(loaded, values))
-    order = PieceOrder(coder, piece, file_sha256(file), by_dask.program())
+    order = Order(partial(coder.code, piece), coder.path, file_sha256(file), by_dask.program())
     return replace(order, **changes)
 
 
@@ -300,7 +303,7 @@ def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any)
 def test_a_worker_that_sees_another_file_or_has_another_program_refuses(
     tmp_path: Path, changes: dict[str, Any], why: str
 ) -> None:
-    assert code_order(order_of(odd_request(tmp_path, drawn(30), 30), **changes)) == why
+    assert follow(order_of(odd_request(tmp_path, drawn(30), 30), **changes)) == Refusal(why)
 
 
 def test_a_refusal_of_one_worker_fails_the_release(

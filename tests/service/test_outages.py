@@ -242,7 +242,7 @@ class TestRealServers:
         from tests.support.brief_reports import brief_reports
         from tests.support.engines import in_process
 
-        monkeypatch.setattr("tasks.microdata.counting._TO_CONNECT", "2s")
+        monkeypatch.setattr("tasks.microdata.workers._TO_CONNECT", "2s")
         pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
         world.ask(dataset={"path": "data.csv"}, policy={"linkage": QUICK_LINKAGE})
         parquet = world.data.rename(world.folder / "data.parquet")
@@ -264,7 +264,7 @@ class TestRealServers:
                     time.sleep(0.05)
 
             with monkeypatch.context() as patch, brief_reports():
-                patch.setattr("tasks.microdata.counting.check_cluster", lambda _: None)
+                patch.setattr("tasks.microdata.workers.check_cluster", lambda _: None)
                 patch.setattr("flows.gate.step", dying)
                 entry = decide(service, entry, engine, clock=clock)
         assert (entry.state, entry.lost, entry.waits_for) == (RequestState.ACCEPTED, 0, DASK)

@@ -223,7 +223,7 @@ COUNTED_ELSEWHERE = ServiceSettings.model_validate(
 def test_a_cluster_that_does_not_answer_refuses_no_request(
     service: Service, world: World, monkeypatch: pytest.MonkeyPatch, *, parquet: bool
 ) -> None:
-    monkeypatch.setattr("tasks.microdata.counting._TO_CONNECT", "200ms")
+    monkeypatch.setattr("tasks.microdata.workers._TO_CONNECT", "200ms")
     if parquet:
         pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
@@ -242,7 +242,7 @@ def test_a_cluster_that_answers_counts(service: Service, world: World, monkeypat
     pd.DataFrame(list(drawn_rows())).to_parquet(world.data)
     arrival = Arrival(world.request.read_bytes(), "http", "request", (world.folder,))
     entry = receive(service, arrival, clock=lambda: NOW).entry
-    monkeypatch.setattr("tasks.microdata.counting.check_cluster", lambda _: None)
+    monkeypatch.setattr("tasks.microdata.workers.check_cluster", lambda _: None)
     monkeypatch.setattr("flows.service.worker.run_release", gate)
     after = work(replace(service, settings=COUNTED_ELSEWHERE), entry, StageCrashed("unused"))
     assert after.reason["what"] == f"counted at {ADDRESS}"
