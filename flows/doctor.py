@@ -18,7 +18,7 @@ from tasks.core.errors import ReleasegateError
 _EXTRA = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra == ['"]([a-z]+)['"]""")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _USES = {
-    "dask": "counting on several machines",
+    "dask": "reading and validating on several machines",
     "oidc": "sign-in by an identity provider",
     "postgres": "a ledger in PostgreSQL",
     "readers": "files of Excel, SAS, Stata and SPSS",

@@ -155,8 +155,8 @@ def run_release(
     Writes to the workspace as described above.
 
     `workspace_root` is a workspace; `roots` are folders beside the request's own that it may name files in; `engine`
-    runs the pipeline; `dask` is the address of a running Dask scheduler whose workers code and count the records, on
-    which not a bit of the release depends; `enrol` begins a workspace where there is none, and makes its first
+    runs the pipeline; `dask` is the address of a running Dask scheduler whose workers read, count and validate the
+    file, on which not a bit of the release depends; `enrol` begins a workspace where there is none, and makes its first
     enrolment where nothing is enrolled. The outcome has one decision record a recipient, blocked ones included.
     Raises BadInput if request or data cannot be used, or change before they are copied, or policy, population or
     register are not those enrolled: only a ledger entry is written then. Raises StageFailed if a stage fails that all

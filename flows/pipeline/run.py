@@ -24,7 +24,7 @@ class Run:
     key_file: str
     """File of the workspace's key; the key itself is never passed on."""
     dask: str | None = None
-    """Address of a Dask scheduler whose workers code and count the records."""
+    """Address of a Dask scheduler whose workers read, count and validate the file."""
 
     @property
     def path(self) -> Path:

@@ -196,7 +196,7 @@ def _was_decided(workspace: Workspace, entry: QueuedRequest) -> bool:
 
 
 def _cluster(service: Service, entry: QueuedRequest) -> str | None:
-    """Address of the cluster that counts the records; None for this machine, which counts all but Parquet files.
+    """Address of the cluster that reads the file; None for this machine, which reads all but Parquet files.
 
     Raises Outage if the cluster does not answer, which is no fault of the request, and WorkspaceError without Dask.
     """

@@ -230,7 +230,7 @@ def prepare_file(loaded: LoadedRequest, path: Path, counting: Counting) -> Prepa
     if whole or request.dataset.person is not None:
         if counting.dask is not None:
             raise DataError(
-                "only Parquet with one row a person can be counted on several machines",
+                "only Parquet with one row a person can be read on several machines",
                 where=path.name,
                 expected="a Parquet file, which is read a row group at a time, and no dataset.person",
                 got="another form" if whole else "several rows a person",

@@ -276,8 +276,8 @@ class CountingSettings(RequestPart):
     dask: str | None = Field(
         None,
         pattern=r"^(tcp|tls)://[^\s/@]+:[0-9]{1,5}$",
-        description="Running Dask scheduler, tcp://host:port or tls://host:port, to count Parquet files; requests for "
-        "these wait for it.",
+        description="Running Dask scheduler, tcp://host:port or tls://host:port, to read and validate Parquet files; "
+        "requests for these wait for it.",
     )
 
 
