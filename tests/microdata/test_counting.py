@@ -1,9 +1,6 @@
 """However a file is counted, the codes are the same: as a whole, piece by piece, by DuckDB, on the workers of Dask."""
 
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tasks.core.errors import BadInput, DataError, ReleasegateError, StageFailed
-from tasks.core.files import file_sha256
+from tasks.core.errors import DataError, StageFailed
 from tasks.microdata import workers as by_dask
 from tasks.microdata.build import build_hierarchies
 from tasks.microdata.counting import Counting, can_count, count_by_duckdb
@@ -24,7 +20,7 @@ from tasks.microdata.parts import FilePart, PartCoder, code_part, joined_records
 from tasks.microdata.prepared import Prepared, prepare, prepare_file
 from tasks.microdata.read import read_microdata, read_population
 from tasks.microdata.tuples import Tuples
-from tasks.microdata.workers import Order, Refusal, connect, follow
+from tasks.microdata.workers import Order
 from tasks.request.load import LoadedRequest
 from tests.reference.counted_tuples import count_tuples
 from tests.support.examples import examples
@@ -34,15 +30,6 @@ from tests.support.tiny import Change, changed, tiny_request
 ODD = ["a b", "ä,ö", "'quoted\"", "", " 1", "01", "1", "1.0", "NULL", "None", "nan", "?", "*", "é" * 3, "\t"]
 """Values that programs are known to take for others."""
 ZIPS = [value for value in ODD if value == value.strip() and value not in ("", "?", "*")]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    """A scheduler with two workers, in processes of their own."""
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as running:
-        yield running.scheduler_address
 
 
 def assert_same(one: Prepared, other: Prepared) -> None:
@@ -281,40 +268,6 @@ def test_duckdb_without_room_says_so_in_our_words(tmp_path: Path) -> None:
     assert not (tmp_path / "scratch").exists()
 
 
-def order_of(loaded: LoadedRequest, *, path: Path | None = None, **changes: Any) -> Order:
-    file = loaded.base / "data.parquet"
-    values, _ = read_population(loaded.base / "population.csv", loaded.request.population, ("zip", "age", "sex"))
-    (piece,) = pieces(file, loaded.request)
-    names = changes.pop("names", ("zip", "age", "sex", "diagnosis"))
-    coder = PartCoder(path or file, names, ("diagnosis",), ("?",), build_hierarchies(loaded, values))
-    order = Order(partial(coder.code, piece), coder.path, file_sha256(file), by_dask.program())
-    return replace(order, **changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"sha256": "0" * 64}, "bytes"),
-        ({"path": Path("/absent.parquet")}, "bytes"),
-        ({"program": "1" * 64}, "program"),
-        ({"names": ("zip", "age")}, "KeyError"),
-    ],
-)
-def test_a_worker_that_sees_another_file_or_has_another_program_refuses(
-    tmp_path: Path, changes: dict[str, Any], why: str
-) -> None:
-    assert follow(order_of(odd_request(tmp_path, drawn(30), 30), **changes)) == Refusal(why)
-
-
-def test_a_refusal_of_one_worker_fails_the_release(
-    tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(by_dask, "file_sha256", lambda *_: "0" * 64)
-    with pytest.raises(StageFailed, match="could not take its part") as caught:
-        in_pieces(odd_request(tmp_path, drawn(30), 30), dask=cluster)
-    assert "same path" in caught.value.expected
-
-
 def test_csv_has_no_pieces(tmp_path: Path, cluster: str) -> None:
     loaded = tiny_request(tmp_path)
     with pytest.raises(DataError, match="only Parquet"):
@@ -323,19 +276,3 @@ def test_csv_has_no_pieces(tmp_path: Path, cluster: str) -> None:
         prepare_file(loaded, tmp_path / "data.csv", Counting(tmp_path / "scratch")),
         prepare(loaded, read_microdata(tmp_path / "data.csv", loaded.request)),
     )
-
-
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "127.0.0.1:1"])
-def test_no_scheduler(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_dask, "_TO_CONNECT", "200ms")
-    with pytest.raises(BadInput, match="does not answer") as caught:
-        connect(address)
-    assert address in caught.value.where
-
-
-def test_without_the_extra_one_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ReleasegateError, match="needs Dask") as caught:
-        connect("tcp://127.0.0.1:1")
-    assert "releasegate[dask]" in caught.value.fix
-    assert caught.value.exit_code == 2
