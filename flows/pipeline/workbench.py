@@ -68,7 +68,7 @@ class Workbench:
     def frame(self) -> pd.DataFrame:
         """The microdata as text or categories (``read_coded``)."""
         if self.is_large and not in_pieces(self.data_path, self.request):
-            return read_coded(self.loaded, self.run.dask)
+            return read_coded(self.loaded)
         return self._kept_frame
 
     @cached_property
