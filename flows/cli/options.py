@@ -62,7 +62,7 @@ DaskOption = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Running Dask scheduler, such as tcp://10.0.0.5:8786, whose workers read and validate the file; same result.",
+        help="Running Dask scheduler, such as tcp://10.0.0.5:8786, whose workers read and check the file; same result.",
         show_default=False,
     ),
 ]
