@@ -98,6 +98,11 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
     return orders
 
 
+async def events_of(scheduler: Any) -> str:
+    """What a scheduler has noted, asked for in its own thread."""
+    return str(scheduler.get_events())
+
+
 @pytest.fixture
 def told(running: Any, sent: list[Order], caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
     """All that the scheduler holds of tasks, and that scheduler, workers and their logs say of them."""
@@ -115,9 +120,9 @@ def told(running: Any, sent: list[Order], caplog: pytest.LogCaptureFixture) -> I
         assert len(seen) > len(sent) > 0
         assert not running.scheduler.tasks
         assert not any(worker.data for worker in running.workers.values())
-        logs = [running.scheduler.get_logs(), running.scheduler.get_events()]
-        logs += [worker.get_logs() for worker in running.workers.values()]
-        return "\n".join([*seen, *map(str, logs), caplog.text, *map(repr, sent), *map(repr, map(pickle.dumps, sent))])
+        assert any(record.name.startswith("distributed") for record in caplog.records)
+        events = running.sync(events_of, running.scheduler)
+        return "\n".join([*seen, events, caplog.text, *map(repr, sent), *map(repr, map(pickle.dumps, sent))])
 
     caplog.set_level("DEBUG", logger="distributed")
     running.scheduler.add_plugin(Watching(), name="watching")
