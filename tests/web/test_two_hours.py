@@ -18,7 +18,7 @@ def test_two_hours_at_the_board(tmp_path: Path) -> None:
 
 
 def test_every_picture_is_shown_at_both_widths_and_all_are_small() -> None:
-    shown = set(re.findall(r'src="images/(board-[a-z-]+)-(\d+)\.png"', PAGE.read_text()))
+    shown = set(re.findall(r"\(images/(board-[a-z-]+)-(\d+)\.png\)", PAGE.read_text()))
     files = {tuple(path.stem.rsplit("-", 1)) for path in IMAGES.glob("board-*.png")}
     assert shown == files
     assert {int(width) for _, width in shown} == set(WIDTHS)
