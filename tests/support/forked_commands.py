@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.enrolled import enrol_before
-from tests.support.serving import BRIEFLY
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import ROOT, command
 
 _FORKING = """
