@@ -77,9 +77,9 @@ class Workers:
 
     def __init__(self, number: int | None = None, private: Path | None = None) -> None:
         start_fork_server(private)
-        context = _WorkerContext()
+        context, begun_with = _WorkerContext(), (secrets_for_runs(), _folder_of_workers(private))
         self._all = [
-            ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(secrets_for_runs(),))
+            ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=begun_with)
             for _ in range(number or min(_processors(), _MOST))
         ]
         self._idle = list(self._all)
@@ -204,10 +204,10 @@ def _processors() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def _begin(secrets: Mapping[str, str]) -> None:
-    """Begin as a worker that was handed these secrets."""
+def _begin(secrets: Mapping[str, str], folder: Path) -> None:
+    """Begin as a worker that was handed these secrets, with temporary files in this folder."""
     give(secrets)
-    hold_temporary_folder(Path(os.environ[_FOLDER_VARIABLE]))
+    hold_temporary_folder(folder)
     _end_with_parent()
 
 

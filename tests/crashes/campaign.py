@@ -64,7 +64,7 @@ def campaign(
     generator = np.random.default_rng(seed)
     leftovers = folder / "tmp"
     leftovers.mkdir(parents=True)
-    with forked_commands(TMPDIR=str(leftovers)) as commands:
+    with forked_commands(own_workers=True, TMPDIR=str(leftovers)) as commands:
         memory = Memory(Workspace(folder / "workspace"))
         number = 0
         while told.kills.total() < times and number < 2 * times + 10 and time.monotonic() - started < most_seconds:

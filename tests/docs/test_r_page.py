@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.cli.output import ExitCode
-from tests.support.serving import BRIEFLY
+from tests.support.shared_workers import BRIEFLY
 from tests.support.tiny import tiny_document, tiny_request
 from tests.support.world import releasegate
 

@@ -15,7 +15,7 @@ from tests.support import world as worlds
 from tests.support.brief_reports import whole_report
 from tests.support.examples import quick_and_slow
 from tests.support.search import files_holding, holds
-from tests.support.serving import BRIEFLY
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import ID_MARK, World, make_world, recipient
 
 MARK = "QuollMark"

@@ -20,7 +20,7 @@ import pytest
 
 from flows.engine import discard_foreign_results, prefect_server, template_database
 from tasks.core.errors import StageFailed
-from tests.support.serving import BRIEFLY
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import make_world
 
 ROOT = Path(__file__).parents[2]

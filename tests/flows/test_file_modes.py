@@ -9,7 +9,7 @@ import pytest
 
 from flows.pipeline.sequence import in_process
 from flows.workspace import Workspace
-from tests.support.serving import BRIEFLY
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import World, make_world, releasegate
 
 

@@ -46,7 +46,7 @@ def mount(tmp_path: Path) -> Iterator[Callable[..., Path]]:
 
 @pytest.fixture
 def commands() -> Iterator[Commands]:
-    with forked_commands() as started:
+    with forked_commands(own_workers=True) as started:  # whose temporary files lie on the disk too
         yield started
 
 

@@ -12,7 +12,8 @@ import pytest
 from tasks.core.secret_variables import give, secret, secrets_for_runs, secrets_taken
 from tasks.decoys.vault import Vault
 from tests.support.decoyed_world import make_decoyed_world
-from tests.support.serving import BRIEFLY, descendants
+from tests.support.serving import descendants
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import ROOT, command
 
 MARK = "QJXSECRET"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from flows.temporary import hold_temporary_folder, remove_abandoned_folders, temporary_folder
-from tests.support.serving import BRIEFLY, descendants
+from tests.support.serving import descendants
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import ROOT, command, make_world, releasegate
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]

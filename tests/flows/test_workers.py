@@ -86,3 +86,16 @@ def test_workers_are_those_of_this_package_in_a_folder_with_other_flows(tmp_path
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (ran.stdout, ran.returncode) == ("3\n", 0), ran.stderr
+
+
+@pytest.mark.slow
+def test_what_few_releases_use_is_not_imported_ahead() -> None:
+    script = (
+        "import sys, flows.pipeline.preloaded\n"
+        "print([name for name in sys.modules if name.startswith(('altair.', 'scipy.stats.'))])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ran.stdout, ran.returncode) == ("[]\n", 0), ran.stderr

@@ -27,7 +27,8 @@ from flows.service.worker import decide
 from tasks.core.errors import WorkspaceError
 from tests.support.acting import cast_vote
 from tests.support.brief_reports import brief_reports
-from tests.support.serving import BRIEFLY, Serving
+from tests.support.serving import Serving
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import NOW, QUICK_LINKAGE, World
 
 pytestmark = pytest.mark.slow
@@ -119,7 +120,7 @@ def test_workers_take_a_request_to_its_reviewers_and_after_the_vote_to_its_verdi
         assert not is_served("machines")
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_API_")}
         options = ("--pool", "machines", "--prefect", server.api_url)
-        serving = Serving(world.workspace, inbox, (world.folder,), variables, options, brief=True)
+        serving = Serving(world.workspace, inbox, (world.folder,), variables, options, brief=True, own_workers=True)
         serving.start()
         try:
             serving.wait(lambda: serving.told("the deployments were registered"), "deployments")

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -31,7 +32,7 @@ from tasks.ledger.entry import Event
 from tasks.service.settings import ServiceSettings
 from tests.support.postgres import Server, running_server
 from tests.support.serving import Serving
-from tests.support.world import NOW, QUICK_LINKAGE, World, drawn_rows
+from tests.support.world import NOW, QUICK_LINKAGE, World, drawn_rows, make_world
 
 LEDGER, DASK = "the ledger's database", "the Dask cluster"
 
@@ -279,73 +280,94 @@ class TestRealServers:
         assert Event.REFUSED not in events
         assert Event.FAILED not in events
 
-    def test_a_service_goes_on_after_its_database_was_away(
-        self, server: Server, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_services_go_on_after_what_they_depend_on_was_away(
+        self, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Away for longer than five runs would take; the request is decided once it is back."""
-        address = server.new_database()
-        monkeypatch.setenv(VARIABLE, address)
-        world.ask(policy={"linkage": QUICK_LINKAGE})
-        world.enrol()
-        inbox = tmp_path / "inbox"
-        inbox.mkdir()
-        serving = Serving(world.workspace, inbox, (world.folder,), {VARIABLE: address}, brief=True)
+        """One without its database and one without its Prefect server, side by side: both are mostly waited for."""
+        variables = {VARIABLE: server.new_database()}
+        with monkeypatch.context() as patch:
+            patch.setenv(VARIABLE, variables[VARIABLE])
+            of_database = asking(tmp_path / "database")
+        of_prefect = asking(tmp_path / "prefect")
+        with ThreadPoolExecutor(1) as beside:  # the database ends with the thread that starts it: this one
+            other = beside.submit(goes_on_without_prefect, of_prefect)
+            with_database = goes_on_without_database(of_database, server, variables)
+            without = other.result()
+        decided_once(of_prefect, without)
+        monkeypatch.setenv(VARIABLE, variables[VARIABLE])
+        decided_once(of_database, with_database)
+
+
+def decided_once(world: World, entry: QueuedRequest) -> None:
+    """The ledger is whole, and has one decision on a request."""
+    with open_ledger(world.workspace) as ledger:
+        assert ledger.verify()
+        assert len(ledger.entries(release_id=entry.id, event=Event.DECIDED)) == 1
+
+
+def asking(folder: Path) -> World:
+    """A world whose request is enrolled, beside an empty inbox."""
+    (folder / "inbox").mkdir(parents=True)
+    world = make_world(folder / "world")
+    world.ask(policy={"linkage": QUICK_LINKAGE})
+    world.enrol()
+    return world
+
+
+def goes_on_without_database(world: World, server: Server, variables: dict[str, str]) -> QueuedRequest:
+    """Its ledger's database is away for longer than five runs would take; the request is decided once it is back."""
+    inbox = world.folder.parent / "inbox"
+    serving = Serving(world.workspace, inbox, (world.folder,), variables, brief=True)
+    serving.start()
+    try:
+        serving.wait_until_ready()
+        (inbox / "request.yaml").write_bytes(world.request.read_bytes())
+        (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
+        server.kill()
+
+        def waits() -> bool:
+            status, _, body = serving.ask("/health")
+            return status == 503 and LEDGER in json.loads(body)["requests"]
+
+        serving.wait(waits, "health says that it waits")
+        time.sleep(30)
+        assert serving.wait_for(entry.id, "accepted").lost == 0
+        server.start()
+        done = serving.wait_for(entry.id, "decided")
+        assert (done.lost, done.waits_for) == (0, "")
+        serving.wait(lambda: serving.ask("/health")[0] == 200, "health is well again")
+        (receipt,) = (inbox / "accepted").glob("*.receipt.txt")
+        outcome = f"id: {entry.id}\nstate: decided\nuniversity: released\n"
+        serving.wait(lambda: receipt.read_text().startswith(outcome), "the receipt has the outcome")
+    finally:
+        serving.stop()
+    return done
+
+
+def goes_on_without_prefect(world: World) -> QueuedRequest:
+    """Its external Prefect server is away as a request comes in, which is decided once it is back."""
+    inbox = world.folder.parent / "inbox"
+    with prefect_at(free_port(), world.folder.parent / "server") as prefect:
+        prefect.start()
+        options = ("--prefect", f"http://127.0.0.1:{prefect.port}/api")
+        serving = Serving(world.workspace, inbox, (world.folder,), options=options, brief=True)
         serving.start()
         try:
             serving.wait_until_ready()
+            prefect.kill()
             (inbox / "request.yaml").write_bytes(world.request.read_bytes())
             (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
-            server.kill()
-
-            def waits() -> bool:
-                status, _, body = serving.ask("/health")
-                return status == 503 and LEDGER in json.loads(body)["requests"]
-
-            serving.wait(waits, "health says that it waits")
-            time.sleep(30)
-            assert serving.wait_for(entry.id, "accepted").lost == 0
-            server.start()
+            serving.wait(lambda: now(service_of(world.workspace.root), entry).waits_for == PREFECT, "it waits")
+            status, _, body = serving.ask("/health")
+            told = json.loads(body)
+            assert (status, told["prefect"]) == (503, "does not answer")
+            assert PREFECT in told["requests"]
+            prefect.start()
             done = serving.wait_for(entry.id, "decided")
             assert (done.lost, done.waits_for) == (0, "")
-            serving.wait(lambda: serving.ask("/health")[0] == 200, "health is well again")
-            (receipt,) = (inbox / "accepted").glob("*.receipt.txt")
-            outcome = f"id: {entry.id}\nstate: decided\nuniversity: released\n"
-            serving.wait(lambda: receipt.read_text().startswith(outcome), "the receipt has the outcome")
         finally:
             serving.stop()
-        with open_ledger(world.workspace) as ledger:
-            assert ledger.verify()
-            events = [one.event for one in ledger.entries(release_id=entry.id)]
-        assert events.count(Event.DECIDED) == 1
-
-    def test_a_service_goes_on_after_its_prefect_server_was_away(self, world: World, tmp_path: Path) -> None:
-        inbox = tmp_path / "inbox"
-        inbox.mkdir()
-        world.ask(policy={"linkage": QUICK_LINKAGE})
-        world.enrol()
-        with prefect_at(free_port(), tmp_path / "prefect") as prefect:
-            prefect.start()
-            options = ("--prefect", f"http://127.0.0.1:{prefect.port}/api")
-            serving = Serving(world.workspace, inbox, (world.folder,), options=options, brief=True)
-            serving.start()
-            try:
-                serving.wait_until_ready()
-                prefect.kill()
-                (inbox / "request.yaml").write_bytes(world.request.read_bytes())
-                (entry,) = serving.wait(lambda: Queue(world.workspace).open_entries(), "it is taken in")
-                serving.wait(lambda: now(service_of(world.workspace.root), entry).waits_for == PREFECT, "it waits")
-                status, _, body = serving.ask("/health")
-                told = json.loads(body)
-                assert (status, told["prefect"]) == (503, "does not answer")
-                assert PREFECT in told["requests"]
-                prefect.start()
-                done = serving.wait_for(entry.id, "decided")
-                assert (done.lost, done.waits_for) == (0, "")
-            finally:
-                serving.stop()
-        with open_ledger(world.workspace) as ledger:
-            assert ledger.verify()
-            assert len(ledger.entries(release_id=entry.id, event=Event.DECIDED)) == 1
+    return done
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """The command in processes of its own, forked from one that has imported everything: each starts seconds sooner.
 
-Every one is a process like any other, with its own orchestration server; it can be killed. Its reports are brief.
+Every one is a process like any other, with its own orchestration server; it can be killed. Its reports are brief. Its
+workers are forked from a process that all of these commands share, unless a test asks for one of each command's own.
 """
 
 import json
@@ -17,16 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.enrolled import enrol_before
+from tests.support.shared_workers import BRIEFLY
 from tests.support.world import ROOT, command
 
 _FORKING = """
 import json, os, select, sys, threading
+from multiprocessing import forkserver
 
 import flows.cli.app, flows.gate, flows.pipeline.work, flows.pipeline.sequence, flows.reviewing, great_expectations
 import reports.certificate, reports.determination, reports.validation_page
 import prefect, prefect.context, prefect.events.worker
 from tests.support.acting import by_arguments
-from tests.support.brief_reports import brief_reports
+if SHARED:
+    from flows.pipeline.workers import start_fork_server
+    start_fork_server()  # which the processes forked from this one use: they need not see to it
+    forkserver.ensure_running = forkserver._forkserver.ensure_running = lambda: None
 assert threading.active_count() == 1, threading.enumerate()
 
 def run(order):
@@ -38,7 +44,7 @@ def run(order):
     sys.stdin, sys.argv = open(0), ["releasegate", *order["arguments"]]
     code = 1
     try:
-        with brief_reports(), by_arguments(sys.argv):
+        with by_arguments(sys.argv):
             exec(order["before"], {})
             flows.cli.app.main()
     except SystemExit as left:
@@ -148,14 +154,18 @@ class Commands:
 
 
 @contextmanager
-def forked_commands(**environment: str) -> Iterator[Commands]:
-    """Commands until the end of the block, which kills those that still run; variables of the environment by name."""
+def forked_commands(*, own_workers: bool = False, **environment: str) -> Iterator[Commands]:
+    """Commands until the end of the block, which kills those that still run; variables of the environment by name.
+
+    `own_workers` lets each command start the process that its workers are forked from, as it does elsewhere.
+    """
     _, usual = command()
     with tempfile.TemporaryDirectory(prefix="releasegate-commands-") as folder:
         errors = Path(folder, "errors")
         with errors.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-c", _FORKING], env=usual | environment, cwd=ROOT,
+                [sys.executable, "-c", f"SHARED = {not own_workers}\n{_FORKING}"],
+                env=usual | BRIEFLY | environment, cwd=ROOT,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
         commands = Commands(process, Path(folder))

@@ -16,12 +16,11 @@ from typing import Any
 
 from flows.service.queue import Queue, QueuedRequest
 from flows.workspace import Workspace
+from tests.support.shared_workers import BRIEFLY, shared_workers
 from tests.support.world import ROOT, command
 
 TOKEN = "a token of more than 24 characters"
 AUTHORIZATION = "tests:a password of the tests"
-BRIEFLY = {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support" / "brief"), str(ROOT)])}
-"""In PYTHONPATH it makes the reports of runs brief."""
 LONGEST = 240.0
 """Seconds of any wait: fewer than the limit of a test, which would end it without the service's log."""
 
@@ -37,6 +36,8 @@ class Serving:
     options: tuple[str, ...] = ()
     brief: bool = False
     """Whether the reports of its runs are, which saves seconds of each."""
+    own_workers: bool = False
+    """Whether brief runs start the process that their workers are forked from, as others do, and share none."""
     _process: "subprocess.Popen[bytes] | None" = None
     _starts: int = 0
 
@@ -54,7 +55,7 @@ class Serving:
         )  # fmt: skip
         environment |= {"RELEASEGATE_API_TOKEN": TOKEN, "PREFECT_API_AUTH_STRING": AUTHORIZATION} | self.variables
         if self.brief:
-            environment |= BRIEFLY
+            environment |= BRIEFLY | ({} if self.own_workers else shared_workers())
         with self.log_file.open("wb") as log:
             self._process = subprocess.Popen(
                 line, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from flows.web.local import local_app
 from tests.support.browser import launched, served
-from tests.support.serving import BRIEFLY
+from tests.support.shared_workers import BRIEFLY, shared_workers
 from tests.support.studio import ANSWERS, CLINIC, small_file
 from tests.support.world import ROOT
 
@@ -29,8 +29,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs write brief reports."""
-    for name, value in BRIEFLY.items():
+    """Runs write brief reports, and share the process that their workers are forked from."""
+    for name, value in (BRIEFLY | shared_workers()).items():
         monkeypatch.setenv(name, value)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from tasks.assessments.attribute.class_values import CHANCE, RISE, Bools, Floats, OrderedValues, Ranks, told
 from tasks.microdata.persons import distinct_values
@@ -74,7 +74,7 @@ def disclosed_events(
     size, share, judged = sizes[of_class], shares[start], values.judged[start]
     rise = np.where(judged, within / size - share, 0.0)
     discloses = rise >= RISE - _ROUNDING
-    discloses[discloses] = binom.sf(within[discloses] - 1, size[discloses], share[discloses]) * tests <= CHANCE
+    discloses[discloses] = bdtrc(within[discloses] - 1, size[discloses], share[discloses]) * tests <= CHANCE
     homogeneous = judged & (within == size) & (share <= RISE)
     rises = np.zeros(len(sizes))
     np.maximum.at(rises, of_class, rise)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import hyp2f1
-from scipy.stats import binom, t
 
 from tasks.assessments.identity.facts import EstimateFact, SampleFact, UniquesFact
 from tasks.assessments.singling_out.population_uniqueness import ClassSizes, unique_people
@@ -63,9 +63,9 @@ def people_limits(sample: Sample, found: Counts) -> tuple[Counts, Counts]:
     distinct, place = np.unique(found, return_inverse=True)
     alpha = (1 - CONFIDENCE) / 2 / sample.cells
     most = sample.people - (sample.records - distinct)
-    lower = _least(distinct, most, lambda people: binom.sf(distinct - 1, people, sample.fraction) > alpha)
+    lower = _least(distinct, most, lambda people: scipy.stats.binom.sf(distinct - 1, people, sample.fraction) > alpha)
     # Beyond the upper limit so few are drawn too rarely.
-    past = _least(distinct, most + 1, lambda people: binom.cdf(distinct, people, sample.fraction) <= alpha)
+    past = _least(distinct, most + 1, lambda people: scipy.stats.binom.cdf(distinct, people, sample.fraction) <= alpha)
     return lower[place.ravel()], np.maximum(past - 1, distinct)[place.ravel()]
 
 
@@ -124,7 +124,7 @@ def uniques(classes: Counts, fraction: float, generator: np.random.Generator) ->
     low, high = 0.0, alone
     if len(left) > _GROUPS / 2:
         spread = np.sqrt((len(left) - 1) * np.var(left) * (1 - fraction))
-        reach = float(t.ppf((1 + CONFIDENCE) / 2, len(left) - 1) * spread)
+        reach = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(left) - 1) * spread)
         low, high = max(found.share - reach, 0.0), min(found.share + reach, alone)
     return UniquesFact(
         alone=alone,

@@ -1,43 +1,66 @@
 """In a folder of PYTHONPATH, makes the reports of every Python process brief: see ``tests.support.brief_reports``.
 
-The renderer takes a second to import, so it is changed when somebody imports it and not before.
+The renderer takes a second to import, so it is changed when somebody imports it and not before. Where a variable names
+a process that workers are forked from (``tests.support.shared_workers``), it is used in place of one of the own.
 """
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
+
+
+def _be_brief(module: ModuleType) -> None:
+    sys.modules["reports"].determination = module  # type: ignore[attr-defined]  # as it is when its import has ended
+    from tests.support.brief_reports import brief_reports  # imports the module itself
+
+    reports = brief_reports()
+    reports.__enter__()
+    _kept.append(reports)
+
+
+def _share_workers(module: ModuleType) -> None:
+    server, address = vars(module)["_forkserver"], os.environ.get("WORKERS_OF_TESTS")
+    if address and not hasattr(server, "_forkserver_authkey"):  # later Pythons let nobody else in
+        _, alive = os.pipe()
+        server._forkserver_address, server._forkserver_alive_fd = address, alive
+        server.ensure_running = vars(module)["ensure_running"] = lambda: None
+
+
+_kept: list[Any] = []
+_THEN: dict[str, Callable[[ModuleType], None]] = {
+    "reports.determination": _be_brief,
+    "multiprocessing.forkserver": _share_workers,
+}
 
 
 class _Made(Loader):
-    """Makes the module as its own loader does, then brief."""
+    """Makes a module as its own loader does, and does something then."""
 
-    def __init__(self, own: Loader) -> None:
-        self._own = own
+    def __init__(self, own: Loader, then: Callable[[ModuleType], None]) -> None:
+        self._own, self._then = own, then
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._own.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         self._own.exec_module(module)
-        sys.modules["reports"].determination = module  # type: ignore[attr-defined]  # as it is when its import has ended
-        from tests.support.brief_reports import brief_reports  # imports the module itself
-
-        self.brief = brief_reports()
-        self.brief.__enter__()
+        self._then(module)
 
 
 class _Brief(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != "reports.determination":
+        then = _THEN.pop(fullname, None)
+        if then is None:
             return None
-        sys.meta_path.remove(self)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Made(spec.loader)
+            spec.loader = _Made(spec.loader, then)
         return spec
 
 
