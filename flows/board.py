@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from tasks.core.people import login_of, other_hands
+from tasks.core.people import all_hands
 from tasks.ledger.entry import Entry, Event
 
 
@@ -53,7 +53,7 @@ class HandIn:
     @property
     def logins(self) -> frozenset[str]:
         """The login, and others that had a hand in it."""
-        return other_hands(self.by) | {login_of(self.by)}
+        return all_hands(self.by)
 
 
 @dataclass(frozen=True)
