@@ -10,8 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from tasks.audit.history import text, texts
-from tasks.core.people import login_of, other_hands
+from tasks.core.people import all_hands
 from tasks.ledger.entry import Entry, Event
 
 
@@ -54,7 +53,7 @@ class HandIn:
     @property
     def logins(self) -> frozenset[str]:
         """The login, and others that had a hand in it."""
-        return other_hands(self.by) | {login_of(self.by)}
+        return all_hands(self.by)
 
 
 @dataclass(frozen=True)
@@ -108,6 +107,8 @@ def ended_undecided(entries: Iterable[Entry]) -> tuple[BoardRequest, ...]:
 
     Those that a queue has ended are among its own.
     """
+    from tasks.audit.history import text, texts  # noqa: PLC0415 - imports every fact, which the runner does without
+
     ended = {Event.REFUSED: BoardState.REFUSED, Event.FAILED: BoardState.FAILED}
     asked, found, decided = dict[str, Entry](), dict[str, BoardRequest](), set[str]()
     for entry in entries:

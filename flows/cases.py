@@ -6,21 +6,24 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from flows.actor import Clock, actor, utc_now
+from flows.board import HandIn
 from flows.ledger import open_ledger, recorder_of
 from flows.persons import check_own_login, enrolled
 from flows.recall import find_bundle
-from flows.service.queue import Queue
+from flows.service.queue import Queue, submitted_again
 from flows.signing import Ask, PrivateKey, nobody_to_ask, signer_of
 from flows.workspace import Workspace
 from tasks.core.errors import BadInput, StageFailed, TamperingFound, WorkspaceError
 from tasks.core.guard import guarded
-from tasks.core.people import WorkflowRole
+from tasks.core.people import WorkflowRole, all_hands
 from tasks.core.seed import derive_seed
+from tasks.decision import bodies
 from tasks.decision.changes import Author, Step, change, read_standing
 from tasks.decision.record import DecisionRecord, Verdict
 from tasks.decision.standing import Standing, check_apart
@@ -175,11 +178,54 @@ def check_no_hand(
 
     The record cannot name them; the queue does. Raises WorkspaceError where it cannot be read.
     """
-    names = filter(None, dict.fromkeys((record.release_id, record.inputs_id)))
-    queued = (Queue(workspace).get(name) for name in names)
-    for handed_in_by in (record.handed_in_by, *(one.actor for one in queued if one is not None)):
-        asked = record.model_copy(update={"handed_in_by": handed_in_by})
-        check_apart(asked, actor, person, signed=signed, logins=logins)
+    late = (login for one in _hands(workspace, record) for login in sorted(one.logins))
+    asked = record.model_copy(update={"handed_in_by": reduce(submitted_again, late, record.handed_in_by)})
+    check_apart(asked, actor, person, signed=signed, logins=logins)
+
+
+def with_late_hands(release: OpenRelease) -> OpenRelease:
+    """The release once the ledger names all who have handed it in since its run began: votes of theirs are void.
+
+    The service records them as they come, but for those who came before the decision, or as it died.
+    """
+    for case in release.cases.values():
+        note_late_hands(release.ledger, case.record.release_id, _hands(release.workspace, case.record), release.now)
+    return replace(release, cases=cases_of(release.report, release.ledger, release.now))
+
+
+def _hands(workspace: Workspace, record: DecisionRecord) -> list[HandIn]:
+    """Everybody who has handed in a release's request, or the one that its overrides are of, to the service."""
+    queue, names = Queue(workspace), filter(None, dict.fromkeys((record.release_id, record.inputs_id)))
+    return [hand for name in names if (entry := queue.get(name)) is not None for hand in entry.hands]
+
+
+def note_late_hands(ledger: Ledger, release_id: str, hands: Sequence[HandIn], at: datetime) -> None:
+    """Record for every recipient of a decided release who has handed its request in since its run began, each once."""
+    entries = ledger.entries(release_id=release_id)
+    decided = {entry.recipient: entry.sequence for entry in entries if entry.event is Event.DECIDED}
+    noted = {
+        (entry.recipient, entry.actor)
+        for entry in entries
+        if entry.event is Event.HANDED_IN and entry.sequence > decided[entry.recipient]
+    }
+    asked = [entry.actor for entry in entries if entry.event is Event.REQUESTED][-1:]
+    late = [one for one in hands if not one.logins <= frozenset().union(*map(all_hands, asked))]
+    if not late or not decided:
+        return
+    directory = Directory.of(ledger)
+    people = [one for one in directory.ever() if isinstance(one, EnrolledPerson)]
+    for hand in late:
+        whose = [one.id for one in people if not directory.logins_of(one).isdisjoint(hand.logins)]
+        for recipient in decided:
+            if (recipient, hand.by) not in noted:
+                ledger.append(
+                    Event.HANDED_IN,
+                    release_id=release_id,
+                    recipient=recipient,
+                    actor=hand.by,
+                    body=bodies.handed_in(whose),
+                    at=at,
+                )
 
 
 def opened(workspace: Workspace, ledger: Ledger, release_id: str, now: datetime) -> OpenRelease:

@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from flows.actor import Clock, utc_now
-from flows.cases import OpenRelease, ReleaseAction, ReleaseCase, ballot_box, finish_additions, pending_key
+from flows.cases import (
+    OpenRelease,
+    ReleaseAction,
+    ReleaseCase,
+    ballot_box,
+    finish_additions,
+    pending_key,
+    with_late_hands,
+)
 from flows.departures import check_hand
 from flows.earlier import check_still_apart, forget_superseded, supersede
 from flows.workspace import Workspace
@@ -71,7 +79,8 @@ def cast_vote(action: ReleaseAction, vote: Literal["approve", "reject"]) -> Vote
     delivered as it was decided on; TamperingFound if bundle, ledger, a vote or the sealed file is not as recorded.
     """
     reason = checked_reason(action.reason)
-    with action.opened("review") as release:
+    with action.opened("review") as found:
+        release = with_late_hands(found)
         case = _awaiting(release, action.recipient)
         barred = answering(release.ledger, case.record, case.standing)
         ballot = Ballot(

@@ -93,7 +93,17 @@ def main(descriptor: int, parent: int) -> None:
     from prefect.server.api import background_workers  # noqa: PLC0415
     from prefect.server.api.server import create_app  # noqa: PLC0415
 
-    vars(background_workers)["Worker"] = partial(Worker, minimum_check_interval=_CHECKS, scheduling_resolution=_CHECKS)
+    class ChoresWorker(Worker):
+        """Looks ten times a second for none of the cancellations of chores, which Prefect never asks for."""
+
+        async def _cancellation_listener(self) -> None:
+            session = self._processing_session
+            if session is not None:
+                session.cancellation_ready.set()
+                await session.stopping.wait()
+
+    chores = partial(ChoresWorker, minimum_check_interval=_CHECKS, scheduling_resolution=_CHECKS)
+    vars(background_workers)["Worker"] = chores
 
     listening = socket.socket(fileno=descriptor)
     uvicorn.Server(uvicorn.Config(confined(create_app()), log_level="warning", lifespan="on")).run(sockets=[listening])

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from flows.actor import Clock, actor, login_of_user, utc_now
+from flows.cases import note_late_hands
 from flows.identity import code_fact, named, read_inputs, release_id
 from flows.ledger import kept_reason, open_ledger
 from flows.persons import check_own_login
@@ -90,9 +91,10 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
             existing = queue.get(entry.id)
             if not entry.is_open and not kept:
                 _drop(queue, entry)
-            if existing is not None and _is_same(existing, entry):
-                return Received(_handed_in_too(queue, existing, entry), folded=True)
-            if entry.is_open:
+            same = existing if existing is not None and _is_same(existing, entry) else None
+            if same is not None:
+                entry = _handed_in_too(queue, same, entry)
+            elif entry.is_open:
                 waiting = len(queue.open_entries())
                 if waiting >= most and (existing is None or not existing.is_open):
                     raise WorkspaceError(
@@ -104,11 +106,13 @@ def receive(service: Service, arrival: Arrival, *, clock: Clock = utc_now) -> Re
                     )
                 if not document.is_file():  # dropped by a refusal of the same bytes with other folders
                     write_whole(document, arrival.content)
-            queue.notes(entry.id).clear()  # a wish to cancel an earlier submission of the same id ended with it
-            queue.put(entry)
-        if not entry.is_open:
+            if same is None:
+                queue.notes(entry.id).clear()  # a wish to cancel an earlier submission of the same id ended with it
+                queue.put(entry)
+        if same is None and not entry.is_open:
             record_end(queue, ledger, entry)
-        return Received(entry, folded=False)
+        note_late_hands(ledger, entry.id, entry.hands, clock())
+        return Received(entry, folded=same is not None)
 
 
 def record_end(queue: Queue, ledger: Ledger, entry: QueuedRequest) -> None:

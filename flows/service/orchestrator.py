@@ -221,6 +221,8 @@ class Orchestrator:
             "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
             # Deployments change at the start alone, and the first of their runs is due hours later.
             "PREFECT_SERVER_SERVICES_SCHEDULER_RECENT_DEPLOYMENTS_LOOP_SECONDS": "60",
+            # The trigger answers to events; none waits for the absence of one.
+            "PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY": "PT60S",
         }
 
 

@@ -27,6 +27,8 @@ from flows.web.connections import http_server
 from flows.web.uploads import keep_uploads_in
 
 _TICK_SECONDS = 1.0
+_STARTING_SECONDS = 0.1
+"""Between two looks while runs cannot be made yet: the server may answer at any moment."""
 _OUTAGE_SECONDS = 5.0
 _JOIN_SECONDS = 30.0
 
@@ -131,4 +133,4 @@ class Threads:
                 if self._pulse.problems.get(part) != kind:
                     log_problem(f"{part}: will be tried again", error)
                 self._pulse.problems[part] = kind
-            self._stopping.wait(seconds)
+            self._stopping.wait(seconds if self._orchestrator.is_ready else min(seconds, _STARTING_SECONDS))

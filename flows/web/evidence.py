@@ -9,7 +9,6 @@ additions by reviews are named by the ledger itself. Nothing is changed here; a 
 
 import hashlib
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -25,9 +24,8 @@ from flows.workspace import Workspace
 from tasks.audit.cases import AuditCase, audit_cases
 from tasks.audit.history import History, text
 from tasks.core.errors import TamperingFound, WorkspaceError
-from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_hands, same_person
+from tasks.core.people import WorkflowRole, all_hands, may_be_same_person, same_person
 from tasks.decision.changes import read_standing
-from tasks.decision.overrides import is_gate_override
 from tasks.decision.record import DecisionRecord
 from tasks.decision.standing import AWAITING_SIGNATURE, Standing
 from tasks.decision.states import State
@@ -54,7 +52,7 @@ class IndexedRelease:
     organisation: str
     requested_by: str
     voted: tuple[str, ...]
-    """Reviewers who have voted in this round."""
+    """Reviewers whose votes of this round count."""
 
     @classmethod
     def of(cls, case: AuditCase) -> Self:
@@ -67,7 +65,7 @@ class IndexedRelease:
             title=(case.requested and text(case.requested, "title")) or case.kept.dataset,
             organisation=case.kept.organisation,
             requested_by=case.kept.requested_by,
-            voted=_voted(case.entries),
+            voted=case.outcome.voted,
         )
 
     @property
@@ -81,8 +79,7 @@ class IndexedRelease:
 
     def was_handed_in_by(self, login: str) -> bool:
         """Whether a login had a hand in its request."""
-        actor = self.case.kept.handed_in_by
-        return login in {login_of(actor), *other_hands(actor)}
+        return login in all_hands(self.case.kept.handed_in_by)
 
     def mentions(self, sought: str) -> bool:
         """Whether its title, its id or a name holds a text, in any case of letters."""
@@ -95,16 +92,6 @@ class IndexedRelease:
             return False
         named = any(same_person(name, one) for one in self.case.kept.reviewers)
         return named and not any(same_person(name, one) for one in self.voted)
-
-
-def _voted(entries: Iterable[Entry]) -> tuple[str, ...]:
-    names: dict[str, None] = {}
-    for entry in entries:
-        if entry.event is Event.DECIDED or (entry.event is Event.OVERRIDDEN and not is_gate_override(entry)):
-            names = {}
-        elif entry.event is Event.VOTED:
-            names[text(entry, "reviewer") or ""] = None
-    return tuple(names)
 
 
 class ReleaseIndex:

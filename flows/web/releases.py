@@ -38,8 +38,6 @@ from flows.web.site import (
     see_other,
     sentence,
 )
-from reports.determination import charts
-from reports.for_reviewers import leaving_columns, unjudged
 from reports.record_view import RecordView
 from reports.statements import not_assessed, verdict_box
 from tasks.audit.current import CurrentCase
@@ -278,6 +276,9 @@ CurrentRelease = Annotated[ShownRelease, Depends(_shown)]
 @router.get("/releases/{release_id}/{recipient}")
 def show(release: CurrentRelease) -> Response:
     """Verdict, gates, figures, documents, other releases to the recipient, history."""
+    from reports.determination import charts  # noqa: PLC0415 - imports every method: a second, and 80 MB
+    from reports.for_reviewers import leaving_columns, unjudged  # noqa: PLC0415
+
     visitor, listed, found = release.visitor, release.listed, release.found
     everything = visitor.seen()
     earlier = [
@@ -345,6 +346,8 @@ def document(release: CurrentRelease, name: str) -> Response:
 @router.get("/releases/{release_id}/{recipient}/figures/{name}.svg")
 def figure(release: CurrentRelease, name: str) -> Response:
     """One of the report's figures."""
+    from reports.determination import charts  # noqa: PLC0415 - imports every method
+
     drawn = charts(release.found.record).get(name)
     if drawn is None:
         raise not_found()

@@ -68,7 +68,7 @@ class Sessions:
         self._longest = timedelta(hours=settings.longest_hours)
         self._sessions: dict[str, Session] = {}
         self._ended: OrderedDict[str, str] = OrderedDict()
-        """Logins of sessions that time has ended, by the anti-forgery token of their forms."""
+        """Logins of ended sessions, by the anti-forgery token of their forms."""
         self._lock = threading.Lock()
 
     def begin(self, account: Account, now: datetime, *, by_proxy: bool = False) -> tuple[str, Session]:
@@ -100,10 +100,12 @@ class Sessions:
     def end(self, token: str) -> None:
         """End a session, if there is one."""
         with self._lock:
-            self._sessions.pop(_key(token), None)
+            session = self._sessions.pop(_key(token), None)
+            if session is not None:
+                self._note_end(session)
 
     def login_of_form(self, csrf: str) -> str | None:
-        """Login of the session, ended by time alone, whose form has this anti-forgery token; None where none has."""
+        """Login of the ended session whose form has this anti-forgery token; None where none has."""
         with self._lock:
             return self._ended.get(csrf)
 

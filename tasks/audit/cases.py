@@ -29,6 +29,8 @@ class CaseOutcome:
     state: str
     at: datetime
     reasons: tuple[str, ...]
+    voted: tuple[str, ...] = ()
+    """Reviewers whose votes of this round count."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def _outcome(
     if stands.state is State.EXPIRED:
         at = datetime.combine(facts.valid_until + timedelta(days=1), datetime.min.time(), UTC)
     reasons = decision.reasons if stands.why == " ".join(decision.reasons) else (stands.why,)
-    return CaseOutcome(stands.words, at, reasons), None
+    return CaseOutcome(stands.words, at, reasons, tuple(stands.commitments)), None
 
 
 def _decision(decided: Entry, facts: KeptDecision, verdict: Verdict) -> DecisionRecord:

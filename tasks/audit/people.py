@@ -11,7 +11,15 @@ from tasks.audit.figures import gate_figure
 from tasks.audit.history import History, Period, day, text, texts
 from tasks.audit.report import AuditPolicyRow, Duties, ExceptionRow, InterventionRow, KeyRow, SignedRow
 from tasks.core.errors import TamperingFound
-from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_hands, person_key, same_person
+from tasks.core.people import (
+    WorkflowRole,
+    all_hands,
+    login_of,
+    may_be_same_person,
+    other_hands,
+    person_key,
+    same_person,
+)
 from tasks.decision.overrides import is_gate_override, used_by
 from tasks.decision.record import Verdict
 from tasks.ledger.enrolment import Directory
@@ -210,7 +218,9 @@ def _not_enrolled(case: AuditCase, enrolments: Sequence[Entry]) -> Iterator[Exce
             yield _row(case, entry, f"{what} by a person who was not enrolled as {role}", who)
         elif entry.signature is None and not directory.is_own_login(person, entry.actor):
             yield _row(case, entry, f"{what} from a login that is not this person's, not signed", who)
-        if not directory.logins_of(person).isdisjoint(other_hands(case.kept.handed_in_by)):
+        again = [one for one in case.entries if one.event is Event.HANDED_IN and one.sequence < entry.sequence]
+        hands = other_hands(case.kept.handed_in_by).union(*(all_hands(one.actor) for one in again))
+        if not directory.logins_of(person).isdisjoint(hands):
             yield _row(case, entry, f"{what} by a person who had a hand in the request", who)
 
 

@@ -90,6 +90,11 @@ def other_hands(actor: str) -> frozenset[str]:
     return frozenset(hand[1].casefold() for hand in found if hand) - {login_of(actor)}
 
 
+def all_hands(actor: str) -> frozenset[str]:
+    """Every login that had a hand in a request, by the actor of its entry."""
+    return other_hands(actor) | {login_of(actor)}
+
+
 @lru_cache(maxsize=4096)
 def _words(name: str) -> Words:
     """Words of a name in their order, folded; without titles, unless there is nothing else."""

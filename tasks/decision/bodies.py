@@ -11,6 +11,7 @@ event           body                                        read by
 ``published``   ``manifest_sha256``                         ``verify_bundle`` and ``recover``: the bundle
 ``voted``       ``reviewer``, ``record_sha256``,            ``tasks.decision.standing``
                 ``commitment``
+``handed in``   ``people``                                  ``standing``: who has no vote
 ``reviewed``    ``reviewer``, ``vote``, ``reason``,         ``standing``: against the commitment
                 ``nonce``
 ``approved``,   ``record_sha256``                           ``standing``
@@ -187,6 +188,11 @@ def voted(ballot: Ballot, person: str = "") -> dict[str, object]:
     """Body of ``voted``: who, by name and id, on what, and the commitment; not the vote."""
     committed = {"record_sha256": ballot.record_sha256, "commitment": ballot.commitment}
     return {"reviewer": ballot.reviewer, "person": person, **committed}
+
+
+def handed_in(people: Sequence[str]) -> dict[str, object]:
+    """A request handed in again by another login, which enrolled people have or had: their ids."""
+    return {"people": list(people)}
 
 
 def reviewed(ballot: Ballot) -> dict[str, object]:

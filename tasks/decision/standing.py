@@ -11,7 +11,7 @@ from typing import Any
 
 from tasks.assessments.measures import MEASURES
 from tasks.core.errors import BadInput, StageFailed
-from tasks.core.people import WorkflowRole, login_of, may_be_same_person, other_hands, same_person
+from tasks.core.people import WorkflowRole, all_hands, login_of, may_be_same_person, other_hands, same_person
 from tasks.decision.overrides import GateOverrides, is_gate_override
 from tasks.decision.record import DecisionRecord, Review, Verdict
 from tasks.decision.states import State, StateChange, after, can_follow
@@ -123,7 +123,9 @@ class _Fold:
         self.now = Standing(State.REQUESTED, "", record.decided_at)
         self._record = record
         self._record_sha256 = record_sha256
-        self._voted_at: dict[str, datetime] = {}
+        self._votes: dict[str, Entry] = {}
+        self._hands = set[str]()
+        """Logins, and ids of people, that handed the request in once its run had begun."""
         self._in_review = False
 
     def add(self, entry: Entry) -> None:
@@ -170,14 +172,33 @@ class _Fold:
 
     def _voted(self, entry: Entry) -> None:
         self._awaiting()
-        check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
+        self._apart(entry)
         name = reviewer_of(self._record, _text(entry, "reviewer"), [one.officer for one in self.now.overrides])
         signed = entry.signature is not None or not self._record.signed_votes
         _expect(signed, "a vote without a signature", "a vote signed with the reviewer's key, as the policy requires")
         in_place = not self.now.reviews and entry.body["record_sha256"] == self._record_sha256
         _expect(in_place, "a vote out of place", "a vote on this record, before any is opened")
         self._set(commitments={**self.now.commitments, name: _text(entry, "commitment")})
-        self._voted_at[name] = entry.at
+        self._votes[name] = entry
+
+    def _handed_in(self, entry: Entry) -> None:
+        """Votes of whoever has handed the request in too are void, unless they have decided."""
+        people = entry.body["people"]
+        if not isinstance(people, list):
+            raise TypeError("people")
+        self._hands |= {*all_hands(entry.actor), *map(str, people)}
+        if self.now.state is State.AWAITING_REVIEW:
+            left = {name: one for name, one in self.now.commitments.items() if not self._has_hand(self._votes[name])}
+            self._set(commitments=left)
+
+    def _has_hand(self, entry: Entry) -> bool:
+        return not self._hands.isdisjoint({login_of(entry.actor), str(entry.body.get("person"))})
+
+    def _apart(self, entry: Entry) -> None:
+        """Refuse a vote or override by somebody who had a hand in the request, before its run or since."""
+        check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
+        late = self._has_hand(entry)
+        _expect(not late, "a vote or override by somebody who had handed the request in too", "another person")
 
     def _reviewed(self, entry: Entry) -> None:
         self._awaiting()
@@ -188,7 +209,7 @@ class _Fold:
         _expect(committed, "a different vote", "the vote that the reviewer committed to")
         again = any(review.reviewer == ballot.reviewer for review in self.now.reviews)
         _expect(not again, "a vote opened twice", "one vote a reviewer")
-        self._set(reviews=(*self.now.reviews, review_of(ballot, self._voted_at[ballot.reviewer])))
+        self._set(reviews=(*self.now.reviews, review_of(ballot, self._votes[ballot.reviewer].at)))
 
     def _approved(self, entry: Entry) -> None:
         votes, required = self._all_votes()
@@ -224,7 +245,7 @@ class _Fold:
         self._change(StateChange.REVOKE, WorkflowRole(role), entry, f"Revoked by {by} ({role}): {_quoted(reason)}")
 
     def _overridden(self, entry: Entry) -> None:
-        check_apart(self._record, entry.actor, str(entry.body.get("person")), signed=entry.signature is not None)
+        self._apart(entry)
         officer, reason = officer_of(self._record, _text(entry, "by")), _text(entry, "reason")
         if is_gate_override(entry):
             self._gates_overridden(entry, officer, reason)
@@ -270,6 +291,7 @@ _READERS: Mapping[Event, Callable[[_Fold, Entry], None]] = {
     Event.DECIDED: _Fold._decided,
     Event.SIGNED: _Fold._signed,
     Event.VOTED: _Fold._voted,
+    Event.HANDED_IN: _Fold._handed_in,
     Event.REVIEWED: _Fold._reviewed,
     Event.APPROVED: _Fold._approved,
     Event.REJECTED: _Fold._rejected,

@@ -13,7 +13,7 @@ import flows.overruling
 import flows.reviewing
 from flows.actor import acting_as, actor
 from flows.board import HandIn
-from flows.cases import ReleaseAction, check_no_hand
+from flows.cases import ReleaseAction, check_no_hand, note_late_hands
 from flows.enrolment import enrol
 from flows.ledger import open_ledger
 from flows.service.queue import Queue, QueuedRequest, RequestState
@@ -149,16 +149,7 @@ def test_who_hands_the_same_request_in_after_its_run_has_begun_neither_votes_nor
     action = asked(ONE)
     queue = Queue(action.workspace)
     queue.prepare()
-    entry = QueuedRequest(
-        id=action.reference,
-        state=RequestState.DECIDED,
-        source="http",
-        name="request",
-        handed_in_by=DESK,
-        request_sha256="0" * 64,
-        arrival="1",
-        accepted_at=NOW,
-    )
+    entry = queued(action.reference)
     queue.put(entry)
     with acting_as("okafor"):
         check_no_hand(action.workspace, record(action), "okafor", "mary.okafor", signed=False)
@@ -176,6 +167,121 @@ def test_who_hands_the_same_request_in_after_its_run_has_begun_neither_votes_nor
     (action.workspace.private / "queue/done" / f"{action.reference}.json").write_text("{")
     with acting_as("brandt"), pytest.raises(WorkspaceError):
         flows.reviewing.cast_vote(asked_again(action, OTHER), "approve")
+
+
+@pytest.fixture(scope="module")
+def seconded(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str]:
+    """A release that awaits two votes, and whose request the desk has handed in."""
+    world = make_world(tmp_path_factory.mktemp("seconded") / "world")
+    world.ask(policy={"review": REVIEW | {"required": 2}}, recipients=[UNIVERSITY])
+    with acting_as(DESK):
+        return world, world.run(engine).release_id
+
+
+@pytest.fixture
+def sealed(seconded: tuple[World, str], tmp_path: Path) -> ReleaseAction:
+    """An action of the second reviewer on a copy of it, after the first one's vote."""
+    world, name = seconded
+    shutil.copytree(world.folder.parent, tmp_path / "copy")
+    place = World(tmp_path / "copy" / "world").workspace
+    action = ReleaseAction(name, place, by=ONE, reason="Figures recounted.", clock=lambda: NOW)
+    with acting_as("okafor"):
+        assert flows.reviewing.cast_vote(action, "approve").votes == 1
+    return replace(action, by=OTHER)
+
+
+def handed_in(action: ReleaseAction, by: str) -> None:
+    with open_ledger(action.workspace, clock=lambda: NOW) as ledger:
+        note_late_hands(ledger, action.reference, [HandIn(DESK, NOW), HandIn(by, NOW)], NOW)
+
+
+def verified(action: ReleaseAction) -> None:
+    with open_ledger(action.workspace) as ledger:
+        verify_bundle(action.workspace.bundle(action.reference), ledger)
+
+
+@pytest.mark.parametrize(
+    ("by", "votes"),
+    [
+        ("okafor (token)", 1),
+        ("clerk (token 12ab34cd, made by okafor)", 1),
+        ("clerk (token 12ab34cd)", 2),
+        (f"{DESK} (inbox)", 2),
+    ],
+)
+def test_a_vote_is_void_once_its_reviewer_hands_the_same_request_in(sealed: ReleaseAction, by: str, votes: int) -> None:
+    """The release needs two votes of people who had no hand in the request; the others' votes stay."""
+    handed_in(sealed, by)
+    with acting_as("brandt"):
+        after = flows.reviewing.cast_vote(sealed, "approve")
+    assert after.votes == votes
+    assert after.standing.state is (State.RELEASED if votes == 2 else State.AWAITING_REVIEW)
+    assert list(after.standing.commitments) == ([ONE, OTHER] if votes == 2 else [OTHER])
+    verified(sealed)
+
+
+def test_a_hand_in_is_recorded_once_for_each_recipient(sealed: ReleaseAction) -> None:
+    for _ in range(2):
+        handed_in(sealed, "okafor (token)")
+    with open_ledger(sealed.workspace) as ledger:
+        (entry,) = ledger.entries(event=Event.HANDED_IN)
+    assert (entry.recipient, entry.actor, entry.body) == ("university", "okafor (token)", {"people": []})
+
+
+def test_a_vote_is_void_at_another_login_of_whoever_hands_the_request_in(sealed: ReleaseAction) -> None:
+    person = EnrolledPerson(id="mary.okafor", name=ONE, roles=(WorkflowRole.REVIEWER,), logins=("okafor", "m.okafor"))
+    enrol(sealed.workspace, [person], OFFICER, clock=lambda: NOW)
+    handed_in(sealed, "m.okafor (token)")
+    with acting_as("brandt"):
+        assert list(flows.reviewing.cast_vote(sealed, "approve").standing.commitments) == [OTHER]
+
+
+def test_a_vote_is_void_by_the_queue_alone(sealed: ReleaseAction) -> None:
+    """The service may have died between queue and ledger."""
+    queue = Queue(sealed.workspace)
+    queue.prepare()
+    queue.put(queued(sealed.reference, HandIn("okafor (token)", NOW)))
+    with acting_as("brandt"):
+        assert list(flows.reviewing.cast_vote(sealed, "approve").standing.commitments) == [OTHER]
+    assert events(sealed)[-2:] == [Event.HANDED_IN, Event.VOTED]
+
+
+def test_votes_that_have_decided_stay(sealed: ReleaseAction) -> None:
+    with acting_as("brandt"):
+        flows.reviewing.cast_vote(sealed, "approve")
+    handed_in(sealed, "okafor (token)")
+    with sealed.opened("review") as release:
+        assert release.case("university").standing.state is State.RELEASED
+    verified(sealed)
+
+
+@pytest.mark.parametrize(("by", "found"), [("brandt (token)", True), ("clerk (token)", False)])
+def test_a_vote_after_a_hand_in_that_was_written_past_the_gate_is_found(
+    sealed: ReleaseAction, by: str, found: bool
+) -> None:
+    handed_in(sealed, by)
+    with open_ledger(sealed.workspace) as ledger:
+        (first,) = ledger.entries(event=Event.VOTED)
+        body = first.body | {"reviewer": OTHER, "person": "jan.brandt"}
+        ledger.append(
+            Event.VOTED, release_id=sealed.reference, recipient="university", actor="brandt", body=body, at=NOW
+        )
+    with pytest.raises(TamperingFound, match="contradict each other") if found else nullcontext():
+        verified(sealed)
+
+
+def queued(name: str, *hand_ins: HandIn) -> QueuedRequest:
+    return QueuedRequest(
+        id=name,
+        state=RequestState.DECIDED,
+        source="http",
+        name="request",
+        handed_in_by=DESK,
+        hand_ins=hand_ins,
+        request_sha256="0" * 64,
+        arrival="1",
+        accepted_at=NOW,
+    )
 
 
 def asked_again(action: ReleaseAction, by: str) -> ReleaseAction:

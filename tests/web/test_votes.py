@@ -384,11 +384,20 @@ def test_a_form_of_nobodys_session_is_not_kept(pages: Pages) -> None:
     stranger.post(f"{RELEASE}/vote", {"csrf": "x" * 43} | VOTE)
     visitor.sign_in("okafor")
     assert REASON not in visitor.get(f"{RELEASE}/vote").text
+
+
+def test_a_vote_that_is_sent_after_a_sign_out_elsewhere_is_kept_for_its_writer(pages: Pages) -> None:
+    app = pages.app()
+    visitor, other = Visitor(app), Visitor(app)
+    visitor.sign_in("okafor")
     data = visitor.fields(f"{RELEASE}/vote") | VOTE
     visitor.post("/sign-out", visitor.fields("/releases", 0))
     visitor.post(f"{RELEASE}/vote", data)
+    other.sign_in("brandt")
+    assert REASON not in other.get(f"{RELEASE}/vote").text
     visitor.sign_in("okafor")
-    assert REASON not in visitor.get(f"{RELEASE}/vote").text, "a session that was signed out of keeps nothing"
+    assert REASON in visitor.get(f"{RELEASE}/vote").text
+    assert pages.entries(event=Event.VOTED) == ()
 
 
 def test_a_release_that_has_expired_takes_no_votes(pages: Pages) -> None:
