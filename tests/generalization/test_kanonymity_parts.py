@@ -10,7 +10,7 @@ from tasks.generalization.constraints.closeness import TCloseness
 from tasks.generalization.constraints.constraint import ValueConstraint
 from tasks.generalization.constraints.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from tasks.generalization.constraints.k_map import KMap
-from tasks.generalization.kanonymity.classes import compact, number_rows, tally
+from tasks.generalization.kanonymity.classes import ascending, compact, number_rows, tally
 from tasks.microdata.cube import dense_cube
 from tasks.microdata.hierarchy import hierarchy_from_rows
 from tests.support.examples import examples
@@ -121,6 +121,15 @@ def test_equal_rows_and_only_they_have_equal_numbers(rows: list[tuple[int, ...]]
     assert n_rows == expected.max() + 1
     assert set(numbers.tolist()) == set(range(n_rows))
     assert len(set(zip(numbers.tolist(), expected.ravel().tolist(), strict=True))) == n_rows
+
+
+@given(numbers=st.lists(st.integers(0, 30)), size=st.sampled_from([31, 2**40]))
+@settings(max_examples=examples(50), deadline=None)
+def test_distinct_numbers_are_counted_in_order_with_few_cells_or_many(numbers: list[int], size: int) -> None:
+    distinct, place, counts = ascending(np.array(numbers, dtype=np.int64), size)
+    assert distinct.tolist() == sorted(set(numbers))
+    assert [distinct[own] for own in place] == numbers
+    assert counts.tolist() == [numbers.count(one) for one in distinct]
 
 
 def test_classes_of_a_single_attribute_are_counted_from_tuples_and_from_one_another() -> None:

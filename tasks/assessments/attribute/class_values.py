@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
+from tasks.generalization.kanonymity.classes import ascending
 from tasks.microdata.coded import CodedColumn
 from tasks.request.model import MissingReading
 
@@ -50,7 +51,7 @@ class OrderedValues:
         cls, column: CodedColumn, rows: NDArray[np.intp], missing: MissingReading = MissingReading.ANY_VALUE
     ) -> "OrderedValues":
         """Values of some records of a column."""
-        used, codes = np.unique(column.codes[rows], return_inverse=True)
+        used, codes, _ = ascending(column.codes[rows], len(column.weights))
         if len(used) and used[-1] == len(column.weights) - 1:
             used, codes = used[:-1], np.where(codes == len(used) - 1, -1, codes)
         weights = column.weights[used]
@@ -107,9 +108,7 @@ def disclosed_values(classes: Ranks, values: OrderedValues, tests: int) -> Discl
     up_to = np.append(0, np.cumsum(np.bincount(values.ranks[stated], minlength=n_values)))
     shares = (up_to[values.ends] - up_to[:-1]) / total
     stride = n_values + 1
-    pairs, pair_of, counts = np.unique(
-        classes[stated] * stride + values.ranks[stated], return_inverse=True, return_counts=True
-    )
+    pairs, pair_of, counts = ascending(classes[stated] * stride + values.ranks[stated], n_classes * stride)
     of_class, rank = np.divmod(pairs, stride)
     ends = np.searchsorted(pairs, of_class * stride + values.ends[rank])
     before = np.append(0, np.cumsum(counts))

@@ -52,6 +52,17 @@ def compact(numbers: Ints, bound: int) -> tuple[Ints, int]:
     return places.astype(np.int64), len(distinct)
 
 
+def ascending(numbers: NDArray[np.integer], bound: int) -> tuple[Ints, Ints, Ints]:
+    """Distinct numbers from 0 and below ``bound``, ascending; the place of each number among them; and their counts."""
+    if not _dense(bound, len(numbers)):
+        distinct, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        return distinct.astype(np.int64), place, counts
+    cells = np.bincount(numbers, minlength=bound)
+    found = np.flatnonzero(cells)
+    counts, cells[found] = cells[found], np.arange(len(found))
+    return found, cells[numbers], counts
+
+
 def fold(rows: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """Number of each row of codes from 0, equal for equal rows and without gaps, and the place of one row of each."""
     return fold_columns(list(rows.T), len(rows))
