@@ -198,16 +198,15 @@ def write(bench: Workbench, inputs: Inputs, recipient: str | None) -> dict[str, 
     if scored and singled:
         known = load_finding(checked(singled), SINGLING_OUT).fact
         assessed = Assessed(load_finding(checked(scored), COMBINED).fact, known.as_released)
-    with held(run.path / "writing.lock", wait_seconds=inf) if bench.is_large else nullcontext():
-        made = write_release(
-            candidate,
-            bench.loaded,
-            decoys,
-            release_id=run.release_id,
-            key_file=run.key,
-            folder=run.path,
-            assessed=assessed,
-        )
+    made = write_release(
+        candidate,
+        bench.loaded,
+        decoys,
+        release_id=run.release_id,
+        key_file=run.key,
+        folder=run.path,
+        assessed=assessed,
+    )
     return dict(made)
 
 
