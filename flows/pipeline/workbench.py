@@ -83,7 +83,7 @@ class Workbench:
 
     @property
     def is_large(self) -> bool:
-        """Whether the data are so large that they are read anew for each stage, and checked for one recipient at a time."""
+        """Whether the data are so large that every stage reads them anew, and copies are checked one at a time."""
         return self.bytes > _LARGEST_KEPT_BYTES
 
     @property
