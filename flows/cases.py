@@ -209,7 +209,8 @@ def note_late_hands(ledger: Ledger, release_id: str, hands: Sequence[HandIn], at
         if entry.event is Event.HANDED_IN and entry.sequence > decided[entry.recipient]
     }
     asked = [entry.actor for entry in entries if entry.event is Event.REQUESTED][-1:]
-    late = [one for one in hands if not one.logins <= frozenset().union(*map(all_hands, asked))]
+    known = frozenset().union(*map(all_hands, asked))
+    late = [one for one in hands if one.by and not one.logins <= known]  # early queues do not say who handed in
     if not late or not decided:
         return
     directory = Directory.of(ledger)
