@@ -9,7 +9,7 @@ import sys
 
 from flows.server_process import end_with_parent
 
-POLL_SECONDS = 4.0
+POLL_SECONDS = 5.0
 """Between two queries for due runs; a query takes 30 ms of a core."""
 OTHER_RUNS = 4
 """Runs that may be under way besides releases: for events, schedules, and releases after their last vote."""

@@ -120,7 +120,9 @@ def partition(
     choices = Choices(cube, lattice, np.full(len(cube), RELEASE, dtype=np.int8) if dense else None)
     place = np.empty(len(cube), dtype=np.int32) if dense else None
     best: dict[int, tuple[Codes, Counts, Floats, Floats]] = {}
-    for node in np.argsort(lattice.nodes.sum(axis=1), kind="stable").tolist():
+    heights = lattice.nodes.sum(axis=1)
+    for node in np.argsort(heights, kind="stable").tolist():
+        best = {below: kept for below, kept in best.items() if heights[below] >= heights[node] - 1}
         cells, people = _cells(problem, lattice.nodes[node], reach, least)
         numbers = cells @ strides
         value, choice = pays(node, cells, people, people if weights is cube else weights.count(cells))

@@ -33,7 +33,7 @@ def test_ten_million_records_take_the_target_s_processor_time_and_memory() -> No
     records, _, processor, peak = (number(cell) for cell in table("The whole gate")[-1])
     assert records == 1e7
     assert processor <= 15 * 60
-    assert peak <= 16 * 1024
+    assert peak <= 12 * 1024
 
 
 def test_the_estimate_for_the_gate_is_fitted_to_its_table() -> None:
@@ -49,8 +49,8 @@ def test_the_estimate_for_counting_is_fitted_to_its_table() -> None:
     rows = np.array([[number(cell) for cell in row] for row in table("Counting and scoring")])
     records, counting = rows[:, 0] / 1e6, rows[:, 5]
     assert list(records) == [0.1, 1, 10, 100]
-    assert rows[-1, 1] <= 5 * 60
-    assert rows[-1, 3] <= 4 * 1024
+    assert rows[-1, 1] <= 120
+    assert rows[-1, 3] <= 1.25 * rows[0, 3], "the population's cube takes the memory, not the file"
     assert told(r"DuckDB counts a million records in # s") == pytest.approx(counting[-1] / 100, abs=0.006)
     assert told(r"NumPy in # s") == pytest.approx(counting[-2] / 10, abs=0.06)
     assert told(r"10⁹ in about # minutes") == pytest.approx(counting[-1] / 6, abs=0.6)

@@ -186,6 +186,7 @@ def test_the_other_examples_from_their_files_to_the_determination(
         tab.page.click(f"text=Levels of {column}")
         tab.is_sound()
         tab.page.goto(f"{place}/terms")
+        tab.page.wait_for_load_state("networkidle")  # leaving the page before its figures are there aborts a request
         tab.answer(**{"recipients.0.method": "k-anonymity", "policy.generalization.k_anonymity.k": "20"})
         tab.save_terms()
         assert "of the information kept" in tab.page.inner_text("#figures")
