@@ -101,10 +101,9 @@ def write_release(
 
     A file that is to be encrypted is made and read back in memory; only its ciphertext comes to the disk, and a copy
     that is sealed with the workspace's own key, from which it can be assessed again. So is one of several tables, of
-    which a file for each is made. Pseudonyms take the place of
-    identifiers, and the crosswalk between them is sealed in the workspace's vault. The row order follows from release
-    id and key, or from what is sealed of decoys; `decoys` are what the record says of them. StageFailed says that the
-    file cannot be written or read back.
+    which a file for each is made. Pseudonyms take the place of identifiers, and the crosswalk between them is sealed in
+    the workspace's vault. The row order follows from release id and key, or from what is sealed of decoys; `decoys` are
+    what the record says of them. StageFailed says that the file cannot be written or read back.
     """
     request, recipient = candidate.request, candidate.recipient
     own, seed = decoys_and_order(key_file, release_id, recipient.id, decoys)
@@ -221,9 +220,9 @@ def score_again(
 def is_scored_alike(path: Source, candidate: Candidate, records: NDArray[np.intp]) -> bool:
     """Whether the real rows of a file are the released records, their values told apart and weighed as assessed.
 
-    Combined score and, in the same cells, expected disclosure are those of the candidate then: they depend on nothing
-    else. So are the records that columns single out. `records` has the record of each row, −1 for others. StageFailed
-    says that the file cannot be read.
+    Combined score, the number of records that columns single out and, in the same cells, expected disclosure are then
+    those of the candidate: they depend on nothing else. `records` has the record of each row, −1 for others.
+    StageFailed says that the file cannot be read.
     """
     request, real, rows = candidate.request, records >= 0, candidate.rows
     if not np.array_equal(np.sort(records[real]), rows):
