@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Collection
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -17,8 +17,13 @@ class _PostponedModule(ModuleType):
     def __init__(self, name: str, members: Collection[str]) -> None:
         super().__init__(name)
         self._members = members
-        spec = find_spec(name)
-        self.__path__ = list(spec.submodule_search_locations or ()) if spec else []  # its modules can be imported alone
+
+    @property
+    def __path__(self) -> list[str]:  # type: ignore[override]
+        """Where its own modules are, which can be imported alone."""
+        package = self.__name__.rpartition(".")[0]
+        spec = PathFinder.find_spec(self.__name__, import_module(package).__path__ if package else None)
+        return list(spec.submodule_search_locations or ()) if spec else []
 
     def __getattr__(self, name: str) -> Any:
         if name in self._members:
@@ -58,5 +63,5 @@ def postpone(name: str, members: Collection[str] = ()) -> None:
     """
     module = sys.modules.setdefault(name, _PostponedModule(name, members))
     package, _, own = name.rpartition(".")
-    if package:  # as the import system does; some packages look for it there
+    if package in sys.modules:  # as the import system does; some packages look for it there
         setattr(sys.modules[package], own, module)

@@ -9,9 +9,11 @@ import sys
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from threadpoolctl import ThreadpoolController
+if TYPE_CHECKING:  # the service derives seeds and does without numpy
+    import numpy as np
+    from threadpoolctl import ThreadpoolController
 
 
 def derive_seed(key_file: Path, release_id: str, purpose: str) -> bytes:
@@ -25,8 +27,10 @@ def seed_commitment(key_file: Path, release_id: str) -> str:
     return hashlib.sha256(derive_seed(key_file, release_id, "commitment")).hexdigest()
 
 
-def masking_generator(key_file: Path, name: str) -> np.random.Generator:
+def masking_generator(key_file: Path, name: str) -> "np.random.Generator":
     """The generator of one masking, by the name that its values and terms determine; the same in every release."""
+    import numpy as np  # noqa: PLC0415
+
     return np.random.default_rng(int.from_bytes(derive_seed(key_file, "masking", name)))
 
 
@@ -41,6 +45,8 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 @lru_cache(maxsize=1)
-def _pools(_modules: int) -> ThreadpoolController:
+def _pools(_modules: int) -> "ThreadpoolController":
     """Thread pools of the libraries that are loaded; found anew, which takes milliseconds, once more modules are."""
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415
+
     return ThreadpoolController()

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from decimal import Context, Decimal
 from types import MappingProxyType
 
-from tasks.assessments.linkage.figure import wilson
 from tasks.assessments.measures import MEASURES, MeasureText, Scale
+from tasks.core.wilson import wilson
 from tasks.decision.record import GateResult
 from tasks.request.model import Measure
 

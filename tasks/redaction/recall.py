@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tasks.assessments.linkage.figure import CONFIDENCE, wilson
 from tasks.assessments.text.facts import ScannerFact, TextFact
 from tasks.candidate.candidate import Redaction
 from tasks.core.errors import StageFailed
 from tasks.core.fact import Interval
+from tasks.core.wilson import CONFIDENCE, wilson
 from tasks.redaction.entities import ENTITIES
 from tasks.redaction.known import NOTHING_KNOWN
 from tasks.redaction.notes import LabelledNotes, labelled_notes

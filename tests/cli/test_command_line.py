@@ -98,6 +98,15 @@ def test_the_help_imports_no_command() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+def test_the_service_and_its_runner_do_without_numerical_libraries() -> None:
+    """NumPy alone takes 15 MiB of an idle process."""
+    code = (
+        "import sys; import flows.service.threads, flows.service.deployments;"
+        "sys.exit(any(name in sys.modules for name in ('numpy', 'scipy', 'pandas', 'pyarrow')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
 def test_check_explains_the_sizes_of_groups_within_eighty_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.assessments.linkage.figure import wilson
+from tasks.core.wilson import wilson
 from tasks.redaction.entities import Entity
 from tasks.redaction.notes import LabelledIdentifier, LabelledNotes, labelled_notes
 from tasks.redaction.recall import measure, measured_scanner

@@ -11,7 +11,6 @@ from tasks.assessments.linkage.facts import (
     PolicyLinkage,
     UntriedAttack,
 )
-from tasks.assessments.linkage.figure import wilson
 from tasks.assessments.utility.facts import (
     AssociationFact,
     AttributeLoss,
@@ -26,6 +25,7 @@ from tasks.assessments.utility.facts import (
     NumericChangeFact,
     UtilityFact,
 )
+from tasks.core.wilson import wilson
 from tasks.masking.facts import MaskingFact
 
 ROWS = 32_561

@@ -1,13 +1,16 @@
 """Facts of record linkage, and the gate figures that follow from them: the strongest attack of each kind."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from tasks.assessments.linkage.figure import CONFIDENCE, Linkage, wilson
 from tasks.core.fact import Fact, Interval
+from tasks.core.wilson import CONFIDENCE, wilson
 from tasks.request.model import Measure
+
+if TYPE_CHECKING:  # records are read without numpy
+    from tasks.assessments.linkage.figure import Linkage
 
 Knows = Literal["uninformed", "informed"]
 """Whether the intruder knows rule, masking and parameters, or only the released file."""
@@ -161,7 +164,7 @@ NUMBERS_ALONE = (
 """Attacks by numbers alone, masked or not."""
 
 
-def link_figure(linkage: Linkage) -> LinkFigure:
+def link_figure(linkage: "Linkage") -> LinkFigure:
     """The figure of an attack as the record keeps it."""
     low, high = linkage.interval
     return LinkFigure(

@@ -8,11 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from tasks.core.wilson import CONFIDENCE, wilson
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-CONFIDENCE = 0.95
-"""Level of every interval."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +54,6 @@ class Linkage:
     def proves_something(self) -> bool:
         """Whether the interval lies above guessing; if not, the attack says nothing about how safe the file is."""
         return self.interval[0] > self.baseline
-
-
-def wilson(correct: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Score interval of a share (Wilson 1927), not clipped at counts of 0 or n.
-
-    ``correct`` is 0 to n; shared ties make it fractional, and the interval is then wide rather than narrow.
-
-    >>> tuple(round(end, 4) for end in wilson(8, 10))
-    (0.4902, 0.9433)
-    """
-    z2 = float(scipy.special.ndtri(0.5 + confidence / 2)) ** 2
-    share = correct / n
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    # At 0 and n an end is the share itself, but for the last digit.
-    return min(max(middle - half, 0.0), share), max(min(middle + half, 1.0), share)
 
 
 def together(parts: Sequence[Linkage], baseline: float, *, bound: bool, drawn: bool) -> Linkage:

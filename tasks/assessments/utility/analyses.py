@@ -23,12 +23,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tasks.assessments.linkage.figure import wilson
 from tasks.assessments.utility.facts import ClassificationFact, ClassifierFact, ClusteringFact
 from tasks.assessments.utility.features import Features
 from tasks.assessments.utility.numeric_change import Floats
 from tasks.core.errors import ParameterError
 from tasks.core.seed import one_thread
+from tasks.core.wilson import wilson
 
 _RESTARTS = 10
 _ITERATIONS = 300

@@ -20,9 +20,10 @@ from tasks.assessments.linkage.facts import (
     least_figures,
     link_figure,
 )
-from tasks.assessments.linkage.figure import Linkage, wilson
+from tasks.assessments.linkage.figure import Linkage
 from tasks.assessments.linkage.holdings import Holdings, holdings_of, known_attributes, known_numbers
 from tasks.core.errors import ParameterError, StageFailed
+from tasks.core.wilson import wilson
 from tasks.request.model import Measure, Method
 from tests.support.numeric import drawn, masking, numeric_request
 from tests.support.stages import Made, made

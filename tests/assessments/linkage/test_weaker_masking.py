@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.assessments.linkage.facts import gate_figures
-from tasks.assessments.linkage.figure import wilson
+from tasks.core.wilson import wilson
 from tasks.request.model import Measure
 from tests.support.examples import examples
 from tests.support.numeric import Maskings, drawn, numeric_request

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tasks.assessments.linkage.figure import wilson
 from tasks.assessments.utility import analyses
 from tasks.assessments.utility.analyses import MixedNaiveBayes, classification_accuracy
 from tasks.assessments.utility.facts import ClassificationFact
 from tasks.assessments.utility.features import Features, features
 from tasks.core.errors import ParameterError
+from tasks.core.wilson import wilson
 
 METHODS = ["decision tree", "naive Bayes", "nearest neighbours", "support vector machine"]
 
