@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flows.temporary import hold_temporary_folder
 from tasks.core.errors import StageFailed
-from tasks.core.postponed import postpone
+from tasks.core.postponed import postpone, postpone_numpy_tools
 
 _MODULES = (
     "flows.pipeline.work",
@@ -22,6 +22,7 @@ _MODULES = (
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a worker a processor is enough
 gc.disable()
 postpone("altair")  # Great Expectations draws with it
+postpone_numpy_tools()
 postpone("scipy.stats", ("chi2", "gmean", "rankdata", "spearmanr"))  # scikit-learn names four
 for _name in _MODULES:
     import_module(_name)

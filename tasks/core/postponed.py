@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Collection
 from importlib import import_module
-from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -17,13 +17,8 @@ class _PostponedModule(ModuleType):
     def __init__(self, name: str, members: Collection[str]) -> None:
         super().__init__(name)
         self._members = members
-
-    @property
-    def __path__(self) -> list[str]:  # type: ignore[override]
-        """Where its own modules are, which can be imported alone."""
-        package = self.__name__.rpartition(".")[0]
-        spec = PathFinder.find_spec(self.__name__, import_module(package).__path__ if package else None)
-        return list(spec.submodule_search_locations or ()) if spec else []
+        spec = find_spec(name)
+        self.__path__ = list(spec.submodule_search_locations or ()) if spec else []  # its modules can be imported alone
 
     def __getattr__(self, name: str) -> Any:
         if name in self._members:
@@ -61,7 +56,15 @@ def postpone(name: str, members: Collection[str] = ()) -> None:
     `members` are those that libraries import by their names. The standard library's own lazy module is no help here: to
     import it a second time is to use it.
     """
-    module = sys.modules.setdefault(name, _PostponedModule(name, members))
+    if name in sys.modules:
+        return
+    sys.modules[name] = module = _PostponedModule(name, members)
     package, _, own = name.rpartition(".")
-    if package in sys.modules:  # as the import system does; some packages look for it there
+    if package:  # as the import system does; some packages look for it there
         setattr(sys.modules[package], own, module)
+
+
+def postpone_numpy_tools() -> None:
+    """Postpone the parts of NumPy that take longest to import: SciPy goes through all of them as it is imported."""
+    for part in ("f2py", "testing"):
+        postpone(f"numpy.{part}")

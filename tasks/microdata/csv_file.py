@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from tasks.core.errors import DataError, row_positions
+from tasks.microdata.foreign_reader import named_columns
 from tasks.microdata.parquet import machine_memory, too_large
 from tasks.request.file_form import FileForm
 
@@ -79,8 +80,7 @@ def _parsed(path: Path, form: FileForm, uneven: list[int] | None = None) -> pa.T
             ),
         )
     if form.header:
-        _ = table.column_names  # raises where one of them is not of the encoding
-        return table
+        return table.rename_columns(named_columns(table.column_names))  # raises where one is not of the encoding
     return table.rename_columns([f"column_{place}" for place in range(1, table.num_columns + 1)])
 
 

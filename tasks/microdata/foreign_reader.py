@@ -40,6 +40,17 @@ class Exit(IntEnum):
     DAMAGED = 14
 
 
+def named_columns(names: Sequence[str]) -> list[str]:
+    """Names of columns as in a header; the first one, where it has none, is that of row names.
+
+    R and pandas write row names, such as 1, 2, 3, under an empty name unless told otherwise.
+
+    >>> named_columns(["", "age"])
+    ['row_names', 'age']
+    """
+    return ["row_names", *names[1:]] if list(names[:1]) == [""] and "row_names" not in names else list(names)
+
+
 class NotRead(Exception):
     """A file that is not read, with the exit code that says why."""
 
@@ -81,15 +92,16 @@ def _workbook(path: Path, sheet: str) -> pa.Table:
 
     _check_places(path)
     book = CalamineWorkbook.from_path(str(path))
-    names = [sheet] if sheet else book.sheet_names
-    filled = [rows for name in names if name in book.sheet_names and (rows := _rows(book, name))]
+    sheets = [sheet] if sheet else book.sheet_names
+    filled = [rows for name in sheets if name in book.sheet_names and (rows := _rows(book, name))]
     if len(filled) != 1:
         raise NotRead(Exit.NO_SHEET)
     header, *records = filled[0]
-    if not all(isinstance(name, str) and name.strip() for name in header):
+    names = named_columns([name.strip() if isinstance(name, str) else "" for name in header])
+    if not all(names):
         raise NotRead(Exit.NO_HEADER)
     cells = zip(*records, strict=True) if records else ([] for _ in header)
-    return pa.table([pa.array(_typed(list(column))) for column in cells], names=[name.strip() for name in header])
+    return pa.table([pa.array(_typed(list(column))) for column in cells], names=names)
 
 
 def _rows(book: Any, name: str) -> list[list[Any]]:

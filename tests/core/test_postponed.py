@@ -75,20 +75,11 @@ def test_a_module_within_is_imported_by_itself(loaded: list[str]) -> None:
 
 def test_a_postponed_part_is_found_in_its_package(loaded: list[str]) -> None:
     postpone(f"{NAME}.part")
-    assert loaded == []
-    part = of_module(f"import {NAME}.part as it")["it"]
     assert loaded == [NAME]
+    part = import_module(NAME).part
     assert "own" not in vars(part)
     assert part.own == 3
     assert import_module(NAME).part is import_module(f"{NAME}.part") is not part
-
-
-def test_a_part_of_an_imported_package_is_postponed_too(loaded: list[str]) -> None:
-    package = import_module(NAME)
-    postpone(f"{NAME}.part")
-    assert "own" not in vars(package.part)
-    assert package.part.own == 3
-    assert loaded == [NAME]
 
 
 def test_what_is_imported_already_stays(loaded: list[str]) -> None:
