@@ -60,6 +60,8 @@ def _who(view: RecordView) -> str:
         repeated = (
             "An attacker who makes repeated attempts for as long as they pay succeeds with a probability of at most "
             f"{write(highest)}."
+            if highest
+            else "An attacker who would make repeated attempts for as long as they pay makes none, since none pays."
         )
     presence = None
     prosecutor = risk.residual.prosecutor.maximum
