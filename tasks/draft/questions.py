@@ -117,7 +117,7 @@ _QUESTIONS: Mapping[Location, Wording] = {
         "where the data come from and under which terms", "The terms decide whether the data may be passed on at all."
     ),
     ("dataset", "record_id"): Wording(
-        "no column names each record once; add one, with the role “direct identifier”",
+        "no column names each record once; add one, a direct identifier (init without --yes does)",
         "Records are told apart by a column that never leaves.",
     ),
     (EVERY, "known_probability"): Wording(

@@ -70,7 +70,8 @@ class FileForm(RequestPart):
     )
     header: bool = Field(
         default=True,
-        description="Whether the first line of a CSV file names its columns; else they are column_1, column_2, …",
+        description="Whether the first line of a CSV file names its columns (an empty first name is row_names); else "
+        "they are column_1, column_2, …",
     )
     member: Text | None = Field(default=None, description="File within a zip archive that holds several.")
     sheet: Text | None = Field(default=None, description="Sheet of an Excel workbook that has several.")

@@ -58,6 +58,12 @@ def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
     assert records == [[str(cell).removesuffix(".0") for cell in row] for row in rows()]
 
 
+def test_a_sheet_with_row_names_under_an_empty_name(tmp_path: Path) -> None:
+    path = book(tmp_path, people=[["", "age"], [1, 30], [2, 35]])
+    assert read(path, "excel") == [["row_names", "age"], ["1", "30"], ["2", "35"]]
+    assert refused(book(tmp_path, people=[["id", ""], [1, 30], [2, 35]]), "excel").where == "book.xlsx"
+
+
 def test_a_data_set_that_sas_wrote(tmp_path: Path) -> None:
     path = tmp_path / "people.sas7bdat"
     path.write_bytes(written_by_sas())

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tasks.core.files import file_sha256
 from tasks.microdata import csv_file
 from tasks.microdata.read import read_microdata
+from tasks.request.file_form import FileForm
 from tasks.request.model import ReleaseRequest
 from tests.support.examples import examples
 from tests.support.tiny import DATA, Change, changed, tiny_document
@@ -107,6 +108,15 @@ def test_other_encodings(tmp_path: Path, encoding: str) -> None:
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
     assert cells(written(tmp_path, "\ufeff" + DATA)) == rows_of(DATA)
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [(",zip", ["row_names", "zip"]), (",row_names", ["", "row_names"]), ("zip,", ["zip", ""])],
+)
+def test_a_first_column_without_a_name_is_that_of_row_names(tmp_path: Path, header: str, names: list[str]) -> None:
+    path = written(tmp_path, f"{header}\n1,37010\n2,37011\n")
+    assert csv_file.read_csv(path, FileForm(path=path.name)).column_names == names
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
