@@ -13,7 +13,9 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from flows.cases import case_of
 from flows.drafting import drafted
+from flows.ledger import open_ledger
 from flows.studio.columns import attributes_of, known_changes, role_changes
 from flows.studio.desk import GIVEN, titles
 from flows.studio.from_template import begin, templates
@@ -22,12 +24,15 @@ from flows.studio.quick import DesignSearch, changed, possible_designs
 from flows.studio.studio import Studio
 from flows.studio.terms import elsewhere, new_recipient, recipients, term_changes, term_groups
 from flows.web.authentication import CurrentVisitor
-from flows.web.site import Visitor, not_found, number_of, see_other
+from flows.web.evidence import IndexedRelease
+from flows.web.site import Site, Visitor, not_found, number_of, see_other
 from flows.web.studio_figures import design_chart, gate_rows, kept_in_words
 from flows.web.studio_project import CurrentProject, CurrentStudio, ShownProject, StudioForm, problem_of
 from flows.web.uploads import LARGEST_UPLOAD, CurrentUpload
 from tasks.audit.history import texts
 from tasks.core.errors import BadInput, ReleasegateError
+from tasks.decision.record import Verdict
+from tasks.decision.remedies import remedies
 from tasks.request.document import REQUEST_FILE
 from tasks.request.model import Role
 
@@ -274,7 +279,7 @@ def _run(shown: ShownProject, error: ReleasegateError | None) -> Response:
     if state is not None and state.release_id:
         site = shown.visitor.site
         decided = [
-            (one, texts(one.case.decided, "reasons") or ())
+            (one, texts(one.case.decided, "reasons") or (), _remedies(site, one))
             for one in site.releases.all(site.clock().date())
             if one.release_id == state.release_id and one.recipient in state.recipients
         ]
@@ -286,6 +291,13 @@ def _run(shown: ShownProject, error: ReleasegateError | None) -> Response:
         decided=decided,
         is_of_this=state is not None and state.request_sha256 in ("", shown.read.sha256),
     )
+
+
+def _remedies(site: Site, one: IndexedRelease) -> tuple[str, ...]:
+    """What may open the closed gates of a blocked release."""
+    with open_ledger(site.workspace) as ledger:
+        record = case_of(site.workspace, ledger, one.release_id, one.recipient, site.clock()).record
+    return remedies(record) if record.decision is Verdict.BLOCKED else ()
 
 
 @router.get("/requests/{name}/document")
